@@ -1,0 +1,96 @@
+// swift-tools-version:6.2
+// The map of the house: what each part is, what it may look down upon, and which outside library it is the landlord of.
+
+import PackageDescription
+
+// MARK: How our own code is compiled
+
+let house: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+// MARK: Outside libraries
+
+extension Target.Dependency {
+    static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
+    static let grdb = product(name: "GRDB", package: "GRDB.swift")
+    static let sqlite = product(name: "GRDBSQLite", package: "GRDB.swift")
+    static let hummingbird = product(name: "Hummingbird", package: "hummingbird")
+    static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
+    static let httpTypes = product(name: "HTTPTypes", package: "swift-http-types")
+    static let unixSignals = product(name: "UnixSignals", package: "swift-service-lifecycle")
+    static let lifecycle = product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+    static let logging = product(name: "Logging", package: "swift-log")
+    static let metrics = product(name: "Metrics", package: "swift-metrics")
+    static let coreMetrics = product(name: "CoreMetrics", package: "swift-metrics")
+    static let nioCore = product(name: "NIOCore", package: "swift-nio")
+    static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
+}
+
+// MARK: Kinds of target
+
+/// A module of `Shared/`; neighbours use what it marks `package`.
+func shared(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Shared/\(name)", exclude: [], swiftSettings: house)
+}
+
+/// A C library that Debian installs; its module map names what to link.
+func systemLibrary(_ name: String, apt packages: [String]) -> Target {
+    .systemLibrary(name: name, path: "Shared/\(name)", providers: [.apt(packages)])
+}
+
+/// One process: a folder of `Services/`.
+func service(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Services/\(name)", exclude: ["README.md"], swiftSettings: house)
+}
+
+func tests(of name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests", swiftSettings: house)
+}
+
+let package = Package(
+    name: "TrackMe",
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: ["FullFoundation"]),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+    ],
+    targets: [
+        // MARK: Shared, floor 0: values and pure functions
+        shared("Contracts"),
+
+        // MARK: Shared: C libraries
+        systemLibrary("CZeroMQ", apt: ["libzmq3-dev"]),
+        systemLibrary("COpenSSL", apt: ["libssl-dev"]),
+        systemLibrary("CCurl", apt: ["libcurl4-openssl-dev"]),
+        systemLibrary("CZlib", apt: ["zlib1g-dev"]),
+
+        // MARK: Shared, floor 1: one outside library each
+        shared("Storage", ["Contracts", .grdb, .sqlite, .logging, .metrics]),
+        shared("Sealing", ["Contracts", "COpenSSL"]),
+        shared("Outbound", ["Contracts", "CCurl", .logging]),
+        shared(
+            "HTTPKit",
+            ["Contracts", "CZlib", .hummingbird, .hummingbirdCore, .httpTypes, .nioCore, .logging, .metrics, .lifecycle]),
+        shared("Telemetry", [.logging, .metrics, .coreMetrics]),
+
+        shared("TestKit", ["Contracts", .logging]),
+
+        // MARK: Tests
+        tests(of: "Storage", ["Storage", "Contracts", "TestKit", .grdb, .logging]),
+        tests(of: "Sealing", ["Sealing", "Contracts", "TestKit"]),
+        tests(of: "Outbound", ["Outbound", "Contracts", "TestKit", .logging]),
+        tests(of: "HTTPKit", ["HTTPKit", "Contracts", "TestKit", .hummingbird, .httpTypes, .lifecycle, .logging, .nioCore]),
+        tests(of: "Telemetry", ["Telemetry", "TestKit", .logging, .metrics]),
+    ]
+)

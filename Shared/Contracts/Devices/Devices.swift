@@ -1,0 +1,84 @@
+// What is said and asked about devices.
+
+/// Said by ingest on `ingest.devices` whenever a device is added or removed; the snapshot holds those that are active.
+/// Personal only in that it ties a device to a person's internal id.
+package struct DeviceState: Codable, Sendable {
+    package static let type = "device-state.v1"
+
+    package var device: DeviceID
+    package var person: PersonID
+    package var active: Bool
+    /// How often it measures, in ms, as declared when it was added.
+    package var intervalMs: Int64?
+
+    package init(device: DeviceID, person: PersonID, active: Bool, intervalMs: Int64?) {
+        (self.device, self.person, self.active, self.intervalMs) = (device, person, active, intervalMs)
+    }
+}
+
+/// Gives a person one more device and its token; without a person, makes a new one.
+package struct AddDevice: BusRequest {
+    package static let method = "add-device"
+    package static let owner = Peer.ingest
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = true
+
+    package var person: PersonID?
+    /// What the person calls it; at most 64 characters, sealed at rest.
+    package var name: String
+    package var intervalMs: Int64?
+
+    package init(person: PersonID?, name: String, intervalMs: Int64?) {
+        (self.person, self.name, self.intervalMs) = (person, name, intervalMs)
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var person: PersonID
+        package var device: DeviceID
+        /// Shown this once; ingest keeps a keyed hash.
+        package var token: String
+
+        package init(person: PersonID, device: DeviceID, token: String) {
+            (self.person, self.device, self.token) = (person, device, token)
+        }
+    }
+}
+
+/// Ends a device's right to deliver; its entries stay.
+package struct RevokeDevice: BusRequest {
+    package static let method = "revoke-device"
+    package static let owner = Peer.ingest
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = true
+    package typealias Reply = Nothing
+
+    package var device: DeviceID
+
+    package init(device: DeviceID) {
+        self.device = device
+    }
+}
+
+/// The newest entry of each asked metric of one person, for a consumer that begins in the middle of the stream.
+package struct ReadLatest: BusRequest {
+    package static let method = "read-latest"
+    package static let owner = Peer.ingest
+    package static let askers: Set<Peer> = [.sosDispatcher]
+    package static let mutates = false
+
+    package var person: PersonID
+    package var types: [Metric]
+
+    package init(person: PersonID, types: [Metric]) {
+        (self.person, self.types) = (person, types)
+    }
+
+    package struct Reply: Codable, Sendable {
+        /// At most one per type; a type without an entry is absent.
+        package var samples: [Sample]
+
+        package init(samples: [Sample]) {
+            self.samples = samples
+        }
+    }
+}

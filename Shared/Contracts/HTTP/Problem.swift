@@ -1,0 +1,48 @@
+// RFC 9457 problem details: how every service says over HTTP what went wrong.
+
+/// The body of every refusal, as `application/problem+json`. Never holds personal data or a value that was sent.
+package struct Problem: Error, Hashable, Codable, Sendable {
+    /// `urn:trackme:problem:` and a kebab-case name; stable, what programs act on.
+    package var type: String
+    package var title: String
+    package var status: Int
+    /// What happened and what can be done, for people (UI-14).
+    package var detail: String?
+    package var errors: [FieldError]?
+    /// Of the request, to be quoted to whoever runs the suite.
+    package var requestId: String?
+
+    /// One field or entry that is wrong.
+    package struct FieldError: Hashable, Codable, Sendable {
+        /// JSON Pointer (RFC 6901) into the body, or `query:name`, `header:name`.
+        package var pointer: String
+        package var detail: String
+
+        package init(pointer: String, detail: String) {
+            (self.pointer, self.detail) = (pointer, detail)
+        }
+    }
+
+    package init(_ name: String, status: Int, title: String, detail: String? = nil, errors: [FieldError]? = nil) {
+        type = Problem.prefix + name
+        (self.title, self.status, self.detail, self.errors) = (title, status, detail, errors)
+    }
+
+    package static let prefix = "urn:trackme:problem:"
+}
+
+/// A list over HTTP: `next` is what to send as `after` for the following page, null at the end.
+package struct Page<Item: Codable & Sendable>: Codable, Sendable {
+    package var items: [Item]
+    package var next: String?
+
+    package init(items: [Item], next: String?) {
+        (self.items, self.next) = (items, next)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(items, forKey: .items)
+        try container.encode(next, forKey: .next)
+    }
+}

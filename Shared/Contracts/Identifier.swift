@@ -1,0 +1,107 @@
+// Names of people and things: a prefix that says what it is and 128 random bits, as written in URLs and on the bus.
+
+/// What an identifier names; its prefix keeps a person's id from being taken for a device's.
+package protocol Identified: Sendable {
+    static var prefix: String { get }
+}
+
+/// A prefix and 26 lower-case Crockford base32 digits (`per_01h2…`): 128 bits, from the system's random source unless
+/// derived. Written as that string in JSON; stores keep the 16 bytes.
+package struct Identifier<Kind: Identified>: Hashable, Sendable {
+    package let bits: UInt128
+
+    package init(bits: UInt128) {
+        self.bits = bits
+    }
+
+    package static func random() -> Self {
+        Self(bits: UInt128.random(in: .min ... .max))
+    }
+
+    /// Reads the written form; `nil` for another prefix, a wrong length, a digit outside the alphabet or more than 128 bits.
+    package init?(_ text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        let prefix = Array(Kind.prefix.utf8)
+        guard bytes.count == prefix.count + 1 + Crockford.digits, bytes.starts(with: prefix),
+            bytes[prefix.count] == UInt8(ascii: "_"),
+            let bits = Crockford.decode(bytes[(prefix.count + 1)...])
+        else { return nil }
+        self.bits = bits
+    }
+}
+
+extension Identifier: CustomStringConvertible {
+    package var description: String {
+        Kind.prefix + "_" + Crockford.encode(bits)
+    }
+}
+
+extension Identifier: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let read = Self(text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "expected \(Kind.prefix)_ and \(Crockford.digits) base32 digits")
+        }
+        self = read
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension Identifier {
+    /// The 16 bytes that stores keep, most significant first.
+    package var bytes: [UInt8] {
+        withUnsafeBytes(of: bits.bigEndian, Array.init)
+    }
+
+    /// Reads the stored form; `nil` unless there are 16 bytes.
+    package init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 16 else { return nil }
+        self.init(bits: bytes.reduce(0) { $0 << 8 | UInt128($1) })
+    }
+}
+
+/// Crockford's base32 in lower case: no i, l, o, u, so that an id can be read aloud.
+package enum Crockford {
+    /// Digits of 128 bits; the first one carries only three bits.
+    package static let digits = 26
+    private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
+
+    package static func encode(_ bits: UInt128) -> String {
+        String(unsafeUninitializedCapacity: digits) { buffer in
+            var rest = bits
+            for index in stride(from: digits - 1, through: 0, by: -1) {
+                buffer[index] = alphabet[Int(truncatingIfNeeded: rest & 31)]
+                rest >>= 5
+            }
+            return digits
+        }
+    }
+
+    package static func decode(_ text: some Collection<UInt8>) -> UInt128? {
+        guard text.count == digits, let first = text.first, first <= UInt8(ascii: "7") else { return nil }
+        var bits: UInt128 = 0
+        for byte in text {
+            guard let digit = value(byte) else { return nil }
+            bits = bits << 5 | UInt128(digit)
+        }
+        return bits
+    }
+
+    private static func value(_ byte: UInt8) -> UInt8? {
+        alphabet.firstIndex(of: byte).map(UInt8.init)
+    }
+}
+
+package enum Person: Identified { package static let prefix = "per" }
+package enum Device: Identified { package static let prefix = "dev" }
+package enum Emergency: Identified { package static let prefix = "emg" }
+
+package typealias PersonID = Identifier<Person>
+package typealias DeviceID = Identifier<Device>
+package typealias EmergencyID = Identifier<Emergency>

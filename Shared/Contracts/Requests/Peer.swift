@@ -1,0 +1,38 @@
+// Who takes part in the conversation on the bus.
+
+/// A process with a CURVE key pair of its own. Services' names are their product names; operators may allow further peers.
+package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
+    package let name: String
+
+    package init(_ name: String) {
+        self.name = name
+    }
+
+    package var description: String { name }
+
+    package init(from decoder: any Decoder) throws {
+        name = try decoder.singleValueContainer().decode(String.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(name)
+    }
+
+    package static let ingest = Peer("ingest")
+    package static let sosDispatcher = Peer("sos-dispatcher")
+    /// The operator's tool.
+    package static let trackme = Peer("trackme")
+
+    /// Where it answers requests when the suite talks over TCP; nil for a peer that answers none.
+    package var tcpPort: Int? {
+        switch self {
+        case .ingest: 5710
+        case .sosDispatcher: 5720
+        default: nil
+        }
+    }
+
+    /// The peers that have a place in the suite, in the order of the README's table.
+    package static let suite: [Peer] = [.ingest, .sosDispatcher, .trackme]
+}

@@ -1,0 +1,16 @@
+// Every question of the suite, so that rights and documents are made from one list.
+
+package enum Questions {
+    package static let all: [any BusRequest.Type] = [
+        AddDevice.self, RevokeDevice.self, ReadLatest.self,
+        SubscribePerson.self, UnsubscribePerson.self, PauseSupervision.self, AnswerPrompt.self,
+        ListEmergencies.self, ReadTimeline.self, VerifyAudit.self,
+    ]
+
+    /// The methods of `owner` that this peer may ask. Replay, snapshot and confirmation follow from the right to hear instead.
+    package static func methods(of owner: Peer, askedBy peer: Peer) -> Set<String> {
+        var methods = Set(all.filter { $0.owner == owner && $0.askers.contains(peer) }.map { $0.method })
+        if ForgetConsumer.askers.contains(peer) { methods.insert(ForgetConsumer.method) }
+        return methods
+    }
+}

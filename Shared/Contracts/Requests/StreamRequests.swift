@@ -1,0 +1,86 @@
+// What every publisher answers beside its streams: replay of what a consumer missed, the current facts, a consumer's progress.
+// These three exist once per publishing service, so their owner is not fixed by the type: the asker names it.
+
+/// Facts `from...through` of one stream, oldest first; a page holds at most 1000 facts and 1 MiB.
+package struct ReplayStream: Codable, Sendable {
+    package static let method = "replay-stream"
+
+    package var stream: String
+    package var epoch: String
+    package var from: Int64
+    package var through: Int64
+
+    package init(stream: String, epoch: String, from: Int64, through: Int64) {
+        (self.stream, self.epoch, self.from, self.through) = (stream, epoch, from, through)
+    }
+
+    package struct Fact: Codable, Sendable {
+        package var header: StreamHeader
+        /// The frame as it was published, byte for byte.
+        package var payload: String
+
+        package init(header: StreamHeader, payload: String) {
+            (self.header, self.payload) = (header, payload)
+        }
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var epoch: String
+        package var head: Int64
+        /// The oldest sequence that the log still holds; a consumer that needs an earlier one takes a snapshot.
+        package var oldest: Int64
+        /// Starts at `from`; empty where the epoch is another one or `from` is older than `oldest`.
+        package var facts: [Fact]
+
+        package init(epoch: String, head: Int64, oldest: Int64, facts: [Fact]) {
+            (self.epoch, self.head, self.oldest, self.facts) = (epoch, head, oldest, facts)
+        }
+    }
+}
+
+/// The current facts of a state stream, valid at one sequence; pages of at most 1 MiB, `after` continues.
+package struct SnapshotStream: Codable, Sendable {
+    package static let method = "snapshot-stream"
+
+    package var stream: String
+    package var after: String?
+
+    package init(stream: String, after: String?) {
+        (self.stream, self.after) = (stream, after)
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var epoch: String
+        /// The facts include everything up to here; the consumer replays from `sequence` + 1. The first page's counts.
+        package var sequence: Int64
+        package var facts: [ReplayStream.Fact]
+        package var next: String?
+
+        package init(epoch: String, sequence: Int64, facts: [ReplayStream.Fact], next: String?) {
+            (self.epoch, self.sequence, self.facts, self.next) = (epoch, sequence, facts, next)
+        }
+    }
+}
+
+/// Says how far the asking peer has applied each stream durably: the publisher's log may forget what everybody has.
+package struct ConfirmPositions: Codable, Sendable {
+    package static let method = "confirm-positions"
+
+    package var positions: [StreamPosition]
+
+    package init(positions: [StreamPosition]) {
+        self.positions = positions
+    }
+}
+
+/// Lets the log forget a consumer that is gone for good (`trackme consumers forget NAME`).
+package struct ForgetConsumer: Codable, Sendable {
+    package static let method = "forget-consumer"
+    package static let askers: Set<Peer> = [.trackme]
+
+    package var consumer: Peer
+
+    package init(consumer: Peer) {
+        self.consumer = consumer
+    }
+}

@@ -1,0 +1,209 @@
+// What is said and asked about supervision and emergencies.
+
+/// Own bounds of a subscriber for one metric (SOS-08): critical is strictly below `low` or strictly above `high`.
+package struct Bounds: Hashable, Codable, Sendable {
+    package var low: Double?
+    package var high: Double?
+
+    package init(low: Double?, high: Double?) {
+        (self.low, self.high) = (low, high)
+    }
+}
+
+/// Starts supervision of a person, or changes the bounds of one who is supervised already.
+package struct SubscribePerson: BusRequest {
+    package static let method = "subscribe-person"
+    package static let owner = Peer.sosDispatcher
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = true
+    package typealias Reply = Nothing
+
+    package var person: PersonID
+    /// The clauses of AutomatedSOS were shown and accepted (SOS-01, SOS-30); refused otherwise.
+    package var clausesAccepted: Bool
+    /// By metric code; what is absent keeps the defaults.
+    package var bounds: [String: Bounds]
+
+    package init(person: PersonID, clausesAccepted: Bool, bounds: [String: Bounds]) {
+        (self.person, self.clausesAccepted, self.bounds) = (person, clausesAccepted, bounds)
+    }
+}
+
+/// Ends supervision at once (SOS-03); a running emergency is still completed.
+package struct UnsubscribePerson: BusRequest {
+    package static let method = "unsubscribe-person"
+    package static let owner = Peer.sosDispatcher
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = true
+    package typealias Reply = Nothing
+
+    package var person: PersonID
+
+    package init(person: PersonID) {
+        self.person = person
+    }
+}
+
+/// Pauses or resumes supervision (SOS-04).
+package struct PauseSupervision: BusRequest {
+    package static let method = "pause-supervision"
+    package static let owner = Peer.sosDispatcher
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = true
+    package typealias Reply = Nothing
+
+    package var person: PersonID
+    package var paused: Bool
+
+    package init(person: PersonID, paused: Bool) {
+        (self.person, self.paused) = (person, paused)
+    }
+}
+
+/// The person's answer to the prompt, or a report of a false alarm (SOS-14, SOS-21).
+package struct AnswerPrompt: BusRequest {
+    package static let method = "answer-prompt"
+    package static let owner = Peer.sosDispatcher
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = true
+
+    package enum Answer: String, Codable, Sendable, CaseIterable {
+        case fine
+        case help
+        case falseAlarm = "false-alarm"
+        case helpIsHere = "help-is-here"
+    }
+
+    package var person: PersonID
+    package var answer: Answer
+
+    package init(person: PersonID, answer: Answer) {
+        (self.person, self.answer) = (person, answer)
+    }
+
+    package struct Reply: Codable, Sendable {
+        /// Whether the call had already gone out when the answer arrived (SOS-21).
+        package var alreadyDispatched: Bool
+        package var emergency: EmergencyID?
+
+        package init(alreadyDispatched: Bool, emergency: EmergencyID?) {
+            (self.alreadyDispatched, self.emergency) = (alreadyDispatched, emergency)
+        }
+    }
+}
+
+/// The emergencies of one person or of everybody, newest first.
+package struct ListEmergencies: BusRequest {
+    package static let method = "list-emergencies"
+    package static let owner = Peer.sosDispatcher
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = false
+
+    package var person: PersonID?
+    /// 1 to 1000.
+    package var limit: Int
+
+    package init(person: PersonID?, limit: Int) {
+        (self.person, self.limit) = (person, limit)
+    }
+
+    package struct Entry: Codable, Sendable {
+        package var emergency: EmergencyID
+        package var person: PersonID
+        package var state: String
+        /// When ingest received the first critical entry.
+        package var t0: Timestamp
+        package var dispatchedAt: Timestamp?
+        package var acknowledgedAt: Timestamp?
+        package var closedAt: Timestamp?
+
+        package init(
+            emergency: EmergencyID, person: PersonID, state: String, t0: Timestamp, dispatchedAt: Timestamp?,
+            acknowledgedAt: Timestamp?, closedAt: Timestamp?
+        ) {
+            (self.emergency, self.person, self.state, self.t0) = (emergency, person, state, t0)
+            (self.dispatchedAt, self.acknowledgedAt, self.closedAt) = (dispatchedAt, acknowledgedAt, closedAt)
+        }
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var emergencies: [Entry]
+
+        package init(emergencies: [Entry]) {
+            self.emergencies = emergencies
+        }
+    }
+}
+
+/// Everything that happened in one emergency, in order (SOS-29).
+package struct ReadTimeline: BusRequest {
+    package static let method = "read-timeline"
+    package static let owner = Peer.sosDispatcher
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = false
+
+    package var emergency: EmergencyID
+
+    package init(emergency: EmergencyID) {
+        self.emergency = emergency
+    }
+
+    package struct Step: Codable, Sendable {
+        package var at: Timestamp
+        /// Who did it: `person`, `dispatcher`, or an integrator's name.
+        package var actor: String
+        /// What happened, kebab-case past participle: `alerted`, `confirmed`, `dispatch-attempted`, `acknowledged`, …
+        package var event: String
+        /// Further words without personal data: channel, attempt, status.
+        package var detail: String
+
+        package init(at: Timestamp, actor: String, event: String, detail: String) {
+            (self.at, self.actor, self.event, self.detail) = (at, actor, event, detail)
+        }
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var steps: [Step]
+
+        package init(steps: [Step]) {
+            self.steps = steps
+        }
+    }
+}
+
+/// Recomputes the audit chain of the running service.
+package struct VerifyAudit: BusRequest {
+    package static let method = "verify-audit"
+    package static let owner = Peer.sosDispatcher
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = false
+
+    package init() {}
+
+    package struct Reply: Codable, Sendable {
+        package var rows: Int64
+        /// The first row whose content or link does not fit its hash; nil where all do.
+        package var firstBroken: Int64?
+        package var head: String
+
+        package init(rows: Int64, firstBroken: Int64?, head: String) {
+            (self.rows, self.firstBroken, self.head) = (rows, firstBroken, head)
+        }
+    }
+}
+
+/// Said by the SOS dispatcher on `sos.emergencies` at each change of an emergency. Personal only in that it ties an emergency
+/// to a person's internal id: values and places are not in it.
+package struct EmergencyChanged: Codable, Sendable {
+    package static let type = "emergency-changed.v1"
+
+    package var emergency: EmergencyID
+    package var person: PersonID
+    /// `opened`, `dispatched`, `acknowledged`, `cancelled`, `transient`, `muted`, `closed`.
+    package var change: String
+    package var at: Timestamp
+
+    package init(emergency: EmergencyID, person: PersonID, change: String, at: Timestamp) {
+        (self.emergency, self.person, self.change, self.at) = (emergency, person, change, at)
+    }
+}

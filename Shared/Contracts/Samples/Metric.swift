@@ -1,0 +1,95 @@
+// The one registry of what can be measured (ING-05, ING-06). A new data type is one more entry of the table in `MetricTable.swift`.
+
+/// One kind of measurement. Its number is what stores keep and is never given to another metric.
+package struct Metric: Hashable, Sendable {
+    package let number: UInt8
+
+    /// `nil` for a number that no entry of the registry carries.
+    package init?(number: UInt8) {
+        guard Metric.byNumber[Int(number)] != nil else { return nil }
+        self.number = number
+    }
+
+    /// `nil` for a code that no entry of the registry carries; codes are compared exactly.
+    package init?(code: some StringProtocol) {
+        guard let found = Metric.byCode[String(code)] else { return nil }
+        self = found
+    }
+
+    /// Registers the table's own entries.
+    fileprivate init(registered definition: MetricDefinition) {
+        number = definition.number
+    }
+
+    package var definition: MetricDefinition {
+        guard let definition = Metric.byNumber[Int(number)] else { preconditionFailure("a Metric is made from a registered number") }
+        return definition
+    }
+
+    package var code: String { definition.code }
+
+    /// Every registered metric, by number.
+    package static let all: [Metric] = metricTable.map(Metric.init(registered:))
+
+    private static let byNumber: [MetricDefinition?] = {
+        var numbered = [MetricDefinition?](repeating: nil, count: 256)
+        for definition in metricTable {
+            precondition(numbered[Int(definition.number)] == nil, "metric number \(definition.number) is given twice")
+            numbered[Int(definition.number)] = definition
+        }
+        return numbered
+    }()
+
+    private static let byCode = Dictionary(uniqueKeysWithValues: metricTable.map { ($0.code, Metric(registered: $0)) })
+}
+
+extension Metric: CustomStringConvertible {
+    package var description: String { code }
+}
+
+extension Metric: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let code = try container.decode(String.self)
+        guard let metric = Metric(code: code) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "unknown metric")
+        }
+        self = metric
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(code)
+    }
+}
+
+/// What is known of a metric, in one place: forms, filters, charts, sharing and supervision ask here.
+package struct MetricDefinition: Sendable {
+    package enum Shape: Sendable {
+        /// One number in the metric's unit.
+        case scalar
+        /// A place on Earth; the entry has no number.
+        case position
+        /// Something that happened; its number is how long it lasted, in the metric's unit.
+        case event
+    }
+
+    package let number: UInt8
+    /// The kebab-case name on every wire.
+    package let code: String
+    package let shape: Shape
+    /// LOINC code, where LOINC has one that fits.
+    package let loinc: String?
+    /// UCUM unit of every value.
+    package let unit: String
+    /// What is physically possible; a value outside is refused (ING-08). Both ends belong to it.
+    package let possible: ClosedRange<Double>
+    /// Digits after the decimal point that a person is shown.
+    package let precision: Int
+    /// Whether its absence means that vital parameters cannot be read (SOS-25).
+    package let vital: Bool
+    /// Whether AutomatedSOS watches it unasked (SOS-05, CON-27); every scalar can be given bounds by the person.
+    package let watchedByDefault: Bool
+    package let english: String
+    package let italian: String
+}

@@ -1,0 +1,50 @@
+// One data entry as the suite's own code handles it, and the fact that says some were stored.
+
+/// A place in WGS84 degrees (INV-19); altitude in metres above the ellipsoid, accuracy as a radius in metres (68 %).
+package struct Position: Hashable, Codable, Sendable {
+    package var latitude: Double
+    package var longitude: Double
+    package var altitude: Double?
+    package var accuracy: Double?
+
+    package init(latitude: Double, longitude: Double, altitude: Double? = nil, accuracy: Double? = nil) {
+        (self.latitude, self.longitude, self.altitude, self.accuracy) = (latitude, longitude, altitude, accuracy)
+    }
+
+    /// Whether it lies on Earth; NaN does not.
+    package var isOnEarth: Bool {
+        (-90...90).contains(latitude) && (-180...180).contains(longitude)
+            && altitude.map { (-12_000...100_000).contains($0) } ?? true && accuracy.map { (0...1_000_000).contains($0) } ?? true
+    }
+}
+
+/// One measured value or position of one person (ING-03). Unique by person, metric and time (INV-10).
+/// `value` is nil exactly for `Metric.position`, which then has a `position`; other entries have one only where it was known.
+package struct Sample: Hashable, Codable, Sendable {
+    package var type: Metric
+    package var at: Timestamp
+    package var value: Double?
+    package var position: Position?
+
+    package init(type: Metric, at: Timestamp, value: Double?, position: Position? = nil) {
+        (self.type, self.at, self.value, self.position) = (type, at, value, position)
+    }
+}
+
+/// Said by ingest on `ingest.samples.NN` after every durable upload; heard by whoever follows people's data: the SOS
+/// dispatcher, later the gateway, race-tracker and anonymiser. Personal. If lost, replayed from the log.
+package struct SamplesRecorded: Codable, Sendable {
+    package static let type = "samples-recorded.v1"
+
+    package var device: DeviceID
+    /// Ingest's own clock when the request's first byte had been read: `t0` of an alarm counts from here.
+    package var receivedAt: Timestamp
+    /// How often the device said it measures, in ms; decides when silence is a signal loss (SOS-25).
+    package var intervalMs: Int64?
+    /// At least one, in the order of the upload, without those that were duplicates or refused.
+    package var samples: [Sample]
+
+    package init(device: DeviceID, receivedAt: Timestamp, intervalMs: Int64?, samples: [Sample]) {
+        (self.device, self.receivedAt, self.intervalMs, self.samples) = (device, receivedAt, intervalMs, samples)
+    }
+}

@@ -1,0 +1,46 @@
+// The streams that exist: who says them, who may hear them. One family is one publishing socket, so that a peer without a
+// right to a family cannot even connect to it.
+
+/// Streams of one publisher that are said, heard and allowed together.
+package struct StreamFamily: Hashable, Sendable {
+    package let name: String
+    package let owner: Peer
+    package let streams: [String]
+    /// Whether the publisher can also give the current facts at once (`snapshot`), or a newcomer starts at the head.
+    package let keepsState: Bool
+    /// Time between heartbeats: 50 ms where an alarm may depend on a missed tail, else 250 ms.
+    package let heartbeat: Duration
+    package let hearers: Set<Peer>
+    /// Where it is published when the suite talks over TCP.
+    package let tcpPort: Int
+
+    /// Carries the heads of all streams of the family.
+    package var heartbeatStream: String { name + ".heartbeat" }
+}
+
+extension StreamFamily {
+    /// Everything that concerns one person is in one partition, so that it stays in order.
+    package static let partitions = 16
+
+    package static let samples = StreamFamily(
+        name: "ingest.samples", owner: .ingest,
+        streams: (0..<partitions).map { "ingest.samples." + ($0 < 10 ? "0\($0)" : "\($0)") },
+        keepsState: false, heartbeat: .milliseconds(50), hearers: [.sosDispatcher], tcpPort: 5711)
+
+    /// `DeviceState` facts: which devices a person has.
+    package static let devices = StreamFamily(
+        name: "ingest.devices", owner: .ingest, streams: ["ingest.devices"], keepsState: true, heartbeat: .milliseconds(250),
+        hearers: [.sosDispatcher], tcpPort: 5712)
+
+    /// `EmergencyChanged` facts: opened, dispatched, acknowledged, cancelled, closed.
+    package static let emergencies = StreamFamily(
+        name: "sos.emergencies", owner: .sosDispatcher, streams: ["sos.emergencies"], keepsState: false,
+        heartbeat: .milliseconds(250), hearers: [.trackme], tcpPort: 5721)
+
+    package static let all: [StreamFamily] = [.samples, .devices, .emergencies]
+
+    /// The partition that holds all facts about this person.
+    package static func samplesStream(of person: PersonID) -> String {
+        samples.streams[Int(truncatingIfNeeded: person.bits % UInt128(partitions))]
+    }
+}

@@ -1,0 +1,68 @@
+// What stands before every payload on the bus: which stream, which place in it, what kind of fact, about whom.
+
+/// The header frame. Its JSON has exactly these keys in this order and no spaces, so that a small scanner reads it:
+/// `{"v":1,"stream":"ingest.samples.07","epoch":"…","sequence":12,"head":12,"type":"samples-recorded.v1","subject":"per_…","at":1,"trace":"…"}`.
+/// Strings hold printable ASCII without quotes and backslashes.
+package struct StreamHeader: Hashable, Codable, Sendable {
+    package static let version = 1
+
+    package var v: Int
+    package var stream: String
+    /// Made at random with the publisher's store or at a restore, never at a restart. Another one means: what you knew is void.
+    package var epoch: String
+    /// The fact's place, gapless per stream from 1. A heartbeat has 0.
+    package var sequence: Int64
+    /// The stream's last sequence when the frame was made.
+    package var head: Int64
+    /// Kind and version of the payload; `erased` for a fact whose person is gone: it keeps its place and has no payload.
+    package var type: String
+    /// The person that the fact is about, so that a consumer can pass over it unread; empty where it is about nobody.
+    package var subject: String
+    package var at: Timestamp
+    /// Follows one piece of work through the services' logs; opaque, at most 32 characters, empty where there is none.
+    package var trace: String
+
+    package static let erased = "erased"
+    package static let heartbeat = "heartbeat.v1"
+
+    package init(
+        stream: String, epoch: String, sequence: Int64, head: Int64, type: String, subject: String, at: Timestamp, trace: String
+    ) {
+        v = StreamHeader.version
+        (self.stream, self.epoch, self.sequence, self.head) = (stream, epoch, sequence, head)
+        (self.type, self.subject, self.at, self.trace) = (type, subject, at, trace)
+    }
+}
+
+/// The payload of a publisher's heartbeat: the heads of all streams of one family. Sent on `<family>.heartbeat`.
+package struct Heartbeat: Codable, Sendable {
+    package var epoch: String
+    /// Stream name to the sequence of its last fact; 0 where there was none yet.
+    package var heads: [String: Int64]
+
+    package init(epoch: String, heads: [String: Int64]) {
+        (self.epoch, self.heads) = (epoch, heads)
+    }
+}
+
+/// One fact as a consumer gets it: applied once, in order, without gaps.
+package struct StreamEvent: Sendable {
+    package var header: StreamHeader
+    /// UTF-8 JSON of the type that the header names; empty for `erased`.
+    package var payload: [UInt8]
+
+    package init(header: StreamHeader, payload: [UInt8]) {
+        (self.header, self.payload) = (header, payload)
+    }
+}
+
+/// How far a consumer is with one stream: the next sequence that it will apply. Stored in the transaction of the effect.
+package struct StreamPosition: Hashable, Codable, Sendable {
+    package var stream: String
+    package var epoch: String
+    package var next: Int64
+
+    package init(stream: String, epoch: String, next: Int64) {
+        (self.stream, self.epoch, self.next) = (stream, epoch, next)
+    }
+}

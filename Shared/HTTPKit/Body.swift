@@ -1,0 +1,76 @@
+// Getting a whole body: bounded before and after inflating, and in time.
+
+import Contracts
+import Hummingbird
+package import NIOCore
+
+extension Exchange {
+    /// The whole body, inflated, within the route's own limits.
+    package func body() async throws -> ByteBuffer {
+        let mebibyte = BodyShape.mebibyte
+        return try await body(limit: shape?.limit ?? mebibyte, inflatedLimit: shape?.inflatedLimit ?? mebibyte)
+    }
+
+    /// The whole body, inflated. Can be read once.
+    /// - Parameters:
+    ///   - limit: bytes as sent; more is 413 `body-too-large`.
+    ///   - inflatedLimit: bytes after inflating; inflating stops there, more is 413 `body-too-large`.
+    /// - Throws: `Problem` for what the caller did wrong; other errors where the connection broke.
+    package func body(limit: Int, inflatedLimit: Int) async throws -> ByteBuffer {
+        enterBody()
+        let coding = try ContentCoding(head.contentEncoding)
+        if let length = head.contentLength, length > limit { throw Problem.bodyTooLarge(limit: limit, inflated: false) }
+        let sent = try await collect(limit: limit)
+        guard coding != .identity else {
+            guard sent.readableBytes <= inflatedLimit else { throw Problem.bodyTooLarge(limit: inflatedLimit, inflated: true) }
+            return sent
+        }
+        return try inflate(sent, coding, limit: inflatedLimit)
+    }
+
+    private func collect(limit: Int) async throws -> ByteBuffer {
+        var whole: ByteBuffer?
+        var iterator = requestBody.makeAsyncIterator()
+        while var chunk = try await nextChunk(&iterator) {
+            guard (whole?.readableBytes ?? 0) + chunk.readableBytes <= limit else {
+                throw Problem.bodyTooLarge(limit: limit, inflated: false)
+            }
+            guard whole?.writeBuffer(&chunk) != nil else {
+                whole = chunk
+                if let length = head.contentLength, length > chunk.readableBytes { whole?.reserveCapacity(length) }
+                continue
+            }
+            guard ContinuousClock.now < bodyDeadline else { throw Problem.requestTimeout }
+        }
+        let sent = whole ?? ByteBuffer()
+        if let length = head.contentLength, length != sent.readableBytes {
+            leaveBody(.broken)
+            throw BodyCutOff()
+        }
+        leaveBody(.ended)
+        return sent
+    }
+
+    private func inflate(_ packed: ByteBuffer, _ coding: ContentCoding, limit: Int) throws(Problem) -> ByteBuffer {
+        let inflater = try Inflater(coding)
+        var input = packed
+        var output = ByteBuffer()
+        // One byte more than allowed tells "exactly the limit" from "too much".
+        _ = try inflater.inflate(&input, into: &output, room: limit + 1)
+        guard output.readableBytes <= limit else { throw .bodyTooLarge(limit: limit, inflated: true) }
+        guard inflater.isComplete, input.readableBytes == 0 else { throw .badEncoding }
+        return output
+    }
+
+    func nextChunk(_ iterator: inout RequestBody.AsyncIterator) async throws -> ByteBuffer? {
+        do {
+            return try await iterator.next()
+        } catch {
+            leaveBody(.broken)
+            throw error
+        }
+    }
+}
+
+/// The connection ended before the body did.
+struct BodyCutOff: Error {}

@@ -1,0 +1,172 @@
+// One request on its way through a handler: who asks, what the path and query say, how to get the body.
+
+package import Contracts
+import HTTPTypes
+import Hummingbird
+import Synchronization
+
+/// What a handler is given. It holds nothing of the answer: that is the handler's return value.
+package final class Exchange: Sendable {
+    package let caller: Caller
+    package let requestID: String
+    /// The service's clock when the request's head had been read.
+    package let receivedAt: Timestamp
+    /// The body's media type in lower case, one of the route's; nil where the route reads no body.
+    package let mediaType: String?
+    /// What the route says of its body.
+    package let shape: BodyShape?
+
+    let head: RequestHead
+    private let fields: HTTPFields
+    let requestBody: RequestBody
+    let bodyDeadline: ContinuousClock.Instant
+    private let names: [String]
+    private let values: [Substring]
+    private let bodyState = Mutex(BodyState.unread)
+
+    enum BodyState {
+        case unread
+        case reading
+        case ended
+        /// The connection broke or said nonsense: no answer can be sent.
+        case broken
+    }
+
+    init(
+        caller: Caller, requestID: String, receivedAt: Timestamp, mediaType: String?, shape: BodyShape?, head: RequestHead,
+        fields: HTTPFields, requestBody: RequestBody, bodyDeadline: ContinuousClock.Instant, names: [String], values: [Substring]
+    ) {
+        (self.caller, self.requestID, self.receivedAt, self.mediaType) = (caller, requestID, receivedAt, mediaType)
+        (self.shape, self.head, self.requestBody, self.bodyDeadline) = (shape, head, requestBody, bodyDeadline)
+        (self.fields, self.names, self.values) = (fields, names, values)
+    }
+
+    func enterBody() {
+        bodyState.withLock { state in
+            precondition(state == .unread, "a body is read once")
+            state = .reading
+        }
+    }
+
+    func leaveBody(_ last: BodyState) {
+        bodyState.withLock { $0 = last }
+    }
+
+    var bodyOutcome: BodyState {
+        bodyState.withLock { $0 }
+    }
+}
+
+// MARK: Path
+
+extension Exchange {
+    /// The text that stands for a parameter of the path, percent-decoded; empty where it cannot be decoded.
+    package func path(_ name: String) -> String {
+        guard let index = names.firstIndex(of: name) else { preconditionFailure("the route has no parameter \(name)") }
+        return PercentCoding.decode(values[index]) ?? ""
+    }
+
+    /// An identifier in the path; what is none names nothing, so it is 404.
+    package func identifier<Kind: Identified>(_ name: String, of kind: Kind.Type = Kind.self) throws(Problem) -> Identifier<Kind> {
+        guard let read = Identifier<Kind>(path(name)) else { throw .notFound }
+        return read
+    }
+}
+
+// MARK: Query
+
+extension Exchange {
+    /// The first value of that name, percent-decoded (`+` is a plus); nil where it is absent. A broken escape is 400.
+    package func query(_ name: String) throws(Problem) -> String? {
+        try queryValues(name).first
+    }
+
+    /// All values of that name, in order.
+    package func queryValues(_ name: String) throws(Problem) -> [String] {
+        guard let query = head.query else { return [] }
+        var found: [String] = []
+        for pair in query.split(separator: "&") {
+            let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            guard pair[..<mark] == name else { continue }
+            let raw = mark == pair.endIndex ? "" : pair[pair.utf8.index(after: mark)...]
+            guard let value = PercentCoding.decode(raw) else {
+                throw .invalidParameter("query:\(name)", "has a broken percent escape")
+            }
+            found.append(value)
+        }
+        return found
+    }
+
+    /// Reads a parameter with `read`; nil from it is 400 and says what was `expected`.
+    package func query<Value>(_ name: String, expected: String, _ read: (String) -> Value?) throws(Problem) -> Value? {
+        guard let text = try query(name) else { return nil }
+        guard let value = read(text) else { throw .invalidParameter("query:\(name)", "expected \(expected)") }
+        return value
+    }
+
+    package func queryInteger(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+        try query(name, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
+            Int(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+
+    package func queryTime(_ name: String) throws(Problem) -> Timestamp? {
+        try query(name, expected: "a time like 2026-01-10T00:31:00.000Z") { Timestamp(rfc3339: $0) }
+    }
+
+    package func queryIdentifier<Kind: Identified>(_ name: String, of kind: Kind.Type = Kind.self) throws(Problem) -> Identifier<Kind>? {
+        try query(name, expected: "an id that begins with \(Kind.prefix)_") { Identifier<Kind>($0) }
+    }
+
+    package func queryFlag(_ name: String) throws(Problem) -> Bool? {
+        try query(name, expected: "true or false") { ["true": true, "false": false][$0] }
+    }
+
+    package func queryChoice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, of kind: Choice.Type = Choice.self
+    ) throws(Problem) -> Choice? where Choice.RawValue == String {
+        try query(name, expected: Choice.allCases.map(\.rawValue).joined(separator: ", ")) { Choice(rawValue: $0) }
+    }
+
+    /// `limit` of a list.
+    package var pageLimit: Int {
+        get throws(Problem) { try queryInteger("limit", in: 1...PageLimits.most) ?? PageLimits.usual }
+    }
+
+    /// `after` of a list, for `read` to make sense of.
+    package func cursor<Value>(_ read: (String) -> Value?) throws(Problem) -> Value? {
+        try query("after", expected: "the `next` of a page") { $0.utf8.count <= PageLimits.cursor ? read($0) : nil }
+    }
+
+    /// Any value that is required: `try exchange.required("from", exchange.queryTime("from"))`.
+    package func required<Value>(_ name: String, _ value: Value?) throws(Problem) -> Value {
+        guard let value else { throw .invalidParameter("query:\(name)", "is required") }
+        return value
+    }
+}
+
+// MARK: Headers
+
+extension Exchange {
+    /// `Idempotency-Key`, 1 to 255 printable ASCII characters; another one is 400.
+    package var idempotencyKey: String? {
+        get throws(Problem) {
+            guard let key = head.idempotencyKey else { return nil }
+            guard IdempotencyRule.isKey(key) else {
+                throw .invalidParameter("header:Idempotency-Key", "expected 1 to \(IdempotencyRule.longestKey) printable ASCII characters")
+            }
+            return key
+        }
+    }
+
+    /// The value of a header, its name in any case; several of one name are joined by commas. nil where there is none.
+    package func header(_ name: String) -> String? {
+        HTTPField.Name(name).flatMap { fields[$0] }
+    }
+
+    /// Chooses among the media types that the operation can answer with by `Accept`; 406 where none is acceptable.
+    package func preferred(of offered: [String]) throws(Problem) -> String {
+        guard let chosen = MediaType.preferred(of: offered, accept: head.accept) else { throw .notAcceptable }
+        return chosen
+    }
+}

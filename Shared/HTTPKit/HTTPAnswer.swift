@@ -1,0 +1,97 @@
+// What a handler returns.
+
+import Contracts
+import Foundation
+package import HTTPTypes
+import Hummingbird
+package import NIOCore
+
+package struct HTTPAnswer: Sendable {
+    package var status: Int
+    package var contentType: String?
+    /// Further headers. HTTPKit adds `Content-Type`, `Content-Length`, `Date`, `X-Request-Id`, `X-Content-Type-Options` and, where
+    /// there is none, `Cache-Control: no-store`.
+    package var headers = HTTPFields()
+    let body: Body
+
+    enum Body: Sendable {
+        case empty
+        case whole(ByteBuffer)
+        case stream(@Sendable (inout StreamWriter) async throws -> Void)
+    }
+
+    private init(status: Int, contentType: String?, body: Body) {
+        (self.status, self.contentType, self.body) = (status, contentType, body)
+    }
+
+    /// Encodes at once; what cannot be encoded (a NaN) throws and becomes `internal`.
+    package static func json(_ value: some Encodable, status: Int = 200) throws -> HTTPAnswer {
+        HTTPAnswer(status: status, contentType: MediaType.json, body: .whole(ByteBuffer(bytes: try encoder.encode(value))))
+    }
+
+    package static func bytes(_ bytes: ByteBuffer, contentType: String, status: Int = 200) -> HTTPAnswer {
+        HTTPAnswer(status: status, contentType: contentType, body: .whole(bytes))
+    }
+
+    package static func bytes(_ bytes: some Sequence<UInt8>, contentType: String, status: Int = 200) -> HTTPAnswer {
+        .bytes(ByteBuffer(bytes: bytes), contentType: contentType, status: status)
+    }
+
+    package static func text(_ text: String, contentType: String = MediaType.text, status: Int = 200) -> HTTPAnswer {
+        .bytes(ByteBuffer(string: text), contentType: contentType, status: status)
+    }
+
+    /// Writes as fast as the caller reads. When `write` throws, the connection is cut, so that the caller sees that it is incomplete.
+    package static func stream(
+        contentType: String, status: Int = 200, _ write: @escaping @Sendable (inout StreamWriter) async throws -> Void
+    ) -> HTTPAnswer {
+        HTTPAnswer(status: status, contentType: contentType, body: .stream(write))
+    }
+
+    package static func empty(status: Int = 204) -> HTTPAnswer {
+        HTTPAnswer(status: status, contentType: nil, body: .empty)
+    }
+
+    /// The same answer with one more header.
+    package func with(_ name: HTTPField.Name, _ value: String) -> HTTPAnswer {
+        var copy = self
+        copy.headers.append(HTTPField(name: name, value: value))
+        return copy
+    }
+
+    private static let encoder: JSONEncoder = {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return encoder
+    }()
+}
+
+extension HTTPAnswer {
+    static func refusal(_ refusal: Refusal, requestID: String) throws -> HTTPAnswer {
+        var problem = refusal.problem
+        problem.requestId = requestID
+        var answer = try HTTPAnswer.json(problem, status: problem.status)
+        answer.contentType = MediaType.problem
+        if let wait = refusal.retryAfter {
+            let seconds = max(1, (wait.wholeMilliseconds + 999) / 1000)
+            answer.headers.append(HTTPField(name: .retryAfter, value: String(seconds)))
+        }
+        if let allow = refusal.allow { answer.headers.append(HTTPField(name: .allow, value: allow)) }
+        if problem.status == 401 { answer.headers.append(HTTPField(name: .wwwAuthenticate, value: "Bearer")) }
+        return answer
+    }
+}
+
+/// Where a stream's bytes go. `write` returns when the connection has taken them.
+package struct StreamWriter {
+    var base: any ResponseBodyWriter
+
+    package mutating func write(_ bytes: ByteBuffer) async throws {
+        guard bytes.readableBytes > 0 else { return }
+        try await base.write(bytes)
+    }
+
+    package mutating func write(_ bytes: some Sequence<UInt8>) async throws {
+        try await write(ByteBuffer(bytes: bytes))
+    }
+}

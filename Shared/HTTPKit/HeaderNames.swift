@@ -1,0 +1,13 @@
+// Header fields that the library does not name.
+
+package import HTTPTypes
+
+extension HTTPField.Name {
+    package static let requestID = known("X-Request-Id")
+    package static let idempotencyReplayed = known("Idempotency-Replayed")
+
+    private static func known(_ name: String) -> HTTPField.Name {
+        guard let field = HTTPField.Name(name) else { preconditionFailure("\(name) is no header name") }
+        return field
+    }
+}

@@ -1,0 +1,47 @@
+// How the machine's supervisor sees a service: alive, ready, and its figures. On the service's own port; the edge does not route them.
+
+package struct Health: Sendable {
+    /// What is missing before work can be taken, one short phrase each, without personal data; empty is ready. May be asked each second.
+    package let missing: @Sendable () async -> [String]
+    /// Prometheus text exposition 0.0.4.
+    package let metrics: @Sendable () -> String
+
+    package init(missing: @escaping @Sendable () async -> [String], metrics: @escaping @Sendable () -> String) {
+        (self.missing, self.metrics) = (missing, metrics)
+    }
+
+    static let metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
+    func routes(isDraining: @escaping @Sendable () -> Bool) -> [Route] {
+        [
+            Route(
+                .get, "/health/live", access: .anyone, summary: "The process answers", answers: [.json(200, "Alive", Liveness.schema)],
+                isInternal: true
+            ) { _ in try .json(Liveness(status: "live", missing: [])) },
+            Route(
+                .get, "/health/ready", access: .anyone, summary: "The service takes work",
+                answers: [.json(200, "Ready", Liveness.schema), .json(503, "Not ready, and why", Liveness.schema)], isInternal: true
+            ) { _ in
+                let missing = isDraining() ? ["stopping"] : await missing()
+                return try .json(
+                    Liveness(status: missing.isEmpty ? "ready" : "not-ready", missing: missing), status: missing.isEmpty ? 200 : 503)
+            },
+            Route(
+                .get, "/metrics", access: .anyone, summary: "Figures for Prometheus",
+                answers: [Answer(200, "Text exposition 0.0.4", contents: [.init(Self.metricsType, .string())])], isInternal: true
+            ) { _ in .text(metrics(), contentType: Self.metricsType) },
+        ]
+    }
+}
+
+private struct Liveness: Codable, Sendable, Documented {
+    var status: String
+    var missing: [String]
+
+    static var schema: JSONSchema {
+        .object(
+            .required("status", .oneOf(["live", "ready", "not-ready"])),
+            .required("missing", .array(of: .string()), "What is missing before work can be taken.")
+        ).named("Health")
+    }
+}

@@ -1,0 +1,84 @@
+// The refusals that HTTPKit itself gives. Services add their own, as one enum per service.
+
+package import Contracts
+
+/// A problem with something to say in the headers as well. Throw it, or throw the `Problem` alone.
+package struct Refusal: Error, Sendable {
+    package var problem: Problem
+    /// Seconds after which it is worth asking again, rounded up; written as `Retry-After`.
+    package var retryAfter: Duration?
+    /// The methods that the path does take; written as `Allow`.
+    var allow: String?
+
+    package init(_ problem: Problem, retryAfter: Duration? = nil) {
+        (self.problem, self.retryAfter) = (problem, retryAfter)
+    }
+}
+
+extension Problem {
+    package static let unauthorised = Problem(
+        "unauthorised", status: 401, title: "Who is asking is not known",
+        detail: "Send `Authorization: Bearer` with a valid token of this suite.")
+
+    package static let forbidden = Problem(
+        "forbidden", status: 403, title: "This caller may not do that", detail: "The token is valid, but not for this operation.")
+
+    /// For what does not exist and for what is somebody else's.
+    package static let notFound = Problem(
+        "not-found", status: 404, title: "There is no such thing here", detail: "Check the path; the API is described in openapi.json.")
+
+    static let methodNotAllowed = Problem(
+        "method-not-allowed", status: 405, title: "The path does not take this method", detail: "The header `Allow` names those it takes.")
+
+    static let notAcceptable = Problem(
+        "not-acceptable", status: 406, title: "No form of the answer is acceptable to the caller",
+        detail: "Ask with an `Accept` that includes a media type of this operation.")
+
+    static let requestTimeout = Problem(
+        "request-timeout", status: 408, title: "The body did not arrive in time", detail: "Send it faster, or in smaller parts.")
+
+    static func bodyTooLarge(limit: Int, inflated: Bool) -> Problem {
+        Problem(
+            "body-too-large", status: 413, title: "The body is too large",
+            detail: "At most \(limit) bytes \(inflated ? "after inflating" : "as sent"); send it in smaller parts.")
+    }
+
+    static func unsupportedMediaType(_ types: [String]) -> Problem {
+        Problem(
+            "unsupported-media-type", status: 415, title: "The body's type is not understood",
+            detail: "Send `Content-Type: " + types.joined(separator: "` or `") + "`.",
+            errors: [.init(pointer: "header:Content-Type", detail: "not one of those that this operation reads")])
+    }
+
+    static let unsupportedEncoding = Problem(
+        "unsupported-encoding", status: 415, title: "The body's encoding is not understood",
+        detail: "Send it plain, or with `Content-Encoding: gzip` or `deflate`.",
+        errors: [.init(pointer: "header:Content-Encoding", detail: "not gzip, deflate or identity")])
+
+    static let badEncoding = Problem(
+        "bad-encoding", status: 400, title: "The body cannot be inflated",
+        detail: "It is damaged, cut off, or not what Content-Encoding says. Compress and send it again.")
+
+    static func invalidParameter(_ pointer: String, _ detail: String) -> Problem {
+        Problem(
+            "invalid-parameter", status: 400, title: "A parameter cannot be understood", detail: "Correct the named parameter.",
+            errors: [.init(pointer: pointer, detail: detail)])
+    }
+
+    /// Answered with `Retry-After` through `Refusal`.
+    package static let tooManyRequests = Problem(
+        "too-many-requests", status: 429, title: "Too many requests", detail: "Wait as long as `Retry-After` says.")
+
+    package static let idempotencyConflict = Problem(
+        "idempotency-conflict", status: 422, title: "The idempotency key was used for another request",
+        detail: "Use a new key for a new request.",
+        errors: [.init(pointer: "header:Idempotency-Key", detail: "used within 24 hours with another body")])
+
+    package static let `internal` = Problem(
+        "internal", status: 500, title: "The service failed",
+        detail: "It is not the request's fault; quote requestId to whoever runs the suite.")
+
+    /// Full, starting, stopping: answered with `Retry-After` through `Refusal`.
+    package static let unavailable = Problem(
+        "unavailable", status: 503, title: "The service cannot take this now", detail: "Try again after as long as `Retry-After` says.")
+}

@@ -1,0 +1,153 @@
+// One way into a service as one value: the router, the OpenAPI document and the authorisation matrix are made from it.
+
+import Contracts
+
+/// Who may come in by a route. There is no default: whoever writes a route decides.
+package enum Access: String, Sendable, CaseIterable {
+    /// No credentials are asked for, and none are looked at.
+    case anyone
+    /// A person's device, by its Bearer token.
+    case device
+    /// Software of an organisation that works with the suite, by its Bearer token.
+    case integrator
+}
+
+package struct Route: Sendable {
+    package enum Method: String, Sendable, CaseIterable {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case patch = "PATCH"
+        case delete = "DELETE"
+    }
+
+    package typealias Handler = @Sendable (Exchange) async throws -> HTTPAnswer
+
+    package let method: Method
+    /// Whole segments in braces are parameters: `/ingest/v1/devices/{device}`.
+    package let path: String
+    package let access: Access
+    package let summary: String
+    package let description: String
+    package let parameters: [Parameter]
+    /// What the request carries; nil for a route that reads no body.
+    package let body: BodyShape?
+    package let answers: [Answer]
+    /// Whether the service limits how often a caller comes; 429 is then documented.
+    package let isRateLimited: Bool
+    /// Whether the service honours `Idempotency-Key`; the header and its conflicts are then documented.
+    package let takesIdempotencyKey: Bool
+    /// For the machine's own supervisor; the edge does not route it.
+    package let isInternal: Bool
+    package let handler: Handler
+
+    /// - Parameter answers: those of success and the service's own problems. HTTPKit documents by itself what it answers by itself.
+    package init(
+        _ method: Method, _ path: String, access: Access, summary: String, description: String = "", parameters: [Parameter] = [],
+        body: BodyShape? = nil, answers: [Answer], isRateLimited: Bool = false, takesIdempotencyKey: Bool = false,
+        isInternal: Bool = false, handler: @escaping Handler
+    ) {
+        (self.method, self.path, self.access, self.summary, self.description) = (method, path, access, summary, description)
+        (self.parameters, self.body, self.answers) = (parameters, body, answers)
+        (self.isRateLimited, self.takesIdempotencyKey, self.isInternal) = (isRateLimited, takesIdempotencyKey, isInternal)
+        self.handler = handler
+    }
+
+    /// `postIngestV1Entries`: unique, since method and path are.
+    package var operationID: String {
+        let words = path.split { !$0.isLetter && !$0.isNumber }
+        return method.rawValue.lowercased() + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+}
+
+/// A value beside the body.
+package struct Parameter: Sendable {
+    package enum Place: String, Sendable {
+        case query
+        case path
+        case header
+    }
+
+    package let name: String
+    package let place: Place
+    package let schema: JSONSchema
+    package let isRequired: Bool
+    package let description: String
+
+    package static func query(_ name: String, _ schema: JSONSchema, required: Bool = false, _ description: String) -> Parameter {
+        Parameter(name: name, place: .query, schema: schema, isRequired: required, description: description)
+    }
+
+    package static func path(_ name: String, _ schema: JSONSchema, _ description: String) -> Parameter {
+        Parameter(name: name, place: .path, schema: schema, isRequired: true, description: description)
+    }
+
+    package static func header(_ name: String, _ schema: JSONSchema, required: Bool = false, _ description: String) -> Parameter {
+        Parameter(name: name, place: .header, schema: schema, isRequired: required, description: description)
+    }
+
+    /// `limit` of every list, 1 to 1000; read it with `Exchange.pageLimit`.
+    package static let limit = query("limit", .integer(in: 1...PageLimits.most), "How many items at most; \(PageLimits.usual) unless told.")
+    /// `after` of every list.
+    package static let after = query("after", .string(length: 1...PageLimits.cursor), "The `next` of the page before.")
+}
+
+/// Bounds of every list over HTTP.
+package enum PageLimits {
+    package static let most = 1000
+    package static let usual = 100
+    /// Characters of a cursor.
+    package static let cursor = 512
+}
+
+/// What a request's body may be. Another content type is 415, a larger body is 413.
+package struct BodyShape: Sendable {
+    package struct Content: Sendable {
+        package let mediaType: String
+        package let schema: JSONSchema
+        package let examples: [JSONValue]
+
+        package init(_ mediaType: String, _ schema: JSONSchema, examples: [JSONValue] = []) {
+            (self.mediaType, self.schema, self.examples) = (mediaType.lowercased(), schema, examples)
+        }
+    }
+
+    package static let mebibyte = 1 << 20
+
+    package let contents: [Content]
+    /// Bytes as they come over the wire.
+    package let limit: Int
+    /// Bytes after inflating a `gzip` or `deflate` body.
+    package let inflatedLimit: Int
+
+    package init(_ contents: [Content], limit: Int = mebibyte, inflatedLimit: Int = mebibyte) {
+        (self.contents, self.limit, self.inflatedLimit) = (contents, limit, inflatedLimit)
+    }
+
+    package static func json(
+        _ schema: JSONSchema, examples: [JSONValue] = [], limit: Int = mebibyte, inflatedLimit: Int = mebibyte
+    ) -> BodyShape {
+        BodyShape([Content(MediaType.json, schema, examples: examples)], limit: limit, inflatedLimit: inflatedLimit)
+    }
+}
+
+/// What may come back.
+package struct Answer: Sendable {
+    package let status: Int
+    package let description: String
+    /// One per media type; none for an answer without a body.
+    package let contents: [BodyShape.Content]
+
+    package init(_ status: Int, _ description: String, contents: [BodyShape.Content] = []) {
+        (self.status, self.description, self.contents) = (status, description, contents)
+    }
+
+    package static func json(_ status: Int, _ description: String, _ schema: JSONSchema, example: JSONValue? = nil) -> Answer {
+        Answer(status, description, contents: [.init(MediaType.json, schema, examples: example.map { [$0] } ?? [])])
+    }
+
+    /// A refusal of the service's own, by the names of its problems.
+    package static func problem(_ status: Int, _ names: String...) -> Answer {
+        Answer(status, names.map { "`\($0)`" }.joined(separator: ", "), contents: [.init(MediaType.problem, Problem.schema)])
+    }
+}

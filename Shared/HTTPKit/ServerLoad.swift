@@ -1,0 +1,28 @@
+// How much is going on in a server at this moment.
+
+import Synchronization
+
+final class ServerLoad: Sendable {
+    private let running = Atomic<Int>(0)
+    private let draining = Atomic<Bool>(false)
+
+    var isDraining: Bool { draining.load(ordering: .relaxed) }
+    var runningRequests: Int { running.load(ordering: .relaxed) }
+
+    func startDraining() {
+        draining.store(true, ordering: .relaxed)
+    }
+
+    /// False where `most` are running already; otherwise `leave` must follow.
+    func enter(most: Int) -> Bool {
+        guard running.wrappingAdd(1, ordering: .relaxed).newValue <= most else {
+            leave()
+            return false
+        }
+        return true
+    }
+
+    func leave() {
+        running.wrappingSubtract(1, ordering: .relaxed)
+    }
+}

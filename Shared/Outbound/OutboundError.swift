@@ -1,0 +1,32 @@
+// Why nothing came back.
+
+package enum OutboundError: Error, Hashable, Sendable {
+    /// URL, method or a header is malformed, or the scheme is neither http nor https.
+    case malformed
+    /// The name leads only to addresses that the policy refuses.
+    case refusedAddress
+    /// The name cannot be resolved.
+    case unresolved
+    /// Nobody took the connection.
+    case connect
+    /// No secure connection: certificate or handshake.
+    case tls
+    case timeout
+    /// The answer is longer than was asked for.
+    case tooLarge
+    /// The task was cancelled, or the sender shut down.
+    case cancelled
+    /// As many requests wait as may wait.
+    case queueFull
+    /// libcurl's code for anything else: the connection broke, the answer is no HTTP.
+    case other(Int)
+
+    /// Whether the same request may succeed later. Certificates are renewed and names come back, so only what the request itself, the
+    /// policy or the caller decided is final.
+    package var isRetriable: Bool {
+        switch self {
+        case .malformed, .refusedAddress, .tooLarge, .cancelled: false
+        case .unresolved, .connect, .tls, .timeout, .queueFull, .other: true
+        }
+    }
+}

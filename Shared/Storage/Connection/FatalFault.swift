@@ -1,0 +1,15 @@
+// The way out when the store cannot be believed.
+
+import Logging
+
+/// Says so once in the log, by code alone, and ends the process. Nobody may be told of success afterwards.
+struct FatalFault: Sendable {
+    let logger: Logger
+    let end: @Sendable (Int32) -> Void
+
+    func happened(_ code: Int32, refusing queue: WriteQueue, and unanswered: [WaitingWrite] = []) {
+        logger.critical("the store met a fault of its disk or file and ends the process", metadata: ["code": "\(code)"])
+        end(code)
+        for write in unanswered + queue.abandon() { write.refuse(StoreError.broken) }
+    }
+}

@@ -1,0 +1,179 @@
+// One service's SQLite file: durable writes in groups, concurrent reads, and no life after a fault of the disk.
+
+import Dispatch
+package import Foundation
+package import GRDB
+package import Logging
+
+/// What `write` has returned survives a kill and a power cut. One process, one `Store` for each file; the file is made on first
+/// opening, readable by its owner alone. Usable from any task or thread.
+package final class Store: Sendable {
+    private let file: StoreFile
+    private let pool: DatabasePool
+    private let connection: DatabaseQueue
+    private let length: LogLength
+    private let settings: StoreSettings
+    private let writer: Writer
+    private let checkpointer: Checkpointer
+    private let fatal: FatalFault
+
+    /// Opens or makes the file, proves the settings that durability rests on, and brings the schema up to the last migration.
+    /// - Parameter applicationID: SQLite's `application_id`, one for each kind of store in the suite.
+    /// - Parameter migrations: numbered 1, 2, 3, …
+    /// - Throws: `inUse`, `newerSchema`, `foreign`, `misnumberedMigration`, `tableNotStrict`, `settingRefused`, `cannotOpen`, `full`.
+    package static func open(
+        _ file: URL, applicationID: Int32, migrations: [Migration], settings: StoreSettings = StoreSettings(), logger: Logger
+    ) throws(StoreError) -> Store {
+        do {
+            return try Store(StoreFile(file), applicationID, migrations, settings, logger)
+        } catch {
+            switch Fault.translate(error) {
+            case let error as StoreError: throw error
+            default: throw .cannotOpen(code: Fault(error)?.code ?? 0)
+            }
+        }
+    }
+
+    private init(
+        _ file: StoreFile, _ applicationID: Int32, _ migrations: [Migration], _ settings: StoreSettings, _ logger: Logger
+    ) throws {
+        let recipe = ConnectionRecipe(settings: settings)
+        // Looks before the pool opens, which would turn on the log in a file that is not ours.
+        let connection = try DatabaseQueue(path: file.path, configuration: recipe.configuration(label: file.name + ".checkpoint"))
+        let isNew = try connection.inDatabase { try Identity.check($0, is: applicationID, knowing: migrations.count) }
+        let pool = try DatabasePool(path: file.path, configuration: recipe.configuration(label: file.name))
+        let length = LogLength()
+        try pool.writeWithoutTransaction { database in
+            try recipe.setSynchronous(database)
+            length.watch(database)
+            if isNew { try Identity.set(database, applicationID) }
+            try Migration.bring(database, to: migrations)
+        }
+        try connection.inDatabase { try recipe.setSynchronous($0) }
+        let metrics = StoreMetrics(store: file.name)
+        (self.file, self.pool, self.connection, self.length, self.settings) = (file, pool, connection, length, settings)
+        fatal = FatalFault(logger: logger, end: settings.onFatal)
+        writer = Writer(pool: pool, settings: settings, metrics: metrics, fatal: fatal)
+        checkpointer = Checkpointer(
+            connection: connection, settings: settings, length: length, file: file, queue: writer.queue, metrics: metrics, fatal: fatal)
+        writer.start(named: file.name + " writer")
+        checkpointer.start(named: file.name + " checkpoint")
+    }
+
+    deinit {
+        writer.queue.close()
+        checkpointer.askToStop()
+    }
+}
+
+// MARK: Writing
+
+extension Store {
+    /// Runs `body` in the next group's transaction and returns once that is on disk. A body that throws undoes only itself and its
+    /// error comes back unchanged. Bodies run one after the other in the order in which they were handed over; they must not wait
+    /// for anything, begin or end transactions, or keep the `Database`. Cancelling the task does not take a body back.
+    /// - Throws: what `body` throws, or `full`, `busy`, `undone`, `closed`.
+    package func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            enqueue(body) { continuation.resume(with: $0) }
+        }
+    }
+
+    /// As `write`, blocking the calling thread: for start-up and for threads of their own, never in a task.
+    package func writeNow<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) throws -> Value {
+        let done = DispatchSemaphore(value: 0)
+        let answer = Answer<Value>()
+        enqueue(body) { result in
+            answer.put(result)
+            done.signal()
+        }
+        done.wait()
+        return try answer.take().get()
+    }
+
+    /// As `write`, for callers that cannot wait: `answer` is called once, from any thread.
+    func enqueue<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value, answer: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        let write = WaitingWrite(
+            perform: { database in
+                let value = try body(database)
+                return { answer(.success(value)) }
+            },
+            refuse: { answer(.failure($0)) })
+        do {
+            try writer.queue.add(write)
+        } catch {
+            answer(.failure(error))
+        }
+    }
+
+    /// Empties the write-ahead log into the file: afterwards nothing that was deleted is left in either. Part of destroying a key.
+    /// - Throws: `busy` where a long read still needs the old state; ask again.
+    package func emptyLog() async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            do {
+                try writer.queue.add(
+                    maintenance: Checkpointer.emptying(patience: settings.lockTimeout, then: settings.lockTimeout, length: length) {
+                        continuation.resume(with: $0)
+                    })
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+}
+
+// MARK: Reading and closing
+
+extension Store {
+    /// Runs `body` on a state of the file that holds at least everything acknowledged before the call, beside the writer.
+    /// - Throws: what `body` throws, `closed`, or `CancellationError`.
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        do {
+            return try await pool.read(body)
+        } catch {
+            throw answer(toReaderAbout: error)
+        }
+    }
+
+    /// As `read`, blocking the calling thread: for start-up and for threads of their own, never in a task.
+    package func readNow<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        do {
+            return try pool.read(body)
+        } catch {
+            throw answer(toReaderAbout: error)
+        }
+    }
+
+    private func answer(toReaderAbout error: any Error) -> any Error {
+        guard let fault = Fault(error) else { return error }
+        if fault.isFatal {
+            fatal.happened(fault.code, refusing: writer.queue)
+            return StoreError.broken
+        }
+        return writer.queue.isClosed ? StoreError.closed : Fault.translate(error)
+    }
+
+    /// Room that is left on the store's volume, in bytes; nil where the system does not say.
+    package var freeBytes: Int64? { file.freeBytes }
+
+    /// Refuses what is new, finishes what has been taken, and closes the file. Returns when that is done; may be called again.
+    package func close() async {
+        await withCheckedContinuation { continuation in
+            let closing = Thread { [self] in
+                writer.stop()
+                checkpointer.stop()
+                do {
+                    try connection.close()
+                    try pool.close()
+                } catch {
+                    fatal.logger.warning("a store was not closed cleanly", metadata: ["code": "\(Fault(error)?.code ?? 0)"])
+                }
+                file.release()
+                continuation.resume()
+            }
+            closing.start()
+        }
+    }
+}

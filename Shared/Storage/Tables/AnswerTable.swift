@@ -1,0 +1,53 @@
+// The first answers to requests on the bus, so that a repeated request gets the same one.
+
+package import Contracts
+import Foundation
+package import GRDB
+
+/// SQL sentences over `bus_answers`. Written in the transaction of the change that the request asked for.
+package struct AnswerTable: Sendable {
+    /// How long an asker may repeat an id.
+    package static let lifetime: Duration = .seconds(24 * 3600)
+
+    package init() {}
+
+    package static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE bus_answers (
+                    asker TEXT NOT NULL,
+                    id TEXT NOT NULL,
+                    at INTEGER NOT NULL,
+                    answer BLOB NOT NULL,
+                    PRIMARY KEY (asker, id)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX bus_answers_by_time ON bus_answers (at);
+                """)
+    }
+
+    /// Nil where this asker's request has not been answered yet.
+    package func answer(_ db: Database, to asker: Peer, id: String) throws -> [UInt8]? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT answer FROM bus_answers WHERE asker = ? AND id = ?"), arguments: [asker.name, id]
+        )?.bytes(0)
+    }
+
+    /// Keeps the first answer; a later one to the same id changes nothing.
+    /// - Parameter answer: opaque here; whatever is personal or secret in it is sealed by the caller.
+    /// - Returns: false where there was one already.
+    @discardableResult
+    package func remember(_ db: Database, to asker: Peer, id: String, answer: [UInt8], at: Timestamp) throws -> Bool {
+        try db.cachedStatement(sql: "INSERT OR IGNORE INTO bus_answers (asker, id, at, answer) VALUES (?, ?, ?, ?)")
+            .execute(arguments: [asker.name, id, at.milliseconds, Data(answer)])
+        return db.changesCount == 1
+    }
+
+    /// Forgets what is older than its lifetime.
+    /// - Returns: how many.
+    @discardableResult
+    package func expire(_ db: Database, now: Timestamp) throws -> Int {
+        try db.cachedStatement(sql: "DELETE FROM bus_answers WHERE at < ?")
+            .execute(arguments: [(now - AnswerTable.lifetime).milliseconds])
+        return db.changesCount
+    }
+}

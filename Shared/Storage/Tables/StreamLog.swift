@@ -1,0 +1,175 @@
+// The publisher's log: what it has said, in order and without gaps, until everybody has it.
+
+package import Contracts
+import Foundation
+package import GRDB
+
+/// SQL sentences over the tables `stream_epoch`, `stream_heads` and `stream_log`. A fact is appended in the transaction of the
+/// change that it tells of, and published after the commit; a transaction that is undone takes its sequence numbers with it.
+package struct StreamLog: Sendable {
+    package init() {}
+
+    /// For a migration. The epoch is made here, with the store, and never changes with a restart.
+    package static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE stream_epoch (
+                    one INTEGER PRIMARY KEY CHECK (one = 1),
+                    epoch TEXT NOT NULL
+                ) STRICT;
+                INSERT INTO stream_epoch VALUES (1, lower(hex(randomblob(16))));
+                CREATE TABLE stream_heads (
+                    number INTEGER PRIMARY KEY,
+                    stream TEXT NOT NULL UNIQUE,
+                    head INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE stream_log (
+                    stream INTEGER NOT NULL REFERENCES stream_heads (number),
+                    sequence INTEGER NOT NULL,
+                    type TEXT NOT NULL,
+                    subject BLOB,
+                    at INTEGER NOT NULL,
+                    trace TEXT NOT NULL,
+                    body BLOB NOT NULL,
+                    PRIMARY KEY (stream, sequence)
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+
+    /// Random, made with the store: 32 hex digits.
+    package func epoch(_ db: Database) throws -> String {
+        guard let epoch = try String.fetchOne(db.cachedStatement(sql: "SELECT epoch FROM stream_epoch")) else {
+            throw StoreError.settingRefused(name: "stream_epoch", wanted: "one row", found: "none")
+        }
+        return epoch
+    }
+
+    /// After a restore from a copy: consumers must not take what is said from now on for what they already know.
+    package func renewEpoch(_ db: Database) throws {
+        try db.execute(sql: "UPDATE stream_epoch SET epoch = lower(hex(randomblob(16)))")
+    }
+
+    /// Adds one fact at the end of the stream.
+    /// - Parameter body: opaque here; whatever is personal in it is sealed by the caller.
+    /// - Returns: its sequence: 1 for a stream's first fact, else the one before plus 1.
+    @discardableResult
+    package func append(
+        _ db: Database, stream: String, type: String, subject: PersonID?, at: Timestamp, trace: String = "", body: [UInt8]
+    ) throws -> Int64 {
+        let (number, sequence) = try advance(db, stream)
+        try db.cachedStatement(
+            sql: "INSERT INTO stream_log (stream, sequence, type, subject, at, trace, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [number, sequence, type, subject?.blob, at.milliseconds, trace, Data(body)])
+        return sequence
+    }
+
+    private func advance(_ db: Database, _ stream: String) throws -> (number: Int64, sequence: Int64) {
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO stream_heads (stream, head) VALUES (?, 1)
+                ON CONFLICT (stream) DO UPDATE SET head = head + 1 RETURNING number, head
+                """)
+        guard let row = try Row.fetchOne(statement, arguments: [stream]) else {
+            throw StoreError.settingRefused(name: "stream_heads", wanted: "one row", found: "none")
+        }
+        return (row[0], row[1])
+    }
+
+    /// The sequence of the stream's last fact; 0 where there was none yet.
+    package func head(_ db: Database, _ stream: String) throws -> Int64 {
+        try Int64.fetchOne(db.cachedStatement(sql: "SELECT head FROM stream_heads WHERE stream = ?"), arguments: [stream]) ?? 0
+    }
+
+    /// Heads of all streams that have ever had a fact.
+    package func heads(_ db: Database) throws -> [String: Int64] {
+        let rows = try Row.fetchAll(db.cachedStatement(sql: "SELECT stream, head FROM stream_heads"))
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
+    }
+
+    /// The lowest sequence that the log still holds; head + 1 where it holds none.
+    package func oldest(_ db: Database, _ stream: String) throws -> Int64 {
+        try Int64.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT coalesce((SELECT min(sequence) FROM stream_log WHERE stream = number), head + 1)
+                    FROM stream_heads WHERE stream = ?
+                    """), arguments: [stream]) ?? 1
+    }
+
+    /// Facts `from...through` that the log still holds, oldest first, at most `limit`. The sizes of bodies are the caller's care.
+    package func rows(_ db: Database, _ stream: String, from: Int64, through: Int64 = .max, limit: Int) throws -> [StreamRow] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT sequence, type, subject, at, trace, body FROM stream_log
+                WHERE stream = (SELECT number FROM stream_heads WHERE stream = ?) AND sequence BETWEEN ? AND ?
+                ORDER BY sequence LIMIT ?
+                """)
+        var rows: [StreamRow] = []
+        let cursor = try Row.fetchCursor(statement, arguments: [stream, from, through, limit])
+        while let row = try cursor.next() {
+            try rows.append(
+                StreamRow(
+                    stream: stream, sequence: row[0], type: row[1], subject: PersonID(blob: row[2]),
+                    at: Timestamp(milliseconds: row[3]), trace: row[4], body: row.bytes(5)))
+        }
+        return rows
+    }
+}
+
+// MARK: Forgetting
+
+extension StreamLog {
+    /// Most rows that one call of `release` takes away, so that the writer is never held up for long.
+    package static let releaseLimit = 10_000
+
+    /// Deletes the stream's oldest rows that are older than `before` and that each of `consumers` has confirmed, at most `limit`.
+    /// Forgotten consumers do not count; with no consumers age alone decides.
+    /// - Returns: how many; `limit` means that there may be more.
+    package func release(
+        _ db: Database, _ stream: String, before: Timestamp, confirmedBy consumers: [Peer], limit: Int = StreamLog.releaseLimit
+    ) throws -> Int {
+        let confirmed = try Confirmations().next(db, stream, of: consumers, epoch: epoch(db))
+        try db.cachedStatement(
+            sql: """
+                WITH oldest AS MATERIALIZED (
+                    SELECT sequence, at FROM stream_log
+                    WHERE stream = (SELECT number FROM stream_heads WHERE stream = :stream) AND sequence < :confirmed
+                    ORDER BY sequence LIMIT :limit)
+                DELETE FROM stream_log
+                WHERE stream = (SELECT number FROM stream_heads WHERE stream = :stream)
+                AND sequence <= (SELECT max(sequence) FROM oldest)
+                AND sequence < coalesce((SELECT min(sequence) FROM oldest WHERE at >= :before), :confirmed)
+                """
+        ).execute(arguments: ["stream": stream, "confirmed": confirmed, "limit": limit, "before": before.milliseconds])
+        return db.changesCount
+    }
+
+    /// Turns the person's facts among `range` into `erased` ones: they keep their place and lose type, subject, trace and body.
+    /// There is no index by person, which every append would pay for: this looks at each row of the range.
+    /// - Returns: how many facts it turned.
+    package func erase(_ db: Database, _ subject: PersonID, in stream: String, range: ClosedRange<Int64>) throws -> Int {
+        try db.cachedStatement(
+            sql: """
+                UPDATE stream_log SET type = ?, subject = NULL, trace = '', body = x''
+                WHERE stream = (SELECT number FROM stream_heads WHERE stream = ?) AND sequence BETWEEN ? AND ? AND subject = ?
+                """
+        ).execute(arguments: [StreamHeader.erased, stream, range.lowerBound, range.upperBound, subject.blob])
+        return db.changesCount
+    }
+
+    /// As `erase(_:_:in:range:)` over everything that the streams hold, in slices of `slice` rows between which other writes go on.
+    /// What is appended about the person meanwhile is not covered: end that first.
+    package func erase(_ subject: PersonID, in streams: [String], of store: Store, slice: Int64 = 20_000) async throws -> Int {
+        var erased = 0
+        for stream in streams {
+            let held = try await store.read { db in (from: try oldest(db, stream), through: try head(db, stream)) }
+            var next = held.from
+            while next <= held.through {
+                let range = next...min(held.through, next + slice - 1)
+                erased += try await store.write { db in try erase(db, subject, in: stream, range: range) }
+                next = range.upperBound + 1
+            }
+        }
+        return erased
+    }
+}

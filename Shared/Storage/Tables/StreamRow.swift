@@ -1,0 +1,23 @@
+// One fact as the log keeps it.
+
+package import Contracts
+
+/// A row of the log. `body` is the owner's: a sealed payload, or the name of the chunk from which the payload is rendered again.
+package struct StreamRow: Hashable, Sendable {
+    package let stream: String
+    package let sequence: Int64
+    package let type: String
+    /// Nil where the fact is about nobody, or about a person who has been erased.
+    package let subject: PersonID?
+    package let at: Timestamp
+    package let trace: String
+    package let body: [UInt8]
+
+    package var isErased: Bool { type == StreamHeader.erased }
+
+    package func header(epoch: String, head: Int64) -> StreamHeader {
+        StreamHeader(
+            stream: stream, epoch: epoch, sequence: sequence, head: head, type: type, subject: subject?.description ?? "", at: at,
+            trace: trace)
+    }
+}

@@ -1,0 +1,71 @@
+// Each person's key, wrapped: the one table of a service's `<service>-keys.db`, which is backed up apart.
+
+package import Contracts
+import Foundation
+package import GRDB
+
+/// SQL sentences over `wrapped_keys`. Destroying a key erases what it sealed; the row stays, so that no other key is ever made
+/// for the same person. After destroying, `Store.emptyLog` takes the old bytes out of the write-ahead log.
+package struct WrappedKeys: Sendable {
+    package init() {}
+
+    package static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE wrapped_keys (
+                    subject BLOB PRIMARY KEY,
+                    made_at INTEGER NOT NULL,
+                    wrapped BLOB,
+                    destroyed_at INTEGER,
+                    CHECK ((wrapped IS NULL) = (destroyed_at IS NOT NULL))
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+
+    package enum Entry: Hashable, Sendable {
+        case none
+        case wrapped([UInt8])
+        case destroyed(at: Timestamp)
+    }
+
+    package func find(_ db: Database, of subject: PersonID) throws -> Entry {
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT wrapped, destroyed_at FROM wrapped_keys WHERE subject = ?"), arguments: [subject.blob])
+        guard let row else { return .none }
+        if let at = row[1] as Int64? { return .destroyed(at: Timestamp(milliseconds: at)) }
+        return .wrapped(try row.bytes(0))
+    }
+
+    /// Keeps `wrapped` unless the person has, or has had, a key.
+    /// - Returns: what now stands, which may be another's.
+    package func make(_ db: Database, of subject: PersonID, wrapped: [UInt8], at: Timestamp) throws -> Entry {
+        try db.cachedStatement(sql: "INSERT OR IGNORE INTO wrapped_keys (subject, made_at, wrapped) VALUES (?, ?, ?)")
+            .execute(arguments: [subject.blob, at.milliseconds, Data(wrapped)])
+        return try find(db, of: subject)
+    }
+
+    /// Puts the same key under another key-encryption key; changes nothing where there is none.
+    package func rewrap(_ db: Database, of subject: PersonID, wrapped: [UInt8]) throws {
+        try db.cachedStatement(sql: "UPDATE wrapped_keys SET wrapped = ? WHERE subject = ? AND wrapped IS NOT NULL")
+            .execute(arguments: [Data(wrapped), subject.blob])
+    }
+
+    /// Also for a person without a key, who then never gets one. The first time counts.
+    package func destroy(_ db: Database, of subject: PersonID, at: Timestamp) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO wrapped_keys (subject, made_at, wrapped, destroyed_at) VALUES (?, ?, NULL, ?)
+                ON CONFLICT (subject) DO UPDATE SET wrapped = NULL, destroyed_at = coalesce(destroyed_at, excluded.destroyed_at)
+                """
+        ).execute(arguments: [subject.blob, at.milliseconds, at.milliseconds])
+    }
+
+    /// The living keys after `subject` in the order of ids, at most `limit`: for a change of the key-encryption key.
+    package func page(_ db: Database, after subject: PersonID?, limit: Int) throws -> [(subject: PersonID, wrapped: [UInt8])] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT subject, wrapped FROM wrapped_keys WHERE subject > ? AND wrapped IS NOT NULL ORDER BY subject LIMIT ?"),
+            arguments: [subject?.blob ?? Data(), limit])
+        return try rows.compactMap { row in try PersonID(blob: row[0]).map { ($0, try row.bytes(1)) } }
+    }
+}

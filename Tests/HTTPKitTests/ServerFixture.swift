@@ -1,0 +1,49 @@
+// A server on a free port for the length of one test.
+
+import Contracts
+import Logging
+import NIOCore
+
+@testable import HTTPKit
+
+let testDevice = DeviceID(bits: 7)
+let testPerson = PersonID(bits: 8)
+let description = HTTPServer.Description(title: "Test", version: "1.2.3", summary: "For tests", prefix: "test")
+
+func quietLogger() -> Logger {
+    Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+}
+
+func makeServer(
+    _ routes: [Route], limits: HTTPLimits = HTTPLimits(), missing: [String] = [], logger: Logger = quietLogger()
+) -> HTTPServer {
+    HTTPServer(
+        description, routes: routes, port: 0, limits: limits, health: Health(missing: { missing }, metrics: { "figures 1\n" }),
+        authenticate: { credentials, access in
+            guard credentials.bearer == "good" else { throw Problem.unauthorised }
+            guard access == .device else { throw Problem.forbidden }
+            return .device(testDevice, testPerson)
+        }, logger: logger)
+}
+
+/// Runs the server while `body` talks to its port.
+func withServer(_ server: HTTPServer, _ body: @Sendable (Int) async throws -> Void) async throws {
+    let running = Task { try await server.run() }
+    defer { running.cancel() }
+    try await body(await server.boundPort)
+}
+
+func withServer(_ routes: Route..., limits: HTTPLimits = HTTPLimits(), _ body: @Sendable (Int) async throws -> Void) async throws {
+    try await withServer(makeServer(routes, limits: limits), body)
+}
+
+/// A route that answers with the length of its body.
+func measure(limit: Int = 1000, inflatedLimit: Int = 2000) -> Route {
+    let shape = BodyShape([.init(MediaType.json, .anything)], limit: limit, inflatedLimit: inflatedLimit)
+    return Route(.post, "/test/v1/measure", access: .anyone, summary: "Length", body: shape, answers: [.json(200, "Length", .integer())]) {
+        try .json(["length": await $0.body().readableBytes])
+    }
+}
+
+let asJSON = ["Content-Type": "application/json"]
+let asGzip = ["Content-Type": "application/json", "Content-Encoding": "gzip"]

@@ -1,0 +1,345 @@
+// The server as its callers see it.
+
+import Contracts
+import Foundation
+import HTTPTypes
+import Logging
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+import TestKit
+import Testing
+
+@testable import HTTPKit
+
+@Suite("Routing and answers")
+struct ServerTests {
+    private static let hello = Route(.get, "/test/v1/hello", access: .anyone, summary: "Hello", answers: []) { exchange in
+        try .json(["hello": exchange.query("name") ?? "nobody"])
+    }
+
+    @Test("A route answers with JSON, its request id and the security headers, and no Server banner")
+    func answer() async throws {
+        try await withServer(Self.hello) { port in
+            let answer = try await ask(port, "GET", "/test/v1/hello?name=a%20b+c", headers: ["X-Request-Id": "mine-1"])
+            #expect(answer.status == 200)
+            #expect(answer.text == #"{"hello":"a b+c"}"#)
+            #expect(answer.headers["content-type"] == "application/json")
+            #expect(answer.headers["x-request-id"] == "mine-1")
+            #expect(answer.headers["x-content-type-options"] == "nosniff")
+            #expect(answer.headers["cache-control"] == "no-store")
+            #expect(answer.headers["date"]?.hasSuffix("GMT") == true)
+            #expect(answer.headers["server"] == nil)
+        }
+    }
+
+    @Test("An unsafe or overlong request id is replaced", arguments: ["a b", "é", String(repeating: "x", count: 65), "a;b", "<script>"])
+    func unsafeRequestID(id: String) async throws {
+        try await withServer(Self.hello) { port in
+            let answer = try await ask(port, "GET", "/test/v1/hello", headers: ["X-Request-Id": id])
+            #expect(answer.headers["x-request-id"]?.count == 26)
+        }
+    }
+
+    @Test("UI-14: A path that does not exist is a 404 problem that says what can be done")
+    func notFound() async throws {
+        try await withServer(Self.hello) { port in
+            for path in ["/nothing", "/test/v1/hello/", "/test/v1", "//", "/test/v1/hello/x"] {
+                let answer = try await ask(port, "GET", path)
+                #expect(answer.status == 404)
+                #expect(answer.headers["content-type"] == "application/problem+json")
+                #expect(answer.problem == "not-found")
+                #expect(answer.json["detail"] is String)
+                #expect(answer.json["requestId"] as? String == answer.headers["x-request-id"])
+            }
+        }
+    }
+
+    @Test("Another method is 405 and names those that the path takes")
+    func methodNotAllowed() async throws {
+        try await withServer(Self.hello, measure()) { port in
+            let answer = try await ask(port, "DELETE", "/test/v1/hello")
+            #expect(answer.status == 405)
+            #expect(answer.headers["allow"] == "GET, HEAD")
+            #expect(answer.problem == "method-not-allowed")
+            #expect(try await ask(port, "GET", "/test/v1/measure").headers["allow"] == "POST")
+            #expect(try await ask(port, "PROPFIND", "/test/v1/measure").status == 405)
+        }
+    }
+
+    @Test("HEAD is GET without the body")
+    func head() async throws {
+        try await withServer(Self.hello) { port in
+            let answer = try await ask(port, "HEAD", "/test/v1/hello")
+            #expect(answer.status == 200)
+            #expect(answer.headers["content-length"] == "18")
+            #expect(answer.body.isEmpty)
+        }
+    }
+
+    @Test("An unforeseen error is 500 without internals, and its text is not logged either")
+    func internalError() async throws {
+        struct Secret: Error, CustomStringConvertible { let description = "value 73.28125 of a person" }
+        let failing = Route(.get, "/fails", access: .anyone, summary: "Fails", answers: []) { _ in throw Secret() }
+        let recorder = RecordingLog()
+        try await withServer(makeServer([failing], logger: recorder.logger)) { port in
+            let answer = try await ask(port, "GET", "/fails")
+            #expect(answer.status == 500)
+            #expect(answer.problem == "internal")
+            #expect(!answer.text.contains("73.28125"))
+            #expect(recorder.text.contains("Secret"))
+            #expect(!recorder.text.contains("73.28125"))
+        }
+    }
+
+    @Test("A thrown problem keeps its fields and pointers; Retry-After is in whole seconds, rounded up")
+    func thrownProblem() async throws {
+        let refusing = Route(.get, "/refuses", access: .anyone, summary: "Refuses", answers: []) { _ in
+            throw Refusal(
+                Problem("too-hot", status: 429, title: "Too hot", detail: "Cool it.", errors: [.init(pointer: "/a/0", detail: "hot")]),
+                retryAfter: .milliseconds(1200))
+        }
+        try await withServer(refusing) { port in
+            let answer = try await ask(port, "GET", "/refuses")
+            #expect(answer.status == 429)
+            #expect(answer.headers["retry-after"] == "2")
+            #expect(answer.problem == "too-hot")
+            #expect((answer.json["errors"] as? [[String: String]]) == [["pointer": "/a/0", "detail": "hot"]])
+        }
+    }
+
+    @Test("Path parameters are decoded, typed, and 404 where they are no id")
+    func pathParameters() async throws {
+        let route = Route(.get, "/test/v1/devices/{device}/names/{name}", access: .anyone, summary: "Device", answers: []) { exchange in
+            try .json([exchange.identifier("device", of: Device.self).description, exchange.path("name")])
+        }
+        try await withServer(route) { port in
+            let answer = try await ask(port, "GET", "/test/v1/devices/\(testDevice)/names/a%2Fb%20c")
+            #expect(answer.text == #"["\#(testDevice)","a/b c"]"#)
+            #expect(try await ask(port, "GET", "/test/v1/devices/per_1/names/a").problem == "not-found")
+            #expect(try await ask(port, "GET", "/test/v1/devices//names/a").problem == "not-found")
+        }
+    }
+
+    @Test(
+        "Query parameters that cannot be read are 400 with a pointer",
+        arguments: [
+            ("limit=0", "query:limit"), ("limit=1001", "query:limit"), ("limit=x", "query:limit"), ("from=yesterday", "query:from"),
+            ("flag=maybe", "query:flag"), ("from=%zz", "query:from"), ("flag=%ff", "query:flag"),
+        ])
+    func queryParameters(query: String, pointer: String) async throws {
+        let route = Route(.get, "/list", access: .anyone, summary: "List", answers: []) { exchange in
+            _ = try (exchange.pageLimit, exchange.queryTime("from"), exchange.queryFlag("flag"))
+            return .empty()
+        }
+        try await withServer(route) { port in
+            let answer = try await ask(port, "GET", "/list?\(query)")
+            #expect(answer.status == 400)
+            #expect(answer.problem == "invalid-parameter")
+            #expect((answer.json["errors"] as? [[String: String]])?.first?["pointer"] == pointer)
+            #expect(try await ask(port, "GET", "/list?limit=1000&flag=true&from=2026-01-10T00:31:00%2B01:00").status == 204)
+        }
+    }
+
+    @Test("A handler reads any header by its name in any case")
+    func headers() async throws {
+        let route = Route(.get, "/headers", access: .anyone, summary: "Headers", answers: []) { exchange in
+            .text((exchange.header("Webhook-ID") ?? "none") + " " + (exchange.header("absent") ?? "none"))
+        }
+        try await withServer(route) { port in
+            let answer = try await ask(port, "GET", "/headers", headers: ["webhook-id": "msg_1"])
+            #expect(answer.text == "msg_1 none")
+        }
+    }
+
+    @Test("A stream is written piece by piece; one that fails cuts the connection instead of ending well")
+    func streams() async throws {
+        struct Halfway: Error {}
+        let good = Route(.get, "/good", access: .anyone, summary: "Good", answers: []) { _ in
+            .stream(contentType: MediaType.ndjson) { writer in
+                for number in 1...3 { try await writer.write("\(number)\n".utf8) }
+            }
+        }
+        let bad = Route(.get, "/bad", access: .anyone, summary: "Bad", answers: []) { _ in
+            .stream(contentType: MediaType.ndjson) { writer in
+                try await writer.write("1\n".utf8)
+                throw Halfway()
+            }
+        }
+        try await withServer(good, bad) { port in
+            let answer = try await ask(port, "GET", "/good")
+            #expect(answer.text == "1\n2\n3\n")
+            #expect(answer.headers["transfer-encoding"] == "chunked")
+            let connection = try RawConnection(port: port)
+            await connection.send("GET /bad HTTP/1.1\r\nHost: t\r\n\r\n")
+            let raw = String(decoding: await connection.receiveAll(), as: UTF8.self)
+            #expect(!raw.hasSuffix("0\r\n\r\n"))
+        }
+    }
+
+    @Test("Malformed HTTP and too many header bytes are 400 and end the connection")
+    func malformed() async throws {
+        try await withServer(Self.hello) { port in
+            let long = "GET /test/v1/hello HTTP/1.1\r\nHost: t\r\nX-Long: \(String(repeating: "a", count: 20_000))\r\n\r\n"
+            let many = "GET /test/v1/hello HTTP/1.1\r\nHost: t\r\n" + String(repeating: "X-A: b\r\n", count: 200) + "\r\n"
+            for request in ["nonsense\r\n\r\n", long, many] {
+                let connection = try RawConnection(port: port)
+                await connection.send(request)
+                #expect(RawAnswer(await connection.receiveAll())?.status == 400)
+            }
+            #expect(try await ask(port, "GET", "/test/v1/hello").status == 200)
+        }
+    }
+
+    @Test("An idle connection is closed")
+    func idle() async throws {
+        var limits = HTTPLimits()
+        limits.idle = .milliseconds(50)
+        try await withServer(Self.hello, limits: limits) { port in
+            let connection = try RawConnection(port: port)
+            #expect(await connection.receive().isEmpty)
+        }
+    }
+
+    @Test("One request too many at once is 503 with Retry-After, and health still answers")
+    func tooManyAtOnce() async throws {
+        let gate = Gate()
+        let waiting = Route(.get, "/waits", access: .anyone, summary: "Waits", answers: []) { _ in
+            await gate.wait()
+            return .empty()
+        }
+        var limits = HTTPLimits()
+        limits.concurrentRequests = 1
+        try await withServer(waiting, limits: limits) { port in
+            async let first = ask(port, "GET", "/waits")
+            let refused = try await eventually("a refusal") { () -> RawAnswer? in
+                async let answer = ask(port, "GET", "/test/openapi.json")
+                return try await answer.status == 503 ? answer : nil
+            }
+            #expect(refused.problem == "unavailable")
+            #expect(refused.headers["retry-after"] == "1")
+            #expect(try await ask(port, "GET", "/health/live").status == 200)
+            gate.open()
+            #expect(try await first.status == 204)
+        }
+    }
+
+    @Test("Many requests at once over many connections all get their own answer")
+    func parallel() async throws {
+        try await withServer(Self.hello) { port in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<100 {
+                    group.addTask {
+                        let answer = try await ask(port, "GET", "/test/v1/hello?name=\(number)")
+                        #expect(answer.text == #"{"hello":"\#(number)"}"#)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+}
+
+@Suite("Stopping")
+struct DrainTests {
+    private func group(_ server: HTTPServer) -> ServiceGroup {
+        ServiceGroup(services: [server], logger: quietLogger())
+    }
+
+    @Test("A graceful stop takes no more connections and finishes what runs")
+    func drain() async throws {
+        let gate = Gate()
+        let entered = Mutex(false)
+        let waiting = Route(.get, "/waits", access: .anyone, summary: "Waits", answers: []) { _ in
+            entered.withLock { $0 = true }
+            await gate.wait()
+            return .text("done")
+        }
+        var limits = HTTPLimits()
+        limits.drain = .seconds(60)
+        let server = makeServer([waiting], limits: limits)
+        let group = group(server)
+        let running = Task { try await group.run() }
+        let port = await server.boundPort
+        async let answer = ask(port, "GET", "/waits")
+        try await eventually("the request runs") { entered.withLock { $0 } }
+        await group.triggerGracefulShutdown()
+        try await eventually("no more connections") { (try? RawConnection(port: port)) == nil }
+        gate.open()
+        #expect(try await answer.text == "done")
+        try await running.value
+    }
+
+    @Test("A request that does not end is cancelled when the time to drain is over")
+    func boundedDrain() async throws {
+        let entered = Mutex(false)
+        let stubborn = Route(.get, "/waits", access: .anyone, summary: "Waits", answers: []) { _ in
+            entered.withLock { $0 = true }
+            // Stands for work that goes on until it is cancelled.
+            try await Task.sleep(for: .seconds(3600))
+            return .empty()
+        }
+        var limits = HTTPLimits()
+        limits.drain = .milliseconds(50)
+        let server = makeServer([stubborn], limits: limits)
+        let group = group(server)
+        let running = Task { try await group.run() }
+        let port = await server.boundPort
+        let connection = try RawConnection(port: port)
+        await connection.send("GET /waits HTTP/1.1\r\nHost: t\r\n\r\n")
+        try await eventually("the request runs") { entered.withLock { $0 } }
+        await group.triggerGracefulShutdown()
+        try await running.value
+    }
+}
+
+@Suite("Health")
+struct HealthTests {
+    @Test("Live, ready and metrics answer on the service's port")
+    func ready() async throws {
+        try await withServer(makeServer([])) { port in
+            #expect(try await ask(port, "GET", "/health/live").json["status"] as? String == "live")
+            #expect(try await ask(port, "GET", "/health/ready").status == 200)
+            let metrics = try await ask(port, "GET", "/metrics")
+            #expect(metrics.text == "figures 1\n")
+            #expect(metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+        }
+    }
+
+    @Test("A service that misses something is 503 and says what")
+    func notReady() async throws {
+        try await withServer(makeServer([], missing: ["catching up"])) { port in
+            let answer = try await ask(port, "GET", "/health/ready")
+            #expect(answer.status == 503)
+            #expect(answer.json["missing"] as? [String] == ["catching up"])
+        }
+    }
+}
+
+/// Remembers every line with its metadata.
+final class RecordingLog: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var text: String { lines.withLock { $0.joined(separator: "\n") } }
+
+    var logger: Logger {
+        var logger = Logger(label: "recorded") { _ in Handler(log: self) }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    private struct Handler: LogHandler {
+        let log: RecordingLog
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.MetadataValue? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            log.lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
+        }
+    }
+}

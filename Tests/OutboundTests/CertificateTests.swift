@@ -1,0 +1,73 @@
+// TLS against a real server: whom the sender trusts.
+
+import Foundation
+import Logging
+import Synchronization
+import TestKit
+import Testing
+
+@testable import Outbound
+
+/// `openssl s_server` with a certificate of its own making, valid for `localhost` alone.
+private final class TLSServer: Sendable {
+    let port: Int
+    let certificate: String
+    private let process: Process
+
+    static let tool = "/usr/bin/openssl"
+    static let isAvailable = FileManager.default.isExecutableFile(atPath: tool)
+
+    init(folder: URL) throws {
+        certificate = folder.appendingPathComponent("cert.pem").path
+        let key = folder.appendingPathComponent("key.pem").path
+        let maker = try TLSServer.start([
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+            "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
+        ]).process
+        maker.waitUntilExit()
+        let (process, output) = try TLSServer.start(["s_server", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", key, "-www"])
+        self.process = process
+        // It says "ACCEPT 127.0.0.1:41023" when it listens.
+        var said = ""
+        while !said.contains("\n") || !said.contains("ACCEPT") {
+            let more = output.availableData
+            guard !more.isEmpty else { throw OutboundError.connect }
+            said += String(decoding: more, as: UTF8.self)
+        }
+        port = Int(said.components(separatedBy: "ACCEPT").last?.components(separatedBy: ":").last?.prefix { $0.isNumber } ?? "") ?? 0
+    }
+
+    func stop() {
+        process.terminate()
+    }
+
+    private static func start(_ arguments: [String]) throws -> (process: Process, output: FileHandle) {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(fileURLWithPath: tool)
+        process.arguments = arguments
+        (process.standardOutput, process.standardError) = (pipe, FileHandle.nullDevice)
+        try process.run()
+        return (process, pipe.fileHandleForReading)
+    }
+}
+
+@Suite("Certificates", .enabled(if: TLSServer.isAvailable, "needs /usr/bin/openssl"))
+struct CertificateTests {
+    @Test("A server is trusted by the given authorities and its name, and by nothing else")
+    func trust() async throws {
+        try await withTemporaryFolder { folder in
+            let server = try TLSServer(folder: folder)
+            defer { server.stop() }
+            var settings = OutboundSettings()
+            settings.policy = .anywhere
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let stranger = HTTPSender(settings, logger: logger)
+            await #expect(throws: OutboundError.tls) { try await stranger.send(OutboundRequest(url: "https://localhost:\(server.port)/")) }
+            settings.authorities = server.certificate
+            let friend = HTTPSender(settings, logger: logger)
+            #expect(try await friend.send(OutboundRequest(url: "https://localhost:\(server.port)/")).status == 200)
+            await #expect(throws: OutboundError.tls) { try await friend.send(OutboundRequest(url: "https://127.0.0.1:\(server.port)/")) }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// Many writes, one transaction, and none that suffers for another.
+
+import Contracts
+import Dispatch
+import Foundation
+import GRDB
+import Synchronization
+import TestKit
+import Testing
+
+@testable import Storage
+
+@Suite("Group commit")
+struct GroupCommitTests {
+    @Test("ING-14: a body that throws undoes only itself; its neighbours in the transaction are acknowledged and kept")
+    func isolation() async throws {
+        try await withNotes { store in
+            let release = store.holdWriter()
+            let answers = Answers<Int64>()
+            store.enqueue(NoteStore.insert("before"), answer: answers.add)
+            store.enqueue(
+                { db in
+                    _ = try NoteStore.insert("undone")(db)
+                    throw Refused()
+                }, answer: answers.add)
+            store.enqueue(NoteStore.insert("after"), answer: answers.add)
+            release.signal()
+            try await eventually("three answers") { answers.all.count == 3 }
+            #expect(answers.all.count { (try? $0.get()) != nil } == 2)
+            #expect(answers.all.contains { if case .failure(is Refused) = $0 { true } else { false } })
+            #expect(try await store.read(NoteStore.texts) == ["before", "after"])
+        }
+    }
+
+    @Test("a body's own database error comes back unchanged")
+    func ownError() async throws {
+        try await withNotes { store in
+            let error = await #expect(throws: DatabaseError.self) {
+                try await store.write { try $0.execute(sql: "INSERT INTO notes (text) VALUES (NULL)") }
+            }
+            #expect(error?.resultCode == .SQLITE_CONSTRAINT)
+        }
+    }
+
+    @Test("bodies run in the order in which they were handed over, across groups")
+    func order() async throws {
+        try await withNotes({ $0.groupLimit = 7 }) { store in
+            let answers = Answers<Int64>()
+            for number in 0..<500 { store.enqueue(NoteStore.insert("\(number)"), answer: answers.add) }
+            try await eventually("500 answers") { answers.all.count == 500 }
+            #expect(try await store.read(NoteStore.texts) == (0..<500).map(String.init))
+            #expect(answers.all.compactMap { try? $0.get() } == Array(1...500))
+        }
+    }
+
+    @Test("10,000 writes at once are all there, each acknowledged once", arguments: [Duration.zero, .milliseconds(2)])
+    func many(window: Duration) async throws {
+        try await withNotes({ ($0.waitingLimit, $0.groupCommitWindow) = (10_000, window) }) { store in
+            let ids = try await withThrowingTaskGroup(of: Int64.self) { group in
+                for number in 0..<10_000 { group.addTask { try await store.write(NoteStore.insert("\(number)")) } }
+                return try await group.reduce(into: Set<Int64>()) { $0.insert($1) }
+            }
+            #expect(ids.count == 10_000)
+            #expect(Set(try await store.read(NoteStore.texts)) == Set((0..<10_000).map(String.init)))
+        }
+    }
+
+    @Test("what waits is bounded: one more is refused as busy, and taken when there is room again")
+    func bound() async throws {
+        try await withNotes({ $0.waitingLimit = 8 }) { store in
+            let release = store.holdWriter()
+            let answers = Answers<Int64>()
+            for number in 0..<8 { store.enqueue(NoteStore.insert("\(number)"), answer: answers.add) }
+            await #expect(throws: StoreError.busy) { try await store.write(NoteStore.insert("too many")) }
+            release.signal()
+            try await eventually("eight answers") { answers.all.count == 8 }
+            _ = try await store.write(NoteStore.insert("room again"))
+            #expect(try await store.read(NoteStore.texts).last == "room again")
+        }
+    }
+
+    @Test("closing finishes what has been taken")
+    func closing() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try NoteStore.open(in: folder)
+            let answers = Answers<Int64>()
+            for number in 0..<100 { store.enqueue(NoteStore.insert("\(number)"), answer: answers.add) }
+            await store.close()
+            #expect(answers.all.count { (try? $0.get()) != nil } == 100)
+            let again = try NoteStore.open(in: folder)
+            #expect(try await again.read(NoteStore.texts).count == 100)
+            await again.close()
+        }
+    }
+
+    @Test("a body that makes SQLite undo the whole transaction is acknowledged to nobody, and the store goes on")
+    func undone() async throws {
+        try await withNotes { store in
+            _ = try await store.write(NoteStore.insert("first"))
+            let release = store.holdWriter()
+            let answers = Answers<Void>()
+            store.enqueue({ _ = try NoteStore.insert("neighbour")($0) }, answer: answers.add)
+            store.enqueue({ try $0.execute(sql: "INSERT OR ROLLBACK INTO notes (id, text) VALUES (1, 'again')") }, answer: answers.add)
+            store.enqueue({ _ = try NoteStore.insert("behind")($0) }, answer: answers.add)
+            release.signal()
+            try await eventually("three answers") { answers.all.count == 3 }
+            #expect(answers.all.allSatisfy { if case .failure(StoreError.undone) = $0 { true } else { false } })
+            _ = try await store.write(NoteStore.insert("goes on"))
+            #expect(try await store.read(NoteStore.texts) == ["first", "goes on"])
+        }
+    }
+
+    @Test("a commit that fails acknowledges nobody")
+    func failedCommit() async throws {
+        try await withNotes { store in
+            await #expect(throws: StoreError.self) { try await store.write(NoteStore.insert("dangling", answers: 99)) }
+            let texts = try await store.read(NoteStore.texts)
+            #expect(texts == [])
+        }
+    }
+
+    @Test("planted fault: acknowledging before the commit loses what it acknowledged")
+    func planted() async throws {
+        try await withNotes({ $0.acknowledge = .beforeCommit }) { store in
+            let id = try await store.write(NoteStore.insert("dangling", answers: 99))
+            #expect(id == 1)
+            try await store.write { _ in }
+            #expect(try await store.read(NoteStore.texts) == [])
+        }
+    }
+
+    @Test("a blocking write from a thread is as durable as another")
+    func blocking() async throws {
+        try await withNotes { store in
+            let id = try store.writeNow(NoteStore.insert("now"))
+            #expect(id == 1)
+            #expect(throws: Refused.self) { try store.writeNow { _ in throw Refused() } }
+            #expect(try store.readNow(NoteStore.texts) == ["now"])
+        }
+    }
+}

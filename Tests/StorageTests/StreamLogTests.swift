@@ -1,0 +1,237 @@
+// A log without gaps, whatever is undone, and what may be forgotten of it.
+
+import Contracts
+import Foundation
+import GRDB
+import TestKit
+import Testing
+
+@testable import Storage
+
+@Suite("The log of a stream")
+struct StreamLogTests {
+    private let log = StreamLog()
+    private let at = Timestamp(milliseconds: 1_000)
+
+    static let migrations = [
+        Migration(1, "streams") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+        }
+    ]
+
+    private func withLog<Value>(_ body: (Store) async throws -> Value) async throws -> Value {
+        try await withTemporaryFolder { folder in
+            let store = try NoteStore.open(in: folder, migrations: StreamLogTests.migrations) { $0.groupCommitWindow = .zero }
+            let value = try await body(store)
+            await store.close()
+            return value
+        }
+    }
+
+    private func append(_ store: Store, _ count: Int, to stream: String, at: Timestamp, subject: PersonID? = nil) async throws {
+        try await store.write { [log] db in
+            for _ in 0..<count { try log.append(db, stream: stream, type: "noted.v1", subject: subject, at: at, body: [1]) }
+        }
+    }
+
+    private func oldest(_ store: Store) async throws -> Int64 {
+        try await store.read { [log] in try log.oldest($0, "a") }
+    }
+
+    private func head(_ store: Store) async throws -> Int64 {
+        try await store.read { [log] in try log.head($0, "a") }
+    }
+
+    @Test("sequences are gapless per stream however often transactions are undone", arguments: [1, 2, 3, 4])
+    func gapless(seed: UInt64) async throws {
+        try await withLog { store in
+            var generator = SeededGenerator(seed)
+            var expected: [String: Int64] = [:]
+            for _ in 0..<300 {
+                let streams = (0..<Int.random(in: 1...4, using: &generator)).map { _ in "s.\(Int.random(in: 0..<5, using: &generator))" }
+                let fails = Int.random(in: 0..<3, using: &generator) == 0
+                let given: [(String, Int64)]? = try? await store.write { [log, at] db in
+                    let given = try streams.map { ($0, try log.append(db, stream: $0, type: "t.v1", subject: nil, at: at, body: [7])) }
+                    if fails { throw Refused() }
+                    return given
+                }
+                for (stream, sequence) in given ?? [] {
+                    #expect(sequence == expected[stream, default: 0] + 1)
+                    expected[stream] = sequence
+                }
+            }
+            let heads = try await store.read { [log] in try log.heads($0) }
+            #expect(heads == expected)
+            for (stream, head) in expected {
+                let rows = try await store.read { [log] in try log.rows($0, stream, from: 1, limit: 2000) }
+                #expect(rows.map(\.sequence) == Array(1...head))
+            }
+        }
+    }
+
+    @Test("a row comes back as it was appended, and pages by sequence")
+    func rows() async throws {
+        let person = PersonID.random()
+        try await withLog { store in
+            try await store.write { [log, at] db in
+                try log.append(db, stream: "a", type: "first.v1", subject: person, at: at, trace: "t1", body: [0, 255])
+                try log.append(db, stream: "a", type: "second.v1", subject: nil, at: at, body: [])
+                try log.append(db, stream: "b", type: "other.v1", subject: nil, at: at, body: [9])
+            }
+            let first = StreamRow(stream: "a", sequence: 1, type: "first.v1", subject: person, at: at, trace: "t1", body: [0, 255])
+            let second = StreamRow(stream: "a", sequence: 2, type: "second.v1", subject: nil, at: at, trace: "", body: [])
+            try await store.read { [log] db throws in
+                #expect(try log.rows(db, "a", from: 1, limit: 10) == [first, second])
+                #expect(try log.rows(db, "a", from: 1, limit: 1) == [first])
+                #expect(try log.rows(db, "a", from: 1, through: 1, limit: 10) == [first])
+                #expect(try log.rows(db, "a", from: 2, limit: 10) == [second])
+                #expect(try log.rows(db, "nobody", from: 1, limit: 10) == [])
+            }
+            let header = first.header(epoch: "e", head: 2)
+            #expect(header.subject == person.description && header.head == 2 && header.sequence == 1 && header.trace == "t1")
+            #expect(second.header(epoch: "e", head: 2).subject == "")
+        }
+    }
+
+    @Test("the epoch is made with the store, outlives a restart, and is renewed only on demand")
+    func epoch() async throws {
+        try await withTemporaryFolder { folder in
+            var epochs: [String] = []
+            for _ in 0..<2 {
+                let store = try NoteStore.open(in: folder, migrations: StreamLogTests.migrations)
+                epochs.append(try await store.read { [log] in try log.epoch($0) })
+                await store.close()
+            }
+            #expect(epochs[0] == epochs[1] && epochs[0].count == 32)
+            let store = try NoteStore.open(in: folder, migrations: StreamLogTests.migrations)
+            let renewed = try await store.write { [log] db in
+                try log.renewEpoch(db)
+                return try log.epoch(db)
+            }
+            #expect(renewed != epochs[0] && renewed.count == 32)
+            await store.close()
+        }
+    }
+
+    @Test("a row goes only when it is old enough and every named consumer has confirmed it")
+    func release() async throws {
+        try await withLog { store in
+            try await append(store, 5, to: "a", at: Timestamp(milliseconds: 100))
+            try await append(store, 5, to: "a", at: Timestamp(milliseconds: 200))
+            let epoch = try await store.read { [log] in try log.epoch($0) }
+            let both = [Peer("one"), Peer("two")]
+            func release(_ before: Int64, _ consumers: [Peer] = both, limit: Int = 100) async throws -> Int {
+                try await store.write { [log] db in
+                    try log.release(db, "a", before: Timestamp(milliseconds: before), confirmedBy: consumers, limit: limit)
+                }
+            }
+            func confirm(_ peer: Peer, _ next: Int64, epoch: String) async throws {
+                try await store.write { db in
+                    try Confirmations().save(db, of: peer, [StreamPosition(stream: "a", epoch: epoch, next: next)])
+                }
+            }
+            #expect(try await release(1000) == 0)
+            try await confirm(both[0], 9, epoch: epoch)
+            #expect(try await release(1000) == 0)
+            try await confirm(both[1], 9, epoch: "another")
+            #expect(try await release(1000) == 0)
+            try await confirm(both[1], 4, epoch: epoch)
+            #expect(try await release(100) == 0)
+            #expect(try await release(1000) == 3)
+            #expect(try await oldest(store) == 4)
+            try await confirm(both[1], 11, epoch: epoch)
+            #expect(try await release(150) == 2)
+            #expect(try await release(1000, limit: 2) == 2)
+            #expect(try await release(1000) == 1)
+            #expect(try await release(1000, [both[1]]) == 2)
+            #expect(try await oldest(store) == 11)
+            #expect(try await head(store) == 10)
+        }
+    }
+
+    @Test("sequences go on after everything was released")
+    func afterRelease() async throws {
+        try await withLog { store in
+            try await append(store, 3, to: "a", at: at)
+            let released = try await store.write { [log] db in
+                try log.release(db, "a", before: Timestamp(milliseconds: 5_000), confirmedBy: [])
+            }
+            #expect(released == 3)
+            let next = try await store.write { [log, at] db in
+                try log.append(db, stream: "a", type: "t.v1", subject: nil, at: at, body: [])
+            }
+            #expect(next == 4)
+        }
+    }
+
+    @Test("the oldest of a stream that never was is 1, and its head 0")
+    func unknownStream() async throws {
+        try await withLog { store in
+            try await store.read { [log] db throws in
+                #expect(try log.oldest(db, "a") == 1)
+                #expect(try log.head(db, "a") == 0)
+            }
+        }
+    }
+
+    @Test("CON-02: erasing a person leaves the places of the facts and nothing else of them", arguments: [3, 1000] as [Int64])
+    func erase(slice: Int64) async throws {
+        let (erased, other) = (PersonID.random(), PersonID.random())
+        try await withLog { store in
+            for person in [erased, other, erased, other, erased] {
+                try await append(store, 2, to: "a", at: at, subject: person)
+            }
+            let count = try await log.erase(erased, in: ["a", "never"], of: store, slice: slice)
+            #expect(count == 6)
+            let rows = try await store.read { [log] in try log.rows($0, "a", from: 1, limit: 100) }
+            #expect(rows.map(\.sequence) == Array(1...10))
+            for row in rows {
+                #expect(row.isErased == row.body.isEmpty)
+                #expect(row.subject == (row.isErased ? nil : other))
+            }
+            #expect(rows.count(where: \.isErased) == 6)
+            #expect(try await log.erase(erased, in: ["a"], of: store) == 0)
+        }
+    }
+
+    @Test("a forgotten consumer holds nothing up, until it confirms again")
+    func forget() async throws {
+        try await withLog { store in
+            try await store.write { [log, at] db in
+                try log.append(db, stream: "a", type: "t.v1", subject: nil, at: at, body: [])
+                let (epoch, confirmations, gone) = (try log.epoch(db), Confirmations(), Peer("gone"))
+                let position = { StreamPosition(stream: "a", epoch: epoch, next: $0) }
+                #expect(try confirmations.next(db, "a", of: [gone], epoch: epoch) == 1)
+                try confirmations.save(db, of: gone, [position(2)])
+                try confirmations.save(db, of: gone, [position(1)])
+                #expect(try confirmations.next(db, "a", of: [gone], epoch: epoch) == 2)
+                #expect(try confirmations.positions(db, of: gone) == [position(2)])
+                try confirmations.forget(db, gone)
+                #expect(try confirmations.isForgotten(db, gone))
+                #expect(try confirmations.next(db, "a", of: [gone], epoch: epoch) == .max)
+                #expect(try log.release(db, "a", before: Timestamp(milliseconds: 9_000), confirmedBy: [gone]) == 1)
+                try confirmations.save(db, of: gone, [])
+                #expect(try !confirmations.isForgotten(db, gone))
+                #expect(try confirmations.next(db, "a", of: [gone], epoch: epoch) == 1)
+            }
+        }
+    }
+}
+
+/// SplitMix64: the same numbers for the same seed.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}

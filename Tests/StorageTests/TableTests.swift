@@ -1,0 +1,109 @@
+// The small tables that make doing something twice the same as doing it once.
+
+import Contracts
+import Foundation
+import GRDB
+import TestKit
+import Testing
+
+@testable import Storage
+
+@Suite("Tables of first answers, positions and keys")
+struct TableTests {
+    private let at = Timestamp(milliseconds: 1_700_000_000_000)
+
+    private func withTables(_ body: @escaping @Sendable (Database) throws -> Void) async throws {
+        let migration = Migration(1, "tables") { db in
+            try ConsumerPositions.create(in: db)
+            try AnswerTable.create(in: db)
+            try IdempotencyKeys.create(in: db)
+            try WrappedKeys.create(in: db)
+        }
+        try await withTemporaryFolder { folder in
+            let store = try NoteStore.open(in: folder, migrations: [migration])
+            try await store.write(body)
+            await store.close()
+        }
+    }
+
+    @Test("positions are replaced stream by stream")
+    func positions() async throws {
+        try await withTables { db throws in
+            let positions = ConsumerPositions()
+            #expect(try positions.load(db) == [])
+            let one = StreamPosition(stream: "one", epoch: "e", next: 5)
+            var two = StreamPosition(stream: "two", epoch: "e", next: 1)
+            try positions.save(db, [one, two])
+            two.next = 9
+            try positions.save(db, [two])
+            #expect(try positions.load(db) == [one, two])
+        }
+    }
+
+    @Test("the first answer to a peer's id stays, for its lifetime")
+    func answers() async throws {
+        try await withTables { [at] db throws in
+            let table = AnswerTable()
+            let (one, two) = (Peer("one"), Peer("two"))
+            #expect(try table.answer(db, to: one, id: "x") == nil)
+            #expect(try table.remember(db, to: one, id: "x", answer: [1], at: at))
+            #expect(try !table.remember(db, to: one, id: "x", answer: [2], at: at))
+            #expect(try table.answer(db, to: one, id: "x") == [1])
+            #expect(try table.answer(db, to: two, id: "x") == nil)
+            #expect(try table.expire(db, now: at + AnswerTable.lifetime) == 0)
+            #expect(try table.expire(db, now: at + AnswerTable.lifetime + .milliseconds(1)) == 1)
+            #expect(try table.answer(db, to: one, id: "x") == nil)
+        }
+    }
+
+    @Test("an empty answer is an answer")
+    func emptyAnswer() async throws {
+        try await withTables { [at] db throws in
+            try AnswerTable().remember(db, to: .trackme, id: "x", answer: [], at: at)
+            #expect(try AnswerTable().answer(db, to: .trackme, id: "x") == [])
+        }
+    }
+
+    @Test("an idempotency key repeats its first answer, refuses another body, and expires")
+    func idempotency() async throws {
+        try await withTables { [at] db throws in
+            let table = IdempotencyKeys()
+            func find(_ scope: [UInt8], _ key: [UInt8], _ hash: [UInt8]) throws -> IdempotencyKeys.Finding {
+                try table.find(db, scope: scope, key: key, bodyHash: hash)
+            }
+            #expect(try find([1], [1], [5]) == .unused)
+            #expect(try table.remember(db, scope: [1], key: [1], bodyHash: [5], status: 201, answer: [9], at: at))
+            #expect(try !table.remember(db, scope: [1], key: [1], bodyHash: [6], status: 200, answer: [8], at: at))
+            #expect(try find([1], [1], [5]) == .repeated(status: 201, answer: [9]))
+            #expect(try find([1], [1], [6]) == .otherBody)
+            #expect(try find([2], [1], [5]) == .unused)
+            #expect(try find([1], [2], [5]) == .unused)
+            #expect(try table.expire(db, now: at + IdempotencyKeys.lifetime) == 0)
+            #expect(try table.expire(db, now: at + IdempotencyKeys.lifetime + .milliseconds(1)) == 1)
+            #expect(try find([1], [1], [5]) == .unused)
+        }
+    }
+
+    @Test("CON-02: a person has one key; destroyed, it is gone and never made again")
+    func keys() async throws {
+        try await withTables { [at] db throws in
+            let (keys, person, other) = (WrappedKeys(), PersonID(bits: 1), PersonID(bits: 2))
+            #expect(try keys.find(db, of: person) == .none)
+            #expect(try keys.make(db, of: person, wrapped: [1, 2], at: at) == .wrapped([1, 2]))
+            #expect(try keys.make(db, of: person, wrapped: [3], at: at) == .wrapped([1, 2]))
+            try keys.rewrap(db, of: person, wrapped: [4])
+            _ = try keys.make(db, of: other, wrapped: [5], at: at)
+            #expect(try keys.page(db, after: nil, limit: 1).map(\.wrapped) == [[4]])
+            #expect(try keys.page(db, after: person, limit: 9).map(\.subject) == [other])
+            try keys.destroy(db, of: person, at: at)
+            try keys.destroy(db, of: person, at: at + .seconds(1))
+            #expect(try keys.find(db, of: person) == .destroyed(at: at))
+            #expect(try keys.make(db, of: person, wrapped: [6], at: at) == .destroyed(at: at))
+            try keys.rewrap(db, of: person, wrapped: [7])
+            #expect(try keys.find(db, of: person) == .destroyed(at: at))
+            #expect(try keys.page(db, after: nil, limit: 9).map(\.subject) == [other])
+            try keys.destroy(db, of: PersonID(bits: 3), at: at)
+            #expect(try keys.make(db, of: PersonID(bits: 3), wrapped: [8], at: at) == .destroyed(at: at))
+        }
+    }
+}
