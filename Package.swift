@@ -76,6 +76,7 @@ let package = Package(
         systemLibrary("CZlib", apt: ["zlib1g-dev"]),
 
         // MARK: Shared, floor 1: one outside library each
+        shared("Bus", ["Contracts", "CZeroMQ", .logging, .metrics]),
         shared("Storage", ["Contracts", .grdb, .sqlite, .logging, .metrics]),
         shared("Sealing", ["Contracts", "COpenSSL"]),
         shared("Outbound", ["Contracts", "CCurl", .logging]),
@@ -84,13 +85,20 @@ let package = Package(
             ["Contracts", "CZlib", .hummingbird, .hummingbirdCore, .httpTypes, .nioCore, .logging, .metrics, .lifecycle]),
         shared("Telemetry", [.logging, .metrics, .coreMetrics]),
 
+        // MARK: Shared, floor 2: where floor 1 is joined
+        shared(
+            "ServiceKit",
+            ["Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "Telemetry", .argumentParser, .grdb, .lifecycle, .unixSignals, .logging, .metrics]),
         shared("TestKit", ["Contracts", .logging]),
 
         // MARK: Tests
+        tests(of: "Contracts", ["Contracts", "TestKit"]),
+        tests(of: "Bus", ["Bus", "Contracts", "TestKit"]),
         tests(of: "Storage", ["Storage", "Contracts", "TestKit", .grdb, .logging]),
         tests(of: "Sealing", ["Sealing", "Contracts", "TestKit"]),
         tests(of: "Outbound", ["Outbound", "Contracts", "TestKit", .logging]),
         tests(of: "HTTPKit", ["HTTPKit", "Contracts", "TestKit", .hummingbird, .httpTypes, .lifecycle, .logging, .nioCore]),
         tests(of: "Telemetry", ["Telemetry", "TestKit", .logging, .metrics]),
+        tests(of: "ServiceKit", ["ServiceKit", "Bus", "Storage", "Sealing", "Contracts", "TestKit", .grdb, .logging]),
     ]
 )

@@ -20,7 +20,11 @@ extension StreamHeader {
         }
         func text(_ value: String) {
             bytes.append(quote)
-            for byte in value.utf8 { bytes.append(isPlain(byte) ? byte : UInt8(ascii: "?")) }
+            if value.utf8.allSatisfy(isPlain) {
+                bytes.append(contentsOf: value.utf8)
+            } else {
+                bytes += value.utf8.map { isPlain($0) ? $0 : UInt8(ascii: "?") }
+            }
             bytes.append(quote)
         }
         key("{\"v\":")

@@ -1,0 +1,43 @@
+// Every bound of the bus, with its name.
+
+package enum BusLimits {
+    /// Largest frame that a publisher, a subscriber and an answerer accept.
+    package static let frameBytes = 1 << 20
+    /// Largest answer: a page of 1 MiB of payloads may double when it is escaped as JSON strings.
+    package static let answerBytes = 4 << 20
+    /// Largest payload text of one replayed page, unless a single fact is larger.
+    package static let pageBytes = 1 << 20
+    package static let factsPerPage = 1000
+    /// Pages of one snapshot before it is given up.
+    package static let pagesPerSnapshot = 10_000
+    /// Messages taken from a socket, or facts handed to a consumer, at once.
+    package static let batch = 256
+    /// Frames that wait in a publisher for the socket thread; further ones are dropped and replayed.
+    package static let framesWaitingToGo = 100_000
+    package static let bytesWaitingToGo = 64 << 20
+    /// Frames that wait in an inbox for its consumer; further ones are dropped and replayed.
+    package static let framesWaitingToBeRead = 10_000
+    package static let bytesWaitingToBeRead = 64 << 20
+    /// Frames that a consumer keeps while it waits for what is missing before them.
+    package static let framesHeldBack = 10_000
+    /// Replays and snapshots that one consumer asks for at once.
+    package static let asksAtOnce = 4
+    /// Questions that one answering socket works on at once; further ones get `unavailable`.
+    package static let questionsInWork = 64
+    /// Replays and snapshots among them, so that catching up never starves the rest.
+    package static let replaysInWork = 4
+    /// Questions of one client without an answer yet.
+    package static let questionsWaiting = 10_000
+    /// Bytes of an ipc path; the system ends at 107.
+    package static let ipcPathBytes = 99
+    /// Longest id, method or trace in an envelope.
+    package static let wordBytes = 64
+    /// How long a shutdown waits for answers in work, and for an endpoint to be free again.
+    package static let shutdownGrace = Duration.milliseconds(500)
+    /// In what time a stranger must have been refused.
+    package static let selfTest = Duration.milliseconds(500)
+    /// How often a waiting consumer looks at the clock.
+    package static let inboxTick = Duration.milliseconds(50)
+    /// How often a consumer tells its positions.
+    package static let confirmEvery = Duration.seconds(5)
+}

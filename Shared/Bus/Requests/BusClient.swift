@@ -1,0 +1,80 @@
+// Asking another peer.
+
+package import Contracts
+import Foundation
+
+/// Asks one peer over one connection. May be copied and used by many tasks at once. Everything that goes wrong is a `Failure`:
+/// what the answerer said, `deadline` where it said nothing, `unavailable` where this node is shut down, too many questions wait
+/// or the task was cancelled.
+package struct BusClient: Sendable {
+    package let peer: Peer
+    let desk: AskingDesk
+
+    /// Asks up to `attempts` times, each time waiting for `deadline`, always under the same id: the answerer gives a repeated
+    /// question of a mutating method its first answer again.
+    package func ask<R: BusRequest>(
+        _ request: R, trace: String = "", deadline: Duration = .milliseconds(250), attempts: Int = 3
+    ) async throws(Failure) -> R.Reply {
+        try await ask(R.method, request, trace: trace, deadline: deadline, attempts: attempts)
+    }
+
+    /// As the typed one; `body` is a JSON text, and so is the answer.
+    package func ask(
+        method: String, body: [UInt8], trace: String = "", deadline: Duration = .milliseconds(250), attempts: Int = 3
+    ) async throws(Failure) -> [UInt8] {
+        try await ask(id: randomQuestionID(), method: method, body: body, trace: trace, deadline: deadline, attempts: attempts)
+    }
+
+    package func replay(
+        _ request: ReplayStream, deadline: Duration = .seconds(1), attempts: Int = 2
+    ) async throws(Failure) -> ReplayStream.Reply {
+        try await ask(ReplayStream.method, request, trace: "", deadline: deadline, attempts: attempts)
+    }
+
+    package func snapshot(
+        _ request: SnapshotStream, deadline: Duration = .seconds(1), attempts: Int = 2
+    ) async throws(Failure) -> SnapshotStream.Reply {
+        try await ask(SnapshotStream.method, request, trace: "", deadline: deadline, attempts: attempts)
+    }
+
+    package func confirm(
+        _ positions: ConfirmPositions, deadline: Duration = .milliseconds(250), attempts: Int = 3
+    ) async throws(Failure) {
+        let _: Nothing = try await ask(ConfirmPositions.method, positions, trace: "", deadline: deadline, attempts: attempts)
+    }
+
+    package func forget(
+        _ consumer: ForgetConsumer, deadline: Duration = .milliseconds(250), attempts: Int = 3
+    ) async throws(Failure) {
+        let _: Nothing = try await ask(ForgetConsumer.method, consumer, trace: "", deadline: deadline, attempts: attempts)
+    }
+
+    private func ask<Reply: Decodable>(
+        _ method: String, _ body: some Encodable, trace: String, deadline: Duration, attempts: Int
+    ) async throws(Failure) -> Reply {
+        guard let bytes = try? busJSON(body) else { throw Failure(.invalid, "the question cannot be written as JSON") }
+        let answer = try await ask(method: method, body: bytes, trace: trace, deadline: deadline, attempts: attempts)
+        guard let reply = try? JSONDecoder().decode(Reply.self, from: Data(answer)) else {
+            throw Failure(.internal, "the answer of \(peer) to \(method) does not fit")
+        }
+        return reply
+    }
+
+    /// With the id given, for a caller that repeats a question across its own restarts.
+    package func ask(
+        id: String, method: String, body: [UInt8], trace: String = "", deadline: Duration = .milliseconds(250), attempts: Int = 3
+    ) async throws(Failure) -> [UInt8] {
+        guard body.count + 1024 <= BusLimits.frameBytes else { throw Failure(.invalid, "the question is larger than 1 MiB") }
+        let (id, method, trace) = (busWord(id), busWord(method), busWord(trace))
+        let outcome = await desk.exchange(id: id, patience: deadline, attempts: attempts) {
+            Question(id: id, method: method, deadline: busTime() + deadline, trace: trace, body: body).envelope
+        }
+        switch outcome {
+        case .answer(let result): return try result.get()
+        case .silence: throw Failure(.deadline, "\(peer) did not answer \(method) within \(attempts) times \(deadline)")
+        case .cancelled: throw Failure(.unavailable, "the question was given up")
+        case .closed: throw Failure(.unavailable, "this process's bus is closed")
+        case .tooMany: throw Failure(.unavailable, "too many questions wait for \(peer)")
+        }
+    }
+}

@@ -1,0 +1,91 @@
+// The envelopes of questions and answers as bytes: what Contracts' RequestEnvelope and ReplyEnvelope say, around a body that is
+// JSON already.
+
+import Contracts
+import Foundation
+
+/// A question as it arrived.
+struct Question {
+    let id: String
+    let method: String
+    let deadline: Timestamp
+    let trace: String
+    let body: [UInt8]
+
+    init(id: String, method: String, deadline: Timestamp, trace: String, body: [UInt8]) {
+        (self.id, self.method, self.deadline, self.trace, self.body) = (id, method, deadline, trace, body)
+    }
+
+    /// Nil for what is no envelope of this version.
+    init?(envelope: [UInt8]) {
+        guard let members = JSONMembers(envelope), members.integer("v") == 1, let id = members.word("id"), !id.isEmpty,
+            let method = members.word("method"), let deadline = members.integer("deadline"), let trace = members.word("trace"),
+            let body = members.value("body")
+        else { return nil }
+        self.init(id: id, method: method, deadline: Timestamp(milliseconds: deadline), trace: trace, body: body)
+    }
+
+    var envelope: [UInt8] {
+        let head =
+            "{\"v\":1,\"id\":\"\(id)\",\"method\":\"\(method)\",\"deadline\":\(deadline.milliseconds),\"trace\":\"\(trace)\",\"body\":"
+        return Array(head.utf8) + body + [UInt8(ascii: "}")]
+    }
+}
+
+/// An answer as it travels: the bytes of `ok`, or a failure.
+struct Answer {
+    let id: String
+    let result: Result<[UInt8], Failure>
+
+    init(id: String, _ result: Result<[UInt8], Failure>) {
+        (self.id, self.result) = (id, result)
+    }
+
+    init?(envelope: [UInt8]) {
+        guard let members = JSONMembers(envelope), members.integer("v") == 1, let id = members.word("id") else { return nil }
+        if let body = members.value("ok") {
+            self.init(id: id, .success(body))
+        } else if let failure = members.value("failure").flatMap({ try? JSONDecoder().decode(Failure.self, from: Data($0)) }) {
+            self.init(id: id, .failure(failure))
+        } else {
+            return nil
+        }
+    }
+
+    var envelope: [UInt8] {
+        let head = "{\"v\":1,\"id\":\"\(id)\","
+        switch result {
+        case .success(let body):
+            return Array((head + "\"ok\":").utf8) + body + [UInt8(ascii: "}")]
+        case .failure(let failure):
+            // A failure is two strings: encoding it cannot fail.
+            let body = (try? JSONEncoder().encode(failure)).map(Array.init) ?? Array("{\"code\":\"internal\",\"reason\":\"\"}".utf8)
+            return Array((head + "\"failure\":").utf8) + body + [UInt8(ascii: "}")]
+        }
+    }
+}
+
+/// How bodies are written; the same value always gives the same bytes.
+func busJSON(_ value: some Encodable) throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+    return Array(try encoder.encode(value))
+}
+
+/// Letters that an envelope's words may not hold become `?`; longer ones are cut.
+func busWord(_ text: String) -> String {
+    String(decoding: text.utf8.prefix(BusLimits.wordBytes).map { isWordByte($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+}
+
+/// 128 random bits in hex.
+func randomQuestionID() -> String {
+    let digits = String(UInt128.random(in: .min ... .max), radix: 16)
+    return String(repeating: "0", count: 32 - digits.count) + digits
+}
+
+/// The wall clock, for deadlines and for `at` of heartbeats.
+func busTime() -> Timestamp {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Timestamp(milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
+}

@@ -1,0 +1,172 @@
+// Hearing news without gaps: the machine decides, this does.
+
+package import Contracts
+import Foundation
+package import Logging
+import Metrics
+
+/// What came of a question that a consumer asked its publisher.
+enum ConsumerAnswer: Sendable {
+    case replayed(stream: String, ReplayStream.Reply)
+    case snapshot(facts: [StreamEvent], next: StreamPosition)
+    case failed(stream: String)
+}
+
+/// Follows one family: what is applied is gapless and in order per stream, whatever the network, the publisher and this process do.
+package struct StreamConsumer: Sendable {
+    private let family: StreamFamily
+    private let inbox: StreamInbox
+    private let publisher: BusClient
+    private let logger: Logger
+
+    /// `publisher` is asked for replays and snapshots, and is told the positions.
+    package init(family: StreamFamily, inbox: StreamInbox, publisher: BusClient, logger: Logger) {
+        (self.family, self.inbox, self.publisher, self.logger) = (family, inbox, publisher, logger)
+    }
+
+    /// Runs until the task is cancelled or the node is shut down, and throws what `apply` and `restart` throw: the caller then
+    /// runs it again from the stored positions.
+    /// - Parameters:
+    ///   - positions: As stored. A stream without one starts at the publisher's head, or with a snapshot where there are such.
+    ///   - apply: Applies at most 256 events of several streams and stores `next` in the same transaction. Without events,
+    ///     stores `next` alone. Calls come one after the other.
+    ///   - restart: Replaces all that is known from one stream by the snapshot and stores `next` in the same transaction.
+    package func run(
+        from positions: [StreamPosition],
+        apply: @escaping @Sendable (_ events: [StreamEvent], _ next: [StreamPosition]) async throws -> Void,
+        restart: @escaping @Sendable (_ snapshot: [StreamEvent], _ next: StreamPosition) async throws -> Void
+    ) async throws {
+        let clock = ContinuousClock()
+        var machine = ConsumerMachine(family: family, streams: inbox.streams, positions: positions, now: clock.now)
+        var stored = Dictionary(positions.map { ($0.stream, $0) }, uniquingKeysWith: { $1 })
+        var tally = ConsumerTally(family.name)
+        var nextConfirmation = clock.now
+        inbox.begin()
+        try await withThrowingDiscardingTaskGroup { group in
+            defer { group.cancelAll() }
+            while !Task.isCancelled {
+                let arrivals = await inbox.next()
+                if arrivals.isClosed { return }
+                let now = clock.now
+                for frame in arrivals.frames { hear(frame, &machine, at: now) }
+                for answer in arrivals.answers {
+                    switch answer {
+                    case .replayed(let stream, let page): machine.replayed(stream, page, at: clock.now)
+                    case .failed(let stream): machine.failed(stream, at: clock.now)
+                    case .snapshot(let facts, let next):
+                        try await restart(facts, next)
+                        stored[next.stream] = next
+                        machine.restarted(at: next, now: clock.now)
+                    }
+                }
+                machine.passed(to: clock.now)
+                for action in machine.take(at: clock.now) {
+                    switch action {
+                    case .apply(let events, let next):
+                        try await apply(events, next)
+                        for position in next { stored[position.stream] = position }
+                    case .replay(let request): group.addTask { await replay(request) }
+                    case .snapshot(let stream): group.addTask { await takeSnapshot(of: stream) }
+                    case .reopen: reopen()
+                    case .passOver(let stream, let facts): passOver(stream, facts)
+                    }
+                }
+                tally.record(machine)
+                if clock.now >= nextConfirmation, !stored.isEmpty {
+                    nextConfirmation = clock.now + BusLimits.confirmEvery
+                    let positions = Array(stored.values)
+                    group.addTask { await confirm(positions) }
+                }
+            }
+        }
+    }
+
+    private func hear(_ frame: StreamInbox.Frame, _ machine: inout ConsumerMachine, at now: ContinuousClock.Instant) {
+        // What cannot be read is a gap: the log has the same fact.
+        guard let header = StreamHeader(frame: frame.header) else { return BusMetrics.refused("unreadable").increment() }
+        guard header.stream == family.heartbeatStream else {
+            return machine.heard(StreamEvent(header: header, payload: frame.payload), at: now)
+        }
+        guard let heartbeat = try? JSONDecoder().decode(Heartbeat.self, from: Data(frame.payload)) else {
+            return BusMetrics.refused("unreadable").increment()
+        }
+        machine.heard(heartbeat, at: now)
+    }
+
+    // MARK: Asking, each in a task of its own
+
+    private func replay(_ request: ReplayStream) async {
+        do throws(Failure) {
+            inbox.leave(.replayed(stream: request.stream, try await publisher.replay(request)))
+        } catch {
+            fail(request.stream, error)
+        }
+    }
+
+    private func takeSnapshot(of stream: String) async {
+        do throws(Failure) {
+            var facts: [StreamEvent] = []
+            var first: SnapshotStream.Reply?
+            var after: String?
+            for _ in 0..<BusLimits.pagesPerSnapshot {
+                let page = try await publisher.snapshot(SnapshotStream(stream: stream, after: after))
+                let begun = first ?? page
+                guard page.epoch == begun.epoch else { throw Failure(.conflict, "the epoch changed between two pages") }
+                first = begun
+                facts += page.facts.map { StreamEvent(header: $0.header, payload: Array($0.payload.utf8)) }
+                after = page.next
+                guard after == nil else { continue }
+                let next = StreamPosition(stream: stream, epoch: begun.epoch, next: begun.sequence + 1)
+                return inbox.leave(.snapshot(facts: facts, next: next))
+            }
+            throw Failure(.invalid, "the snapshot has more than \(BusLimits.pagesPerSnapshot) pages")
+        } catch {
+            fail(stream, error)
+        }
+    }
+
+    /// A lost confirmation is made good by the next one.
+    private func confirm(_ positions: [StreamPosition]) async {
+        do throws(Failure) {
+            try await publisher.confirm(ConfirmPositions(positions: positions))
+        } catch {
+            logger.debug("positions not confirmed", metadata: ["family": "\(family.name)", "failure": "\(error.code.rawValue)"])
+        }
+    }
+
+    private func fail(_ stream: String, _ failure: Failure) {
+        logger.debug("nothing replayed", metadata: ["stream": "\(stream)", "failure": "\(failure.code.rawValue)"])
+        inbox.leave(.failed(stream: stream))
+    }
+
+    private func reopen() {
+        logger.warning("heard nothing, subscribing anew", metadata: ["family": "\(family.name)"])
+        inbox.reopen()
+    }
+
+    private func passOver(_ stream: String, _ facts: Int64) {
+        logger.error(
+            "the log of the publisher no longer holds facts that were missed", metadata: ["stream": "\(stream)", "facts": "\(facts)"])
+        BusMetrics.lost(family.name).increment(by: facts)
+    }
+}
+
+/// Tells the metrics what is new since the last time.
+private struct ConsumerTally {
+    private let lag: Gauge
+    private let gaps: Counter
+    private let replayed: Counter
+    private var told = ConsumerMachine.Tally()
+
+    init(_ family: String) {
+        (lag, gaps, replayed) = (BusMetrics.lag(family), BusMetrics.gaps(family), BusMetrics.replayed(family))
+    }
+
+    mutating func record(_ machine: ConsumerMachine) {
+        lag.record(machine.lag)
+        guard machine.tally != told else { return }
+        gaps.increment(by: machine.tally.gaps - told.gaps)
+        replayed.increment(by: machine.tally.replayed - told.replayed)
+        told = machine.tally
+    }
+}

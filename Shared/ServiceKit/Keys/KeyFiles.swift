@@ -1,0 +1,146 @@
+// The files that hold keys: what lies where, how they are made, what makes a start refuse them.
+
+package import Bus
+package import Contracts
+package import Foundation
+import Sealing
+
+/// `public/<peer>.json` for everybody; `<peer>/<name>` (0600, its folder 0700) for that peer alone, so that each process can
+/// be given only its own folder. Secrets are 32 bytes in hex, bus secrets in Z85.
+package struct KeyFiles: Sendable {
+    package let folder: URL
+
+    package init(folder: URL) {
+        self.folder = folder
+    }
+
+    /// A file that is missing, readable by others or not what it should be; says which, and the mend.
+    package struct Fault: Error, Hashable, CustomStringConvertible {
+        package let description: String
+    }
+
+    // MARK: Secrets of one peer
+
+    package func file(_ name: String, of peer: Peer) -> URL {
+        folder.appendingPathComponent(peer.name).appendingPathComponent(name)
+    }
+
+    /// 32 random bytes that live as long as the installation; made durable at the first call.
+    package func secret(_ name: String, of peer: Peer) throws -> [UInt8] {
+        let file = file(name, of: peer)
+        if !FileManager.default.fileExists(atPath: file.path) {
+            try write(Hex.encode(Random.bytes(32)), to: file)
+        }
+        let text = try readSecret(file)
+        guard let bytes = Hex.decode(text), bytes.count == 32 else {
+            throw Fault(description: "\(file.path) must hold 64 hex digits; restore it from the keys' backup")
+        }
+        return bytes
+    }
+
+    /// The text of a secret file, without white space around it. Refused if others than the owner may read it.
+    package func readSecret(_ file: URL) throws -> String {
+        let attributes: [FileAttributeKey: Any]
+        do {
+            attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+        } catch {
+            throw Fault(description: "\(file.path) cannot be read; `trackme keys init` makes what is missing")
+        }
+        if let mode = attributes[.posixPermissions] as? Int, mode & 0o077 != 0 {
+            throw Fault(description: "\(file.path) can be read by others; mend it with: chmod 600 \(file.path)")
+        }
+        return try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    // MARK: Bus keys
+
+    /// What everybody may know of a peer. `hear` and `ask` are the rights of a peer that has no place in `Contracts`.
+    package struct PublicPeer: Hashable, Codable, Sendable {
+        package var peer: Peer
+        /// Z85, 40 characters.
+        package var key: String
+        package var hear: [String]?
+        package var ask: [String]?
+
+        package init(peer: Peer, key: String, hear: [String]? = nil, ask: [String]? = nil) {
+            (self.peer, self.key, self.hear, self.ask) = (peer, key, hear, ask)
+        }
+    }
+
+    package func publicFile(of peer: Peer) -> URL {
+        folder.appendingPathComponent("public").appendingPathComponent("\(peer).json")
+    }
+
+    /// The peer's own key pair; made with its public file if there is none yet.
+    package func busKeys(of peer: Peer) throws -> CurveKeyPair {
+        let secretFile = file("bus.secret", of: peer)
+        if !FileManager.default.fileExists(atPath: secretFile.path) {
+            try makeBusKeys(PublicPeer(peer: peer, key: ""))
+        }
+        let known = try publicPeer(peer)
+        return try CurveKeyPair(publicKey: known.key, secretKey: try readSecret(secretFile))
+    }
+
+    /// Makes a new key pair for the peer, replacing an old one; `template` brings the name and the rights.
+    @discardableResult
+    package func makeBusKeys(_ template: PublicPeer) throws -> CurveKeyPair {
+        let pair = try CurveKeyPair.generate()
+        var known = template
+        known.key = pair.publicKey
+        try write(pair.secretKey, to: file("bus.secret", of: template.peer))
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+        try write(String(decoding: encoder.encode(known), as: UTF8.self), to: publicFile(of: template.peer), mode: 0o644)
+        return pair
+    }
+
+    package func publicPeer(_ peer: Peer) throws -> PublicPeer {
+        let file = publicFile(of: peer)
+        guard let data = FileManager.default.contents(atPath: file.path) else {
+            throw Fault(description: "\(file.path) is missing; `trackme keys init` makes it")
+        }
+        guard let known = try? JSONDecoder().decode(PublicPeer.self, from: data), known.peer == peer else {
+            throw Fault(description: "\(file.path) is not a public peer file; `trackme keys rotate \(peer)` makes it anew")
+        }
+        return known
+    }
+
+    /// All peers with a public file, by name. A file that cannot be read is left out: it allows nobody.
+    package func publicPeers() -> [PublicPeer] {
+        let files = try? FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("public").path)
+        return (files ?? []).sorted().compactMap { name in
+            name.hasSuffix(".json") ? try? publicPeer(Peer(String(name.dropLast(5)))) : nil
+        }
+    }
+
+    /// Changes when a public file is made, replaced or removed.
+    package var publicFolderStamp: Date? {
+        try? folder.appendingPathComponent("public").resourceValues(forKeys: [.contentModificationDateKey]).contentModificationDate
+    }
+
+    // MARK: Writing
+
+    /// Durable under its name before it returns; a crash leaves the old file or the new one.
+    package func write(_ text: String, to file: URL, mode: Int = 0o600) throws {
+        let parent = file.deletingLastPathComponent()
+        try FileManager.default.createDirectory(
+            at: parent, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: mode == 0o600 ? 0o700 : 0o755])
+        let draft = parent.appendingPathComponent(".\(file.lastPathComponent).\(UInt32.random(in: 0 ... .max))")
+        guard FileManager.default.createFile(atPath: draft.path, contents: nil, attributes: [.posixPermissions: mode]) else {
+            throw Fault(description: "\(parent.path) cannot be written to")
+        }
+        let handle = try FileHandle(forWritingTo: draft)
+        try handle.write(contentsOf: Data((text + "\n").utf8))
+        try handle.synchronize()
+        try handle.close()
+        guard rename(draft.path, file.path) == 0 else {
+            throw Fault(description: "\(file.path) cannot be replaced")
+        }
+        let directory = open(parent.path, O_RDONLY)
+        if directory >= 0 {
+            fsync(directory)
+            close(directory)
+        }
+    }
+}

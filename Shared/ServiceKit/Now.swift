@@ -1,0 +1,12 @@
+// The one place where the suite's clock is read as a wall-clock time.
+
+package import Contracts
+import Foundation
+
+extension Timestamp {
+    package static var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}

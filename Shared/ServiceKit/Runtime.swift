@@ -1,0 +1,134 @@
+// What a service stands on: its settings, its keys, its place on the bus, its stores.
+
+package import Bus
+package import Contracts
+import Foundation
+package import Logging
+package import Sealing
+package import Storage
+
+/// Made once per service, by `ServiceCommand` in a process of its own and by tests beside other services in one process.
+package struct Runtime: Sendable {
+    package let peer: Peer
+    package let settings: SuiteSettings
+    package let keys: KeyFiles
+    package let endpoints: Endpoints
+    package let bus: BusNode
+    package let logger: Logger
+    package let allowList: AllowList
+    /// How stores are opened, but for what the suite's settings say. Tests choose what happens when a file can no longer be trusted.
+    private let store: StoreSettings
+    /// What `/metrics` shows.
+    package let metrics: @Sendable () -> String
+
+    package init(
+        peer: Peer, settings: SuiteSettings, logger: Logger, metrics: @escaping @Sendable () -> String = { "" },
+        store: StoreSettings = StoreSettings()
+    ) throws {
+        (self.peer, self.settings, self.logger, self.metrics, self.store) = (peer, settings, logger, metrics, store)
+        keys = KeyFiles(folder: settings.keysFolder)
+        endpoints = Endpoints(settings)
+        if settings.transport == .ipc {
+            try FileManager.default.createDirectory(
+                at: settings.busFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+        allowList = AllowList([])
+        bus = try BusNode(peer: peer, keys: keys.busKeys(of: peer), allowed: allowList, logger: logger)
+        admitPeers()
+    }
+
+    package var storeSettings: StoreSettings {
+        var store = store
+        store.groupCommitWindow = settings.groupCommitWindow
+        return store
+    }
+
+    // MARK: Stores
+
+    /// Opens `<service>.db`, bringing it to the newest migration.
+    package func openStore(applicationID: Int32, migrations: [Migration]) throws -> Store {
+        try makeStoreFolder()
+        return try Store.open(
+            settings.storeFolder.appendingPathComponent("\(peer).db"), applicationID: applicationID, migrations: migrations,
+            settings: storeSettings, logger: logger)
+    }
+
+    /// Opens `<service>-keys.db`. Refused if there are keys but the key-encryption key that wrapped them is gone: a new one
+    /// could open nothing.
+    package func openPersonKeys() throws -> PersonKeys {
+        try makeStoreFolder()
+        let file = settings.storeFolder.appendingPathComponent("\(peer)-keys.db")
+        let keyFile = keys.file("store.kek", of: peer)
+        if FileManager.default.fileExists(atPath: file.path), !FileManager.default.fileExists(atPath: keyFile.path) {
+            throw KeyFiles.Fault(
+                description: "\(keyFile.path) is missing but \(file.path) exists: restore it from the keys' backup, or nothing can be read")
+        }
+        let wrapping = try KeyEncryptionKey(bytes: keys.secret("store.kek", of: peer))
+        return try PersonKeys(file, wrappedBy: wrapping, settings: storeSettings, logger: logger)
+    }
+
+    /// The service's own key for one purpose, from its secret `<name>.key`, made at the first start.
+    package func key(_ name: String) throws -> SymmetricKey {
+        try SymmetricKey(bytes: keys.secret("\(name).key", of: peer))
+    }
+
+    /// For look-up columns: finds a row by a value that the file does not show.
+    package func lookupKey(for purpose: String) throws -> LookupKey {
+        try LookupKey(key("lookup"), purpose: purpose)
+    }
+
+    package func answers(in store: Store) throws -> StoredAnswers {
+        try StoredAnswers(store, sealedUnder: key("answers"))
+    }
+
+    private func makeStoreFolder() throws {
+        try FileManager.default.createDirectory(
+            at: settings.storeFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    // MARK: The bus
+
+    /// Answers questions from now on; who may ask what follows from `Contracts` and the public peer files.
+    package func answer(_ methods: Methods) async throws {
+        guard let endpoint = endpoints.requests(of: peer, binding: true) else {
+            throw KeyFiles.Fault(description: "\(peer) has no port for requests in Contracts")
+        }
+        try await bus.answer(at: endpoint, methods)
+    }
+
+    /// Reads the public peer files anew: who was added is admitted, who was removed is refused from now on.
+    package func admitPeers() {
+        allowList.replace(with: Allowances.allowed(by: peer, peers: keys.publicPeers()))
+    }
+
+    /// Reads the public peer files whenever one was added, replaced or removed; runs until it is cancelled.
+    package func watchPeers() async throws {
+        var seen = keys.publicFolderStamp
+        while true {
+            try await Task.sleep(for: .seconds(1))
+            let stamp = keys.publicFolderStamp
+            if stamp != seen {
+                seen = stamp
+                admitPeers()
+                logger.notice("the allow-list was read anew")
+            }
+        }
+    }
+
+    package func publisher(of family: StreamFamily, epoch: String, heads: [String: Int64]) async throws -> Publisher {
+        try await bus.publisher(of: family, at: endpoints.stream(family, binding: true), epoch: epoch, heads: heads)
+    }
+
+    package func client(of other: Peer) async throws -> BusClient {
+        guard let endpoint = endpoints.requests(of: other, binding: false) else {
+            throw KeyFiles.Fault(description: "\(other) has no port for requests in Contracts")
+        }
+        return try await bus.client(of: other, at: endpoint, serverKey: keys.publicPeer(other).key)
+    }
+
+    package func consumer(of family: StreamFamily) async throws -> StreamConsumer {
+        let inbox = try await bus.inbox(
+            of: family, at: endpoints.stream(family, binding: false), serverKey: keys.publicPeer(family.owner).key)
+        return StreamConsumer(family: family, inbox: inbox, publisher: try await client(of: family.owner), logger: logger)
+    }
+}

@@ -1,0 +1,87 @@
+// The common `main` of all services.
+
+package import ArgumentParser
+import Bus
+import Contracts
+import Foundation
+import Logging
+import ServiceLifecycle
+import Telemetry
+import UnixSignals
+
+/// `<service> [--check-config | --health]`: exits 0 after a clean stop, 70 when a part failed, 78 when it may not start.
+package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: Built.peer.name, abstract: Built.purpose,
+            discussion: "Settings are environment variables; --check-config lists them with their effective values.")
+    }
+
+    @Flag(help: "Print the effective settings and exit; 78 if one is wrong.")
+    var checkConfig = false
+
+    @Flag(help: "Ask the running service whether it is ready; 0 if so. For container health checks.")
+    var health = false
+
+    package init() {}
+
+    package func run() async throws {
+        var reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
+        let suite = SuiteSettings(&reader, peer: Built.peer, httpPort: Built.httpPort)
+        let settings = Built.settings(&reader)
+        if checkConfig { printTable(reader.rows) }
+        do {
+            try reader.finish(prefixes: SuiteSettings.prefixes.union(Built.prefixes))
+        } catch {
+            complain("\(error)")
+            throw ExitCode(78)
+        }
+        if checkConfig { return }
+        if health { throw ExitCode(HealthQuestion.isReady(host: suite.httpHost, port: suite.httpPort) ? 0 : 1) }
+        try await serve(settings, suite)
+    }
+
+    private func serve(_ settings: Built.Settings, _ suite: SuiteSettings) async throws {
+        let registry = TelemetryBootstrap.once(service: Built.peer.name, level: Logger.Level(rawValue: suite.logLevel.rawValue) ?? .info)
+        let logger = Logger(label: Built.peer.name)
+        let runtime: Runtime
+        let parts: [any Service]
+        do {
+            runtime = try Runtime(peer: Built.peer, settings: suite, logger: logger, metrics: { registry.text })
+            parts = try await [Background(runtime.watchPeers)] + Built.build(settings, on: runtime)
+            try await runtime.bus.selfTest()
+        } catch {
+            logger.critical("the service may not start", metadata: ["reason": "\(error)"])
+            complain("\(Built.peer): \(error)")
+            throw ExitCode(78)
+        }
+        var configuration = ServiceGroupConfiguration(
+            services: parts.map {
+                .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup, failureTerminationBehavior: .gracefullyShutdownGroup)
+            },
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        configuration.maximumGracefulShutdownDuration = .seconds(8)
+        do {
+            logger.notice("started")
+            try await ServiceGroup(configuration: configuration).run()
+            await runtime.bus.shutdown()
+            logger.notice("stopped")
+        } catch {
+            logger.critical("a part of the service failed", metadata: ["reason": "\(error)"])
+            await runtime.bus.shutdown()
+            throw ExitCode(70)
+        }
+    }
+
+    private func printTable(_ rows: [SettingsReader.Row]) {
+        let width = rows.map(\.key.count).max() ?? 0
+        for row in rows {
+            let key = row.key.padding(toLength: width, withPad: " ", startingAt: 0)
+            print("\(key)  \(row.value.isEmpty ? "-" : row.value)\(row.isDefault ? "" : "  (set)")  \(row.allowed)")
+        }
+    }
+
+    private func complain(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+}

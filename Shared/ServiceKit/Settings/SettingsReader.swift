@@ -1,0 +1,67 @@
+// Reads declared settings from the environment and refuses what it cannot understand.
+
+/// Everything that was wrong with the settings, so that one start shows it all.
+package struct SettingsError: Error, Hashable, CustomStringConvertible {
+    package let faults: [String]
+
+    package init(faults: [String]) {
+        self.faults = faults
+    }
+
+    package var description: String { faults.joined(separator: "\n") }
+}
+
+/// Hands out values and remembers what was asked. `finish` throws if any value was malformed or a key under an owned prefix is
+/// declared by nobody: a mistyped `SOS_DISPATCH_AT_S=3O` must not become the default in silence.
+package struct SettingsReader: Sendable {
+    package struct Row: Sendable {
+        package let key: String
+        package let value: String
+        package let isDefault: Bool
+        package let allowed: String
+        package let meaning: String
+    }
+
+    private let environment: [String: String]
+    private var faults: [String] = []
+    /// Every declared setting with its effective value, in the order of asking. Secrets are files, so nothing needs hiding.
+    package private(set) var rows: [Row] = []
+
+    package init(environment: [String: String]) {
+        self.environment = environment
+    }
+
+    package static func variable(for key: String) -> String {
+        "TRACKME_" + key.uppercased().replacing(".", with: "_")
+    }
+
+    /// The configured value, or the default. A malformed one is kept as a fault for `finish`.
+    package mutating func read<Value>(_ setting: Setting<Value>) -> Value {
+        let text = environment[setting.variable]
+        let parsed = text.flatMap(setting.parse)
+        if let text, parsed == nil {
+            faults.append("\(setting.variable)=\(text.prefix(100)): must be \(setting.allowed)")
+        }
+        let value = parsed ?? setting.fallback
+        rows.append(
+            Row(
+                key: setting.key, value: setting.written(value), isDefault: text == nil, allowed: setting.allowed,
+                meaning: setting.meaning))
+        return value
+    }
+
+    /// For a rule that ties settings together.
+    package mutating func refuse(_ key: String, _ reason: String) {
+        faults.append("\(SettingsReader.variable(for: key)): \(reason)")
+    }
+
+    package func finish(prefixes: Set<String>) throws(SettingsError) {
+        let known = Set(rows.map { SettingsReader.variable(for: $0.key) })
+        let starts = prefixes.map { SettingsReader.variable(for: $0) + "_" }
+        let strangers = environment.keys.filter { name in
+            !known.contains(name) && starts.contains { name.hasPrefix($0) }
+        }
+        let all = faults + strangers.sorted().map { "\($0): no such setting" }
+        guard all.isEmpty else { throw SettingsError(faults: all) }
+    }
+}

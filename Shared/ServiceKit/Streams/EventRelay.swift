@@ -1,0 +1,57 @@
+// Brings what was committed to the wire, in the order of its sequences.
+
+package import Bus
+package import Contracts
+import Synchronization
+
+/// Stands between a store's group commit, whose callers resume in any order, and the publisher, which must send in order.
+/// A fact that is committed and never published (a crash between) is replayed to whoever misses it.
+package final class EventRelay: Sendable {
+    /// A committed fact; the payload is rendered only if somebody listens.
+    package struct Committed: Sendable {
+        package let header: StreamHeader
+        package let payload: @Sendable () throws -> [UInt8]
+
+        package init(header: StreamHeader, payload: @escaping @Sendable () throws -> [UInt8]) {
+            (self.header, self.payload) = (header, payload)
+        }
+    }
+
+    private struct Line {
+        var next: Int64
+        var waiting: [Int64: Committed] = [:]
+    }
+
+    private let publisher: Publisher
+    private let lines: Mutex<[String: Line]>
+
+    /// - Parameter heads: the last sequence of each stream when the store was opened; 0 where there is none.
+    package init(publisher: Publisher, heads: [String: Int64]) {
+        self.publisher = publisher
+        lines = Mutex(heads.mapValues { Line(next: $0 + 1) })
+    }
+
+    /// Call once for every sequence, after its commit, in any order.
+    package func committed(_ fact: Committed) {
+        lines.withLock { lines in
+            let stream = fact.header.stream
+            var line = lines[stream] ?? Line(next: 1)
+            line.waiting[fact.header.sequence] = fact
+            while let next = line.waiting.removeValue(forKey: line.next) {
+                publish(next)
+                line.next += 1
+            }
+            lines[stream] = line
+        }
+    }
+
+    private func publish(_ fact: Committed) {
+        let stream = fact.header.stream
+        // Unrendered facts stay gaps on the wire: the next heartbeat shows the head, and who wants them asks for a replay.
+        guard publisher.hasListeners(stream), let payload = try? fact.payload() else {
+            publisher.advance(stream, to: fact.header.sequence)
+            return
+        }
+        publisher.publish([StreamEvent(header: fact.header, payload: payload)])
+    }
+}

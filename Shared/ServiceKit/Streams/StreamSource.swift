@@ -1,0 +1,108 @@
+// One publisher's streams as their consumers can ask for them: replay from the log, the current facts, progress.
+
+package import Bus
+package import Contracts
+package import GRDB
+package import Storage
+
+/// Answers ReplayStream, SnapshotStream and ConfirmPositions for the streams of one store, and lets their log forget.
+package struct StreamSource: Sendable {
+    /// A page is cut at whichever comes first.
+    static let factsPerPage = 1000
+    static let bytesPerPage = 900_000
+
+    package let families: [StreamFamily]
+    private let store: Store
+    private let render: @Sendable (Database, StreamRow) throws -> [UInt8]?
+    private let snapshot: @Sendable (SnapshotStream) async throws -> SnapshotStream.Reply
+
+    /// - Parameters:
+    ///   - render: runs in the read that fetched the row; gives the payload as it was published, byte for byte; nil where the person's key is gone, which is answered as `erased`.
+    ///   - snapshot: asked only for families that keep state.
+    package init(
+        families: [StreamFamily], store: Store,
+        render: @escaping @Sendable (Database, StreamRow) throws -> [UInt8]?,
+        snapshot: @escaping @Sendable (SnapshotStream) async throws -> SnapshotStream.Reply = { _ in
+            throw Failure(.invalid, "this stream keeps no state; newcomers start at its head")
+        }
+    ) {
+        (self.families, self.store, self.render, self.snapshot) = (families, store, render, snapshot)
+    }
+
+    /// Adds the answers to the service's own.
+    package func register(in methods: inout Methods) {
+        methods.onReplay { request, _ in try await replay(request) }
+        methods.onSnapshot { request, _ in try await snapshot(request) }
+        methods.onConfirm { request, context in
+            try await store.write { try Confirmations().save($0, of: context.peer, request.positions) }
+        }
+        methods.onForget { request, _ in
+            try await store.write { try Confirmations().forget($0, request.consumer) }
+        }
+    }
+
+    private func replay(_ request: ReplayStream) async throws -> ReplayStream.Reply {
+        guard families.contains(where: { $0.streams.contains(request.stream) }) else {
+            throw Failure(.notFound, "no such stream here")
+        }
+        let log = StreamLog()
+        return try await store.read { db in
+            let stream = request.stream
+            let (epoch, head, oldest) = try (log.epoch(db), log.head(db, stream), log.oldest(db, stream))
+            guard request.epoch == epoch, request.from >= oldest else {
+                return ReplayStream.Reply(epoch: epoch, head: head, oldest: oldest, facts: [])
+            }
+            let rows = try log.rows(
+                db, stream, from: request.from, through: min(request.through, head), limit: StreamSource.factsPerPage)
+            var facts: [ReplayStream.Fact] = []
+            var size = 0
+            for row in rows {
+                let fact = try fact(db, row, epoch: epoch, head: head)
+                size += fact.payload.utf8.count
+                if size > StreamSource.bytesPerPage, !facts.isEmpty { break }
+                facts.append(fact)
+            }
+            return ReplayStream.Reply(epoch: epoch, head: head, oldest: oldest, facts: facts)
+        }
+    }
+
+    private func fact(_ db: Database, _ row: StreamRow, epoch: String, head: Int64) throws -> ReplayStream.Fact {
+        var header = row.header(epoch: epoch, head: head)
+        guard !row.isErased, let payload = try render(db, row) else {
+            header.type = StreamHeader.erased
+            return ReplayStream.Fact(header: header, payload: "")
+        }
+        return ReplayStream.Fact(header: header, payload: String(decoding: payload, as: UTF8.self))
+    }
+}
+
+/// Lets the log forget what is older than the retention and what every consumer of the family has applied.
+package struct LogRetention: Sendable {
+    private let families: [StreamFamily]
+    private let store: Store
+    private let retention: Duration
+
+    package init(families: [StreamFamily], store: Store, retention: Duration) {
+        (self.families, self.store, self.retention) = (families, store, retention)
+    }
+
+    /// Runs until it is cancelled, once a minute.
+    package func run() async throws {
+        while true {
+            for family in families {
+                for stream in family.streams { try await release(stream, of: family) }
+            }
+            try await Task.sleep(for: .seconds(60))
+        }
+    }
+
+    private func release(_ stream: String, of family: StreamFamily) async throws {
+        let before = Timestamp.now - retention
+        var released: Int
+        repeat {
+            released = try await store.write { db in
+                try StreamLog().release(db, stream, before: before, confirmedBy: Array(family.hearers))
+            }
+        } while released == StreamLog.releaseLimit
+    }
+}

@@ -1,0 +1,290 @@
+// The consumer's rules, one by one, and all of them under loss, duplication, reordering and restarts.
+
+@testable import Contracts
+import Testing
+
+@testable import Bus
+
+private let news = StreamFamily(
+    name: "t.news", owner: .ingest, streams: ["t.news.0"], keepsState: false, heartbeat: .milliseconds(50), hearers: [], tcpPort: 0)
+private let state = StreamFamily(
+    name: "t.state", owner: .ingest, streams: ["t.state"], keepsState: true, heartbeat: .milliseconds(250), hearers: [], tcpPort: 0)
+private let start = ContinuousClock.now
+
+@Suite("The consumer's machine")
+struct ConsumerMachineTests {
+    @Test("A newcomer without state begins behind the head of the first heartbeat, and stores that")
+    func newcomer() {
+        var desk = Desk(news)
+        desk.hear(3)
+        #expect(desk.take().isEmpty)
+        desk.beat(3)
+        #expect(desk.take() == ["apply [] next 4"])
+        desk.hear(4)
+        #expect(desk.take() == ["apply [4] next 5"])
+    }
+
+    @Test("A newcomer to a state family takes the snapshot and goes on behind it")
+    func newcomerToState() {
+        var desk = Desk(state)
+        desk.beat(7)
+        #expect(desk.take() == ["snapshot"])
+        desk.hear(8)
+        desk.hear(9)
+        #expect(desk.take().isEmpty)
+        desk.machine.restarted(at: StreamPosition(stream: "t.state", epoch: "e1", next: 8), now: desk.now)
+        #expect(desk.take() == ["apply [8, 9] next 10"])
+    }
+
+    @Test("What is next is applied, what was applied is dropped")
+    func inOrder() {
+        var desk = Desk(news, next: 1)
+        for sequence in [1, 1, 2, 1, 3, 2] { desk.hear(Int64(sequence)) }
+        #expect(desk.take() == ["apply [1, 2, 3] next 4"])
+    }
+
+    @Test("A gap is asked for up to what is held back, and closed in order")
+    func gap() {
+        var desk = Desk(news, next: 1)
+        desk.hear(1)
+        desk.hear(4)
+        desk.hear(5)
+        #expect(desk.take() == ["apply [1] next 2", "replay 2...3"])
+        desk.hear(6)
+        #expect(desk.take().isEmpty)
+        desk.page([2, 3], head: 6)
+        #expect(desk.take() == ["apply [2, 3, 4, 5, 6] next 7"])
+        #expect(desk.machine.tally == ConsumerMachine.Tally(gaps: 1, replayed: 2))
+        #expect(desk.machine.lag == 0)
+    }
+
+    @Test("A heartbeat shows a lost tail")
+    func tail() {
+        var desk = Desk(news, next: 5)
+        desk.beat(4)
+        #expect(desk.take().isEmpty)
+        desk.beat(6)
+        #expect(desk.take() == ["replay 5...1004"])
+        desk.page([5, 6], head: 6)
+        #expect(desk.take() == ["apply [5, 6] next 7"])
+    }
+
+    @Test("A head that is behind what was replayed already changes nothing")
+    func staleHead() {
+        var desk = Desk(news, next: 9)
+        desk.beat(3)
+        #expect(desk.take().isEmpty)
+    }
+
+    @Test("Longer gaps are asked for page by page")
+    func pages() {
+        var desk = Desk(news, next: 1)
+        desk.beat(2500)
+        #expect(desk.take() == ["replay 1...1000"])
+        desk.page(Array(1...1000), head: 2500)
+        let actions = desk.take()
+        #expect(actions.count == 5)
+        #expect(actions.last == "replay 1001...2000")
+        #expect(desk.machine.tally.gaps == 1)
+    }
+
+    @Test("A replay that fails is asked again, later and later, but soon")
+    func failing() {
+        var desk = Desk(news, next: 1)
+        desk.beat(1)
+        #expect(desk.take() == ["replay 1...1000"])
+        var waits: [Int] = []
+        for _ in 0..<7 {
+            desk.machine.failed("t.news.0", at: desk.now)
+            var wait = 0
+            while desk.take().isEmpty {
+                desk.now += .milliseconds(10)
+                wait += 10
+            }
+            waits.append(wait)
+        }
+        #expect(waits == [20, 40, 80, 160, 200, 200, 200])
+    }
+
+    @Test("A page that gives nothing of what is missing counts as a failure")
+    func emptyPage() {
+        var desk = Desk(news, next: 1)
+        desk.beat(1)
+        _ = desk.take()
+        desk.page([], head: 1)
+        #expect(desk.take().isEmpty)
+        desk.now += .milliseconds(20)
+        #expect(desk.take() == ["replay 1...1000"])
+    }
+
+    @Test("A new epoch of a family without state is heard from its first fact")
+    func newEpoch() {
+        var desk = Desk(news, next: 41)
+        desk.beat(2, epoch: "e2")
+        #expect(desk.take() == ["apply [] next 1 of e2", "replay 1...1000 of e2"])
+        desk.page([1, 2], head: 2, epoch: "e2")
+        #expect(desk.take() == ["apply [1, 2] next 3 of e2"])
+    }
+
+    @Test("A fact or a replayed page of a new epoch tells it as well as a heartbeat")
+    func newEpochByOtherMeans() {
+        var desk = Desk(news, next: 41)
+        desk.hear(1, epoch: "e2")
+        #expect(desk.take() == ["apply [1] next 2 of e2"])
+        var other = Desk(news, next: 41)
+        other.beat(41)
+        #expect(other.take() == ["replay 41...1040"])
+        other.page([], head: 3, epoch: "e2")
+        #expect(other.take() == ["apply [] next 1 of e2", "replay 1...1000 of e2"])
+    }
+
+    @Test("A page that was asked for in the former epoch is not applied in the new one")
+    func latePage() {
+        var desk = Desk(news, next: 1)
+        desk.beat(1)
+        #expect(desk.take() == ["replay 1...1000"])
+        desk.beat(1, epoch: "e2")
+        #expect(desk.take() == ["apply [] next 1 of e2"])
+        desk.page([1], head: 1)
+        #expect(desk.take() == ["replay 1...1000 of e2"])
+    }
+
+    @Test("A new epoch of a state family asks for a snapshot and holds news back meanwhile")
+    func newEpochOfState() {
+        var desk = Desk(state, next: 9)
+        desk.hear(2, epoch: "e2")
+        #expect(desk.take() == ["snapshot"])
+        desk.hear(3, epoch: "e2")
+        desk.machine.restarted(at: StreamPosition(stream: "t.state", epoch: "e2", next: 3), now: desk.now)
+        #expect(desk.take() == ["apply [3] next 4 of e2"])
+    }
+
+    @Test("Who was left behind takes a snapshot, or passes over what no log holds")
+    func leftBehind() {
+        var desk = Desk(state, next: 1)
+        desk.beat(100)
+        #expect(desk.take() == ["replay 1...1000"])
+        desk.page([], head: 100, oldest: 50)
+        #expect(desk.take() == ["snapshot"])
+        var other = Desk(news, next: 1)
+        other.beat(100)
+        #expect(other.take() == ["replay 1...1000"])
+        other.page([], head: 100, oldest: 50)
+        #expect(other.take() == ["pass over 49", "apply [] next 50", "replay 50...1049"])
+    }
+
+    @Test("Silence of three heartbeats, but at least a second, makes the subscription anew and asks the log")
+    func silence() {
+        var desk = Desk(news, next: 1)
+        desk.beat(0)
+        desk.now += .milliseconds(999)
+        #expect(desk.take().isEmpty)
+        desk.now += .milliseconds(1)
+        #expect(desk.take() == ["replay 1...1000", "reopen"])
+        desk.page([1], head: 1)
+        #expect(desk.take() == ["apply [1] next 2"])
+        desk.now += .milliseconds(999)
+        #expect(desk.take().isEmpty)
+        desk.now += .milliseconds(1)
+        #expect(desk.take() == ["replay 2...1001", "reopen"])
+    }
+
+    @Test("No more frames are held back than the limit allows; the rest is replayed")
+    func holding() {
+        var desk = Desk(news, next: 1)
+        let last = Int64(BusLimits.framesHeldBack) + 50
+        for sequence in 2...last { desk.hear(sequence) }
+        #expect(desk.take() == ["replay 1...1"])
+        desk.page([1], head: last)
+        let applied = desk.take()
+        #expect(desk.applied == Array(1...Int64(BusLimits.framesHeldBack) + 1))
+        #expect(applied.last == "replay \(BusLimits.framesHeldBack + 2)...\(BusLimits.framesHeldBack + 1001)")
+    }
+
+    @Test("Nonsense is passed over: unknown streams, facts without a place, pages nobody asked for")
+    func nonsense() {
+        var desk = Desk(news, next: 1)
+        desk.machine.heard(event("t.other", 1), at: desk.now)
+        desk.hear(0)
+        desk.hear(-4)
+        desk.page([1, 2], head: 2)
+        desk.machine.failed("t.other", at: desk.now)
+        desk.machine.restarted(at: StreamPosition(stream: "t.news.0", epoch: "e9", next: 4), now: desk.now)
+        #expect(desk.take().isEmpty)
+    }
+
+    @Test("Many streams are asked for a few at a time, each in its turn")
+    func fairness() {
+        let family = StreamFamily.samples
+        let positions = family.streams.map { StreamPosition(stream: $0, epoch: "e1", next: 1) }
+        var machine = ConsumerMachine(family: family, streams: family.streams, positions: positions, now: start)
+        machine.heard(Heartbeat(epoch: "e1", heads: Dictionary(uniqueKeysWithValues: family.streams.map { ($0, 5000) })), at: start)
+        var asked: Set<String> = []
+        for _ in 0..<4 {
+            let streams = machine.take(at: start).compactMap { if case .replay(let request) = $0 { request.stream } else { nil } }
+            #expect(streams.count == BusLimits.asksAtOnce)
+            asked.formUnion(streams)
+            for stream in streams {
+                machine.replayed(stream, .init(epoch: "e1", head: 5000, oldest: 1, facts: [fact(stream, 1)]), at: start)
+            }
+        }
+        #expect(asked.count == 16)
+    }
+}
+
+private func event(_ stream: String, _ sequence: Int64, epoch: String = "e1") -> StreamEvent {
+    let header = StreamHeader(
+        stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: "t.v1", subject: "", at: Timestamp(milliseconds: 0),
+        trace: "")
+    return StreamEvent(header: header, payload: Array("{}".utf8))
+}
+
+private func fact(_ stream: String, _ sequence: Int64, epoch: String = "e1") -> ReplayStream.Fact {
+    ReplayStream.Fact(header: event(stream, sequence, epoch: epoch).header, payload: "{}")
+}
+
+/// One stream's machine with short words for what goes in and what comes out.
+private struct Desk {
+    var machine: ConsumerMachine
+    var now = start
+    var applied: [Int64] = []
+    private let stream: String
+
+    init(_ family: StreamFamily, next: Int64? = nil) {
+        stream = family.streams[0]
+        let positions = next.map { [StreamPosition(stream: family.streams[0], epoch: "e1", next: $0)] } ?? []
+        machine = ConsumerMachine(family: family, streams: family.streams, positions: positions, now: start)
+    }
+
+    mutating func hear(_ sequence: Int64, epoch: String = "e1") {
+        machine.heard(event(stream, sequence, epoch: epoch), at: now)
+    }
+
+    mutating func beat(_ head: Int64, epoch: String = "e1") {
+        machine.heard(Heartbeat(epoch: epoch, heads: [stream: head]), at: now)
+    }
+
+    mutating func page(_ sequences: [Int64], head: Int64, oldest: Int64 = 1, epoch: String = "e1") {
+        let facts = sequences.map { fact(stream, $0, epoch: epoch) }
+        machine.replayed(stream, .init(epoch: epoch, head: head, oldest: oldest, facts: facts), at: now)
+    }
+
+    mutating func take() -> [String] {
+        machine.passed(to: now)
+        return machine.take(at: now).map { action in
+            switch action {
+            case .apply(let events, let next):
+                applied += events.map(\.header.sequence)
+                return "apply \(events.map(\.header.sequence)) next \(next.map(\.next).map(String.init).joined())" + of(next[0].epoch)
+            case .replay(let request): return "replay \(request.from)...\(request.through)" + of(request.epoch)
+            case .snapshot: return "snapshot"
+            case .reopen: return "reopen"
+            case .passOver(_, let facts): return "pass over \(facts)"
+            }
+        }
+    }
+
+    private func of(_ epoch: String) -> String {
+        epoch == "e1" ? "" : " of \(epoch)"
+    }
+}

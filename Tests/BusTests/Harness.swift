@@ -1,0 +1,194 @@
+// Two or more peers on real sockets with CURVE, and a log in memory that answers replays.
+
+@testable import Contracts
+import Foundation
+import Logging
+import Synchronization
+import TestKit
+
+@testable import Bus
+
+enum Transport: String, CaseIterable, Sendable {
+    case ipc, tcp
+}
+
+let quiet: Logger = {
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    return logger
+}()
+
+/// The stage of one test: endpoints, keys and peers of its own.
+final class Stage: Sendable {
+    static let family = StreamFamily(
+        name: "t.news", owner: .ingest, streams: ["t.news.0", "t.news.1", "t.news.2"], keepsState: false, heartbeat: .milliseconds(50),
+        hearers: [], tcpPort: 0)
+    static let state = StreamFamily(
+        name: "t.state", owner: .ingest, streams: ["t.state"], keepsState: true, heartbeat: .milliseconds(50), hearers: [], tcpPort: 0)
+
+    let transport: Transport
+    let folder: URL
+    let server: CurveKeyPair
+    let reader: CurveKeyPair
+    let requests: String
+    let news: String
+
+    private init(_ transport: Transport, _ folder: URL) throws {
+        (self.transport, self.folder) = (transport, folder)
+        server = try .generate()
+        reader = try .generate()
+        switch transport {
+        case .ipc: (requests, news) = ("ipc://\(folder.path)/requests.ipc", "ipc://\(folder.path)/news.ipc")
+        case .tcp: (requests, news) = ("tcp://127.0.0.1:\(try freePort())", "tcp://127.0.0.1:\(try freePort())")
+        }
+    }
+
+    static func with<Value>(_ transport: Transport, _ body: (Stage) async throws -> Value) async throws -> Value {
+        try await withTemporaryFolder { try await body(try Stage(transport, $0)) }
+    }
+
+    /// The answering and publishing peer; the reader may hear both families and ask the methods named.
+    func publishing(methods: Set<String> = []) throws -> BusNode {
+        let allowed = AllowList([
+            AllowedPeer(
+                peer: Peer("reader"), publicKey: reader.publicKey, families: [Stage.family.name, Stage.state.name], methods: methods)
+        ])
+        return try BusNode(peer: .ingest, keys: server, allowed: allowed, logger: quiet)
+    }
+
+    func reading(keys: CurveKeyPair? = nil) throws -> BusNode {
+        try BusNode(peer: Peer("reader"), keys: keys ?? reader, allowed: AllowList([]), logger: quiet)
+    }
+
+    /// Runs a consumer in `notebook` until the returned task is cancelled.
+    func consume(_ node: BusNode, into notebook: Notebook, family: StreamFamily = Stage.family) async throws -> Task<Void, any Error> {
+        let inbox = try await node.inbox(of: family, at: news, serverKey: server.publicKey)
+        let client = try await node.client(of: .ingest, at: requests, serverKey: server.publicKey)
+        let consumer = StreamConsumer(family: family, inbox: inbox, publisher: client, logger: quiet)
+        return Task {
+            try await consumer.run(
+                from: notebook.positions,
+                apply: { try await notebook.apply($0, $1) }, restart: { notebook.restart($0, $1) })
+        }
+    }
+}
+
+private struct NoFreePort: Error {}
+
+private func freePort() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let port: UInt16? = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+            guard bind(descriptor, generic, size) == 0, getsockname(descriptor, generic, &size) == 0 else { return nil }
+            return pointer.pointee.sin_port.bigEndian
+        }
+    }
+    guard let port else { throw NoFreePort() }
+    return Int(port)
+}
+
+/// A publisher's store: every fact, in order.
+final class Log: Sendable {
+    private let facts: Mutex<[String: [ReplayStream.Fact]]>
+    private let forgottenBefore = Mutex<Int64>(1)
+    let replays = Mutex(0)
+    let confirmed = Mutex<[StreamPosition]>([])
+    let epoch: String
+
+    init(epoch: String = "e1", _ family: StreamFamily = Stage.family) {
+        self.epoch = epoch
+        facts = Mutex(Dictionary(uniqueKeysWithValues: family.streams.map { ($0, []) }))
+    }
+
+    var heads: [String: Int64] {
+        facts.withLock { $0.mapValues { Int64($0.count) } }
+    }
+
+    /// Appends and gives what is to be published after the commit.
+    func append(_ stream: String, count: Int = 1, bytes: Int = 20) -> [StreamEvent] {
+        facts.withLock { facts in
+            (0..<count).map { _ in
+                let sequence = Int64(facts[stream, default: []].count + 1)
+                let header = StreamHeader(
+                    stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: "t.v1", subject: "",
+                    at: Timestamp(milliseconds: 1), trace: "")
+                let payload = "{\"n\":\(sequence),\"s\":\"" + String(repeating: "x", count: bytes) + "\"}"
+                facts[stream, default: []].append(ReplayStream.Fact(header: header, payload: payload))
+                return StreamEvent(header: header, payload: Array(payload.utf8))
+            }
+        }
+    }
+
+    func forget(before sequence: Int64) {
+        forgottenBefore.withLock { $0 = sequence }
+    }
+
+    func answer(_ methods: inout Methods) {
+        methods.onReplay { request, _ in
+            self.replays.withLock { $0 += 1 }
+            let oldest = self.forgottenBefore.withLock { $0 }
+            return self.facts.withLock { facts in
+                let stream = facts[request.stream, default: []]
+                var page: [ReplayStream.Fact] = []
+                if request.epoch == self.epoch, request.from >= oldest {
+                    page = Array(stream.dropFirst(Int(request.from) - 1).prefix(Int(min(1000, request.through - request.from + 1))))
+                }
+                return .init(epoch: self.epoch, head: Int64(stream.count), oldest: oldest, facts: page)
+            }
+        }
+        methods.onSnapshot { request, _ in
+            self.facts.withLock { facts in
+                let stream = facts[request.stream, default: []]
+                let from = request.after.flatMap(Int.init) ?? 0
+                let page = Array(stream.dropFirst(from).prefix(2))
+                let next = from + page.count < stream.count ? String(from + page.count) : nil
+                return .init(epoch: self.epoch, sequence: Int64(stream.count), facts: page, next: next)
+            }
+        }
+        methods.onConfirm { request, _ in self.confirmed.withLock { $0 = request.positions } }
+    }
+}
+
+/// A consumer's store: effects and positions change together.
+final class Notebook: Sendable {
+    struct Mismatch: Error {}
+
+    private struct Pages {
+        var applied: [String: [Int64]] = [:]
+        var positions: [String: StreamPosition] = [:]
+        var snapshots: [[Int64]] = []
+        var delay: Duration = .zero
+    }
+
+    private let pages = Mutex(Pages())
+
+    var positions: [StreamPosition] { pages.withLock { Array($0.positions.values) } }
+    var hasPositions: Bool { !positions.isEmpty }
+    var snapshots: [[Int64]] { pages.withLock { $0.snapshots } }
+    var count: Int { pages.withLock { $0.applied.values.reduce(0) { $0 + $1.count } } }
+
+    func applied(_ stream: String) -> [Int64] { pages.withLock { $0.applied[stream, default: []] } }
+
+    func slowDown(_ delay: Duration) { pages.withLock { $0.delay = delay } }
+
+    func apply(_ events: [StreamEvent], _ next: [StreamPosition]) async throws {
+        let delay = pages.withLock { $0.delay }
+        if delay > .zero { try await Task.sleep(for: delay) }
+        pages.withLock { pages in
+            for event in events { pages.applied[event.header.stream, default: []].append(event.header.sequence) }
+            for position in next { pages.positions[position.stream] = position }
+        }
+    }
+
+    func restart(_ snapshot: [StreamEvent], _ next: StreamPosition) {
+        pages.withLock { pages in
+            pages.snapshots.append(snapshot.map(\.header.sequence))
+            pages.positions[next.stream] = next
+        }
+    }
+}

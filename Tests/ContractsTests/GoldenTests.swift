@@ -1,0 +1,46 @@
+// Every message of the bus as it stands in its golden file.
+
+import Contracts
+import Foundation
+import Testing
+
+@Suite("Golden messages")
+struct GoldenTests {
+    @Test("Streams: heartbeat, replay, snapshot, confirmation")
+    func streams() throws {
+        let heartbeat = try Golden.roundTrip(Heartbeat.self, "heartbeat.v1.json")
+        #expect(heartbeat.heads == ["ingest.samples.00": 12, "ingest.samples.01": 0])
+        _ = try Golden.roundTrip(RequestEnvelope<ReplayStream>.self, "replay-stream.v1.json")
+        let page = try Golden.roundTrip(ReplyEnvelope<ReplayStream.Reply>.self, "replay-stream.reply.v1.json")
+        #expect(page.ok?.facts.map(\.header.sequence) == [7, 8])
+        #expect(page.ok?.facts.last?.header.type == StreamHeader.erased)
+        _ = try Golden.roundTrip(RequestEnvelope<SnapshotStream>.self, "snapshot-stream.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<SnapshotStream.Reply>.self, "snapshot-stream.reply.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<ConfirmPositions>.self, "confirm-positions.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<ForgetConsumer>.self, "forget-consumer.v1.json")
+    }
+
+    @Test("Facts: samples recorded, device state, emergency changed")
+    func facts() throws {
+        let recorded = try Golden.roundTrip(SamplesRecorded.self, "samples-recorded.v1.json")
+        #expect(recorded.samples.map(\.type) == [.heartRate, .position])
+        #expect(recorded.samples[1].value == nil)
+        #expect(try Golden.roundTrip(DeviceState.self, "device-state.v1.json").active)
+        #expect(try Golden.roundTrip(EmergencyChanged.self, "emergency-changed.v1.json").change == "opened")
+    }
+
+    @Test("Requests: devices and failures")
+    func requests() throws {
+        _ = try Golden.roundTrip(RequestEnvelope<AddDevice>.self, "add-device.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<AddDevice.Reply>.self, "add-device.reply.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<ReadLatest>.self, "read-latest.v1.json")
+        let refused = try Golden.roundTrip(ReplyEnvelope<Nothing>.self, "failure.v1.json")
+        #expect(refused.failure == Failure(.notFound, "no such device"))
+    }
+
+    @Test("A key that is not known yet is passed over")
+    func unknownKeys() throws {
+        let heartbeat = try JSONDecoder().decode(Heartbeat.self, from: Data(#"{"epoch":"e","heads":{"s":1},"later":[1]}"#.utf8))
+        #expect(heartbeat.heads == ["s": 1])
+    }
+}

@@ -1,0 +1,88 @@
+// A person's key: made once, the same after a restart, gone when destroyed.
+
+import Contracts
+import Foundation
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@Suite("PersonKeys")
+struct PersonKeysTests {
+    private let wrapping = KeyEncryptionKey(.random())
+    private let person = PersonID.random()
+
+    private func open(_ folder: URL, _ wrapping: KeyEncryptionKey) throws -> PersonKeys {
+        try PersonKeys(
+            folder.appendingPathComponent("x-keys.db"), wrappedBy: wrapping, settings: StoreSettings(), logger: Logger(label: "test"))
+    }
+
+    @Test("the same key opens after a restart what it sealed before")
+    func survivesRestart() async throws {
+        try await withTemporaryFolder { folder in
+            let before = try open(folder, wrapping)
+            let sealed = try await Seal.seal(Array("72".utf8), key: before.makeKey(for: person), context: [])
+            await before.close()
+
+            let after = try open(folder, wrapping)
+            let key = try #require(try after.key(of: person))
+
+            #expect(try Seal.open(sealed, key: key, context: []) == Array("72".utf8))
+            await after.close()
+        }
+    }
+
+    @Test("a person nobody has made a key for has none")
+    func unknownPerson() async throws {
+        try await withTemporaryFolder { folder in
+            let keys = try open(folder, wrapping)
+
+            #expect(try keys.key(of: person) == nil)
+            await keys.close()
+        }
+    }
+
+    @Test("CON-02: a destroyed key is gone, its bytes leave the files, and no other is ever made for the person")
+    func destroyed() async throws {
+        try await withTemporaryFolder { folder in
+            let keys = try open(folder, wrapping)
+            _ = try await keys.makeKey(for: person)
+
+            try await keys.destroyKey(of: person)
+
+            #expect(try keys.key(of: person) == nil)
+            await #expect(throws: PersonErased.self) { try await keys.makeKey(for: person) }
+            await keys.close()
+        }
+    }
+
+    @Test("many askers at once get one key")
+    func concurrent() async throws {
+        try await withTemporaryFolder { folder in
+            let keys = try open(folder, wrapping)
+
+            let made = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for _ in 0..<50 { group.addTask { try await keys.makeKey(for: person).bytes } }
+                return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+            }
+
+            #expect(made.count == 1)
+            await keys.close()
+        }
+    }
+
+    @Test("another key-encryption key opens nothing")
+    func wrongWrapping() async throws {
+        try await withTemporaryFolder { folder in
+            let keys = try open(folder, wrapping)
+            _ = try await keys.makeKey(for: person)
+            await keys.close()
+
+            let stranger = try open(folder, KeyEncryptionKey(.random()))
+            #expect(throws: SealingError.self) { try stranger.key(of: person) }
+            await stranger.close()
+        }
+    }
+}

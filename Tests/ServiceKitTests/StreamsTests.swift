@@ -1,0 +1,111 @@
+// Two services in one process on real sockets: what one commits, the other gets once and in order.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import Logging
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@Suite("Streams of a store", .timeLimit(.minutes(2)))
+struct StreamsTests {
+    private static let migrations = [
+        Migration(1, "streams") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+            try AnswerTable.create(in: db)
+        }
+    ]
+
+    private func runtime(_ peer: Peer, in folder: URL) throws -> Runtime {
+        var reader = SettingsReader(environment: [
+            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
+            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
+            "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
+        ])
+        return try Runtime(
+            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: Logger(label: peer.name))
+    }
+
+    private func header(_ sequence: Int64, epoch: String) -> StreamHeader {
+        StreamHeader(
+            stream: "ingest.devices", epoch: epoch, sequence: sequence, head: sequence, type: DeviceState.type, subject: "",
+            at: Timestamp(milliseconds: 1), trace: "")
+    }
+
+    @Test("facts committed before, during and without a listener arrive once, in order, whatever order commits resume in")
+    func replayThenLive() async throws {
+        try await withTemporaryFolder { folder in
+            for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
+            let said = try runtime(.ingest, in: folder)
+            let heard = try runtime(.sosDispatcher, in: folder)
+            let store = try said.openStore(applicationID: 1, migrations: StreamsTests.migrations)
+            let epoch = try await store.read { try StreamLog().epoch($0) }
+            let family = StreamFamily.devices
+            let relay = EventRelay(publisher: try await said.publisher(of: family, epoch: epoch, heads: [:]), heads: [:])
+            var methods = Methods(memory: try said.answers(in: store))
+            StreamSource(families: [family], store: store, render: { _, row in row.body }, snapshot: { _ in
+                SnapshotStream.Reply(epoch: epoch, sequence: 0, facts: [], next: nil)
+            }).register(in: &methods)
+            try await said.answer(methods)
+
+            @Sendable func commit(_ range: ClosedRange<Int64>, shuffled: Bool) async throws {
+                try await store.write { db in
+                    for number in range {
+                        try StreamLog().append(
+                            db, stream: "ingest.devices", type: DeviceState.type, subject: nil, at: Timestamp(milliseconds: 1),
+                            body: Array("\(number)".utf8))
+                    }
+                }
+                for sequence in shuffled ? range.shuffled() : Array(range) {
+                    relay.committed(.init(header: header(sequence, epoch: epoch), payload: { Array("\(sequence)".utf8) }))
+                }
+            }
+            try await commit(1...50, shuffled: true)
+
+            let payloads = Mutex<[String]>([])
+            let consumer = try await heard.consumer(of: family)
+            let running = Task {
+                try await consumer.run(from: []) { events, _ in
+                    payloads.withLock { $0 += events.map { String(decoding: $0.payload, as: UTF8.self) } }
+                } restart: { _, _ in
+                }
+            }
+            try await eventually("the first fifty are replayed") { payloads.withLock { $0.count } == 50 }
+            try await commit(51...300, shuffled: true)
+            try await eventually("all three hundred are there") { payloads.withLock { $0.count } >= 300 }
+
+            #expect(payloads.withLock { $0 } == (1...300).map(String.init))
+            running.cancel()
+            _ = try? await running.value
+            await heard.bus.shutdown()
+            await said.bus.shutdown()
+            await store.close()
+        }
+    }
+
+    @Test("a repeated question id gets its first answer from the store, which does not show it in the clear")
+    func storedAnswers() async throws {
+        try await withTemporaryFolder { folder in
+            let runtime = try runtime(.ingest, in: folder)
+            let store = try runtime.openStore(applicationID: 1, migrations: StreamsTests.migrations)
+            let answers = try runtime.answers(in: store)
+            let asked = RequestContext(
+                peer: .trackme, id: "abc", method: "add-device", deadline: Timestamp(milliseconds: 0), trace: "")
+
+            try await store.write { try answers.remember(["token": "tmd_secret"], to: asked, in: $0) }
+
+            let answer = try #require(try await answers.answer(to: .trackme, id: "abc"))
+            #expect(String(decoding: answer, as: UTF8.self).contains("tmd_secret"))
+            #expect(try await answers.answer(to: .sosDispatcher, id: "abc") == nil)
+            let sealed = try await store.read { try AnswerTable().answer($0, to: .trackme, id: "abc") }
+            #expect(!String(decoding: try #require(sealed), as: UTF8.self).contains("tmd_secret"))
+            await runtime.bus.shutdown()
+            await store.close()
+        }
+    }
+}
