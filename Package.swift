@@ -49,12 +49,17 @@ func service(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
         name: name, dependencies: dependencies, path: "Services/\(name)", exclude: ["README.md"], swiftSettings: house)
 }
 
-func tests(of name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests", swiftSettings: house)
+func tests(of name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests", exclude: exclude, swiftSettings: house)
 }
 
 let package = Package(
     name: "TrackMe",
+    products: [
+        .executable(name: "ingest", targets: ["Ingest"]),
+        .executable(name: "sos-dispatcher", targets: ["SOSDispatcher"]),
+        .executable(name: "trackme", targets: ["Operator"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
@@ -88,11 +93,40 @@ let package = Package(
         // MARK: Shared, floor 2: where floor 1 is joined
         shared(
             "ServiceKit",
-            ["Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "Telemetry", .argumentParser, .grdb, .lifecycle, .unixSignals, .logging, .metrics]),
+            [
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "Telemetry", .argumentParser, .grdb, .lifecycle,
+                .unixSignals, .logging, .metrics,
+            ]),
         shared("TestKit", ["Contracts", .logging]),
 
+        // MARK: Services
+        service(
+            "Ingest",
+            [
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", .grdb, .hummingbird, .httpTypes, .nioCore, .logging,
+                .metrics, .lifecycle,
+            ]),
+        service(
+            "SOSDispatcher",
+            [
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "ServiceKit", .grdb, .hummingbird, .httpTypes, .nioCore,
+                .logging, .metrics, .lifecycle,
+            ]),
+        service(
+            "Operator",
+            [
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "ServiceKit", .argumentParser, .grdb, .hummingbird,
+                .httpTypes, .nioCore, .logging, .lifecycle,
+            ]),
+
+        // MARK: Benchmarks
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "ServiceKit", .argumentParser, .logging],
+            path: "Benchmarks", exclude: ["README.md", "reference", "thresholds.json"], swiftSettings: house),
+
         // MARK: Tests
-        tests(of: "Contracts", ["Contracts", "TestKit"]),
+        tests(of: "Contracts", ["Contracts", "TestKit"], exclude: ["Golden"]),
         tests(of: "Bus", ["Bus", "Contracts", "TestKit"]),
         tests(of: "Storage", ["Storage", "Contracts", "TestKit", .grdb, .logging]),
         tests(of: "Sealing", ["Sealing", "Contracts", "TestKit"]),
@@ -100,5 +134,33 @@ let package = Package(
         tests(of: "HTTPKit", ["HTTPKit", "Contracts", "TestKit", .hummingbird, .httpTypes, .lifecycle, .logging, .nioCore]),
         tests(of: "Telemetry", ["Telemetry", "TestKit", .logging, .metrics]),
         tests(of: "ServiceKit", ["ServiceKit", "Bus", "Storage", "Sealing", "Contracts", "TestKit", .grdb, .logging]),
+        tests(
+            of: "Ingest",
+            [
+                "Ingest", "Bus", "Contracts", "HTTPKit", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb, .httpTypes, .lifecycle,
+                .logging, .nioCore,
+            ]),
+        tests(
+            of: "SOSDispatcher",
+            [
+                "SOSDispatcher", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb,
+                .httpTypes,
+                .lifecycle, .logging, .nioCore,
+            ], exclude: ["Golden"]),
+        tests(of: "Operator", ["Operator", "Contracts", "Sealing", "ServiceKit", "TestKit", .argumentParser]),
+        tests(of: "House", []),
+        tests(
+            of: "Suite",
+            [
+                "Ingest", "SOSDispatcher", "Operator", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage",
+                "TestKit", .grdb,
+                .lifecycle, .logging,
+            ]),
+        tests(
+            of: "System",
+            [
+                "Ingest", "SOSDispatcher", "Operator", "Bus", "Contracts", "Outbound", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb,
+                .lifecycle, .logging,
+            ]),
     ]
 )

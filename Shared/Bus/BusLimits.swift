@@ -1,10 +1,12 @@
 // Every bound of the bus, with its name.
 
 package enum BusLimits {
-    /// Largest frame that a publisher, a subscriber and an answerer accept.
+    /// Largest fact: ingest says an upload of 2 MiB as one, which its names for places make larger.
+    package static let factBytes = 4 << 20
+    /// Largest question.
     package static let frameBytes = 1 << 20
-    /// Largest answer: a page of 1 MiB of payloads may double when it is escaped as JSON strings.
-    package static let answerBytes = 4 << 20
+    /// Largest answer: a page holds at least one fact, which may double when it is escaped as a JSON string.
+    package static let answerBytes = 9 << 20
     /// Largest payload text of one replayed page, unless a single fact is larger.
     package static let pageBytes = 1 << 20
     package static let factsPerPage = 1000

@@ -200,7 +200,7 @@ extension Page: Documented where Item: Documented {
     package static var schema: JSONSchema {
         let page = JSONSchema.object(
             .required("items", .array(of: Item.schema)),
-            .required("next", .string().nullable(), "Send it as `after` for the following page; null at the end."))
+            .required("next", .string().nullable(), "Null at the end; else the value of the parameter `after` for the following page."))
         return Item.schema.name.map { page.named($0 + "Page") } ?? page
     }
 }

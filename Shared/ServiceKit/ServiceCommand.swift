@@ -25,6 +25,11 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
 
     package init() {}
 
+    /// What a service's `App.swift` calls; ends the process.
+    package static func start() async {
+        await main()
+    }
+
     package func run() async throws {
         var reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
         let suite = SuiteSettings(&reader, peer: Built.peer, httpPort: Built.httpPort)
@@ -57,7 +62,8 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
         }
         var configuration = ServiceGroupConfiguration(
             services: parts.map {
-                .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup, failureTerminationBehavior: .gracefullyShutdownGroup)
+                .init(
+                    service: $0, successTerminationBehavior: .gracefullyShutdownGroup, failureTerminationBehavior: .gracefullyShutdownGroup)
             },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.maximumGracefulShutdownDuration = .seconds(8)

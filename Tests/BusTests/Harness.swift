@@ -178,6 +178,7 @@ final class Notebook: Sendable {
 
     func apply(_ events: [StreamEvent], _ next: [StreamPosition]) async throws {
         let delay = pages.withLock { $0.delay }
+        // The slowness is what is tested; nothing waits for it to be over.
         if delay > .zero { try await Task.sleep(for: delay) }
         pages.withLock { pages in
             for event in events { pages.applied[event.header.stream, default: []].append(event.header.sequence) }

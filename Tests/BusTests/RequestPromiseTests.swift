@@ -55,6 +55,7 @@ struct RequestPromiseTests {
                         calls += 1
                         return calls
                     }
+                    // Longer than the asker's patience, so that it asks again.
                     try await Task.sleep(for: .milliseconds(300))
                     return Array("\(call)".utf8)
                 }
@@ -148,6 +149,7 @@ struct RequestPromiseTests {
             .ipc,
             adding: { methods in
                 methods.on(method: "wait") { _, _ in
+                    // Waits for the test to open, however long that takes.
                     while !isOpen.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
                     return Array("{}".utf8)
                 }

@@ -60,6 +60,7 @@ struct StreamPromiseTests {
             let talking = Task {
                 for _ in 0..<(total / 100) {
                     publisher.publish(log.append(stream, count: 100))
+                    // Lets the consumer's restarts fall between facts.
                     try await Task.sleep(for: .milliseconds(1))
                 }
             }
@@ -89,6 +90,7 @@ struct StreamPromiseTests {
             let total = BusLimits.framesWaitingToBeRead * 2
             for _ in 0..<(total / 500) {
                 publisher.publish(log.append(stream, count: 500))
+                // A pace that the fast consumer keeps and the slow one does not.
                 try await Task.sleep(for: .milliseconds(2))
             }
             try await eventually("the fast one has heard all", within: .seconds(60), isTrue: { fast.count == total })

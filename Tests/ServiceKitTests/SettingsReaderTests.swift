@@ -57,7 +57,9 @@ struct SettingsReaderTests {
 
     @Test("durations are read in the unit of their key")
     func durations() {
-        var reader = SettingsReader(environment: ["TRACKME_SOS_RETRY_S": "0.25", "TRACKME_BUS_LOG_HOURS": "2", "TRACKME_STORE_GROUP_COMMIT_MS": "1.5"])
+        var reader = SettingsReader(environment: [
+            "TRACKME_SOS_RETRY_S": "0.25", "TRACKME_BUS_LOG_HOURS": "2", "TRACKME_STORE_GROUP_COMMIT_MS": "1.5",
+        ])
 
         #expect(reader.read(.seconds("sos.retry_s", default: 1, in: 0.2...5, "")) == .milliseconds(250))
         #expect(reader.read(.hours("bus.log_hours", default: 72, in: 1...8760, "")) == .seconds(7200))
@@ -65,7 +67,9 @@ struct SettingsReaderTests {
         #expect(reader.rows.map(\.value) == ["0.25", "2.0", "1.5"])
     }
 
-    @Test("addresses are http or https and name a host", arguments: [("", true), ("https://desk.example/x", true), ("ftp://desk", false), ("desk", false)])
+    @Test(
+        "addresses are http or https and name a host",
+        arguments: [("", true), ("https://desk.example/x", true), ("ftp://desk", false), ("desk", false)])
     func addresses(text: String, isAllowed: Bool) {
         var reader = SettingsReader(environment: ["TRACKME_SOS_WEBHOOK_URL": text])
         _ = reader.read(.address("sos.webhook_url", ""))

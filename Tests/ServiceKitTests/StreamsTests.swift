@@ -48,9 +48,12 @@ struct StreamsTests {
             let family = StreamFamily.devices
             let relay = EventRelay(publisher: try await said.publisher(of: family, epoch: epoch, heads: [:]), heads: [:])
             var methods = Methods(memory: try said.answers(in: store))
-            StreamSource(families: [family], store: store, render: { _, row in row.body }, snapshot: { _ in
-                SnapshotStream.Reply(epoch: epoch, sequence: 0, facts: [], next: nil)
-            }).register(in: &methods)
+            StreamSource(
+                families: [family], store: store, render: { _, row in row.body },
+                snapshot: { _ in
+                    SnapshotStream.Reply(epoch: epoch, sequence: 0, facts: [], next: nil)
+                }
+            ).register(in: &methods)
             try await said.answer(methods)
 
             @Sendable func commit(_ range: ClosedRange<Int64>, shuffled: Bool) async throws {

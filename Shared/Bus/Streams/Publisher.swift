@@ -72,7 +72,7 @@ final class PublishingDesk: Sendable {
                     continue
                 }
                 state.heads[frame.stream] = max(head, event.header.sequence)
-                if state.isClosed || frame.payload.count > BusLimits.frameBytes || frame.header.count > StreamHeader.longestFrame {
+                if state.isClosed || frame.payload.count > BusLimits.factBytes || frame.header.count > StreamHeader.longestFrame {
                     refused += 1
                 } else if state.outgoing.count >= BusLimits.framesWaitingToGo || state.bytes + frame.bytes > BusLimits.bytesWaitingToGo {
                     dropped += 1

@@ -25,12 +25,12 @@ enum SocketKind: CaseIterable {
             // No XPUB_NODROP: with it one slow hearer would stall all others. VERBOSER shows each hearer's coming and going.
             SocketOption.highWater(sending: 100_000, receiving: 1000) + [
                 SocketOption(ZMQ_LINGER, 0), SocketOption(ZMQ_BACKLOG, 1024),
-                SocketOption(ZMQ_MAXMSGSIZE, Int64(BusLimits.frameBytes)), SocketOption(ZMQ_XPUB_VERBOSER, 1, isReadable: false),
+                SocketOption(ZMQ_MAXMSGSIZE, Int64(BusLimits.factBytes)), SocketOption(ZMQ_XPUB_VERBOSER, 1, isReadable: false),
             ]
         case .subscriber:
             SocketOption.highWater(sending: 100_000, receiving: 100_000) + SocketOption.reconnecting + [
                 SocketOption(ZMQ_LINGER, 0), SocketOption(ZMQ_CONNECT_TIMEOUT, 1000),
-                SocketOption(ZMQ_MAXMSGSIZE, Int64(BusLimits.frameBytes)),
+                SocketOption(ZMQ_MAXMSGSIZE, Int64(BusLimits.factBytes)),
             ]
         case .asker:
             // IMMEDIATE: nothing is queued towards a process that is not there, so no question arrives late in a burst.

@@ -1,7 +1,7 @@
 // What every publisher answers beside its streams: replay of what a consumer missed, the current facts, a consumer's progress.
 // These three exist once per publishing service, so their owner is not fixed by the type: the asker names it.
 
-/// Facts `from...through` of one stream, oldest first; a page holds at most 1000 facts and 1 MiB.
+/// Facts `from...through` of one stream, oldest first; a page holds at most 1000 facts and 1 MiB, but always one fact.
 package struct ReplayStream: Codable, Sendable {
     package static let method = "replay-stream"
 

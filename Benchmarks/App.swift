@@ -1,0 +1,65 @@
+// `Benchmarks`: measures each path beside a reference in the same run, on this machine.
+
+import ArgumentParser
+import Foundation
+
+@main
+struct App: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "Benchmarks", abstract: "Measures each path of the suite beside a reference in the same run.",
+        discussion: """
+            Run from the root of the repository, after `swift build -c release`. Prints a table; writes one JSON file per benchmark to \
+            var/bench. What is measured how: Benchmarks/README.md.
+            """)
+
+    @Argument(help: "What to measure; everything unless told.")
+    var benchmarks: [BenchmarkName] = [.all]
+    @Option(help: "Alternations of each pair; figures are medians of them.")
+    var rounds = 3
+    @Option(help: "Seconds of load for each figure.")
+    var seconds = 4
+    @Option(help: "Devices that upload, one for each person.")
+    var devices = 2000
+    @Option(parsing: .upToNextOption, help: "Entries of one upload, for `ingest`.")
+    var batches = [1, 10, 100, 1000]
+    @Option(help: "Folder for results and, below it, for everything that is stored meanwhile.")
+    var folder = "var/bench"
+    @Flag(help: "Fail where a figure is more than 20 % worse than in Benchmarks/thresholds.json, or where a process lost something.")
+    var check = false
+
+    func validate() throws {
+        guard rounds >= 1, seconds >= 1, devices >= 2 else { throw ValidationError("rounds, seconds and devices must be positive") }
+    }
+
+    func run() async throws {
+        let stage = try Stage(folder: folder, rounds: rounds, seconds: seconds, devices: devices, batches: batches)
+        let interrupts = Program.endAllOnInterrupt()
+        defer { withExtendedLifetime(interrupts) { Program.endAll() } }
+        print(Machine.line)
+        var rows: [Row] = []
+        for name in BenchmarkName.each where benchmarks.contains(name) || benchmarks.contains(.all) {
+            let found = try await name.measure(on: stage)
+            try Report.write(found, of: name.rawValue, to: stage.results)
+            print(Report.table(found))
+            rows += found
+        }
+        if check { try Thresholds.load().check(rows) }
+    }
+}
+
+enum BenchmarkName: String, ExpressibleByArgument, CaseIterable {
+    case bus, ingest, query, sos, restart, all
+
+    static let each: [BenchmarkName] = [.bus, .ingest, .query, .sos, .restart]
+
+    func measure(on stage: Stage) async throws -> [Row] {
+        switch self {
+        case .bus: try await BusBenchmark(stage: stage).rows()
+        case .ingest: try await IngestBenchmark(stage: stage).rows()
+        case .query: try await QueryBenchmark(stage: stage).rows()
+        case .sos: try await SOSBenchmark(stage: stage).rows()
+        case .restart: try await RestartBenchmark(stage: stage).rows()
+        case .all: []
+        }
+    }
+}

@@ -1,0 +1,56 @@
+// One line of the table: a figure of ours, the same of a reference, and what the design asks.
+
+/// A measured figure. `ratio` is ours through the reference's, of medians.
+struct Row: Codable, Sendable {
+    /// What the design asks of the row.
+    enum Demand: Codable, Sendable {
+        case ratioAtLeast(Double)
+        /// Ours, the worst round, in the row's unit.
+        case below(Double)
+        /// Ours may exceed the reference by so much, in the row's unit.
+        case referencePlus(Double)
+        case none
+    }
+
+    var name: String
+    var unit: String
+    var ours: Spread
+    var reference: Spread?
+    /// What the reference is.
+    var beside: String
+    var higherIsBetter: Bool
+    var demand: Demand
+
+    init(
+        _ name: String, _ unit: String, _ ours: [Double], reference: [Double] = [], beside: String = "", higherIsBetter: Bool = false,
+        _ demand: Demand = .none
+    ) {
+        (self.name, self.unit, self.ours, self.beside, self.demand) = (name, unit, Spread(ours), beside, demand)
+        self.reference = reference.isEmpty ? nil : Spread(reference)
+        self.higherIsBetter = higherIsBetter
+    }
+
+    var ratio: Double? { reference.map { ours.median / $0.median } }
+
+    /// What later runs are compared by: the ratio, which travels between machines, or the figure itself.
+    var figure: Double { ratio ?? ours.median }
+
+    /// Nil where nothing is asked.
+    var isMet: Bool? {
+        switch demand {
+        case .ratioAtLeast(let least): (ratio ?? 0) >= least
+        case .below(let limit): ours.most < limit
+        case .referencePlus(let more): ours.median <= (reference?.median ?? 0) + more
+        case .none: nil
+        }
+    }
+
+    var demandInWords: String {
+        switch demand {
+        case .ratioAtLeast(let least): "≥ \(Report.short(least)) ×"
+        case .below(let limit): "< \(Report.short(limit)) \(unit)"
+        case .referencePlus(let more): "≤ reference + \(Report.short(more)) \(unit)"
+        case .none: "-"
+        }
+    }
+}

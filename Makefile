@@ -1,0 +1,74 @@
+# The verbs of the house. Each says what is missing on this machine and installs it where it can (Debian, as root or with sudo).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# One set of flags for every build, so that no verb compiles again what another has compiled. Warnings are errors in Package.swift.
+SWIFT_FLAGS := --explicit-target-dependency-import-check error
+SOURCES     := Package.swift Services Shared Tests Benchmarks
+RELEASE     := .build/release
+
+LIBRARIES   := git ca-certificates libzmq3-dev libssl-dev libcurl4-openssl-dev zlib1g-dev libsqlite3-dev
+RUN_NEEDS   := $(LIBRARIES) caddy
+TEST_NEEDS  := $(RUN_NEEDS) e2fsprogs python3 python3-venv
+BENCH_NEEDS := $(RUN_NEEDS) wrk influxdb gcc libc6-dev
+
+# Seconds that each fuzz target runs.
+SECONDS_EACH ?= 20
+
+.PHONY: help up demo test check docs bench bench-check fuzz clean build build-tests lint interop
+
+help: ## what each verb does
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: build ## build, then start every service and the edge here; Ctrl-C stops them
+	@exec $(RELEASE)/trackme up
+
+demo: build ## a failing heart, from first critical entry to acknowledged dispatch, in under a minute
+	@exec $(RELEASE)/trackme demo
+
+test: build-tests ## everything that proves something: Swift tests, then peers written in Python
+	@swift test --skip-build $(SWIFT_FLAGS) --disable-xctest
+	@$(MAKE) interop
+
+check: lint build-tests ## format, warnings as errors, imports, the rules of the house
+	@swift test --skip-build $(SWIFT_FLAGS) --disable-xctest --filter '^HouseTests\.'
+
+docs: build-tests ## write the generated tables of README and docs/ anew
+	@HOUSE_WRITES_DOCS=1 swift test --skip-build $(SWIFT_FLAGS) --disable-xctest --filter '^HouseTests\.GeneratedTablesTests'
+
+bench: ## measure each path beside its reference; prints a table, writes var/bench/*.json
+	@deploy/install-missing swift $(BENCH_NEEDS)
+	@swift build -c release $(SWIFT_FLAGS)
+	@exec $(RELEASE)/Benchmarks
+
+bench-check: ## as bench, but fails on a regression past 20 %
+	@deploy/install-missing swift $(BENCH_NEEDS)
+	@swift build -c release $(SWIFT_FLAGS)
+	@exec $(RELEASE)/Benchmarks --check
+
+fuzz: ## feed every decoder with rubbish, SECONDS_EACH=20 seconds each
+	@deploy/install-missing swift $(LIBRARIES)
+	@Tests/Fuzz/run $(SECONDS_EACH)
+
+clean: ## delete what was built; data under var/ stays
+	@rm -rf .build
+
+# Steps that the verbs share.
+
+build:
+	@deploy/install-missing swift $(RUN_NEEDS)
+	@swift build -c release $(SWIFT_FLAGS)
+
+build-tests:
+	@deploy/install-missing swift $(TEST_NEEDS)
+	@swift build --build-tests $(SWIFT_FLAGS)
+
+lint:
+	@deploy/install-missing swift
+	@swift format lint --strict --recursive --parallel $(SOURCES)
+
+interop:
+	@.ci/interop

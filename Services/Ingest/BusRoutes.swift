@@ -1,0 +1,21 @@
+// The doors of ingest on the bus: which question goes to whom.
+
+import Bus
+import Contracts
+import ServiceKit
+
+struct IngestQuestions: Sendable {
+    let devices: Devices
+    let readings: Readings
+    let streams: StreamSource
+    let answers: StoredAnswers
+
+    var methods: Methods {
+        var methods = Methods(memory: answers)
+        methods.on(AddDevice.self) { try await devices.add($0, $1) }
+        methods.on(RevokeDevice.self) { try await devices.revoke($0, $1) }
+        methods.on(ReadLatest.self) { request, _ in try await readings.latest(request) }
+        streams.register(in: &methods)
+        return methods
+    }
+}

@@ -1,0 +1,133 @@
+// Why one entry of an upload is not taken: what a program acts on (`name`) and what a person reads (`detail`).
+
+import Contracts
+
+/// The names of what an entry can say, as on the wire.
+enum EntryField: String, CaseIterable, Sendable {
+    case type, at, value, unit, position, latitude, longitude, altitude, accuracy
+}
+
+/// One reason for which an entry is refused and quarantined while the rest of its upload goes on (ING-08).
+enum EntryFault: Hashable, Sendable {
+    case notAnObject
+    case malformedJSON(JSONFault)
+    case tooLong
+    case missing(EntryField)
+    case twice(EntryField)
+    case wrongKind(EntryField)
+    case unreadableTime
+    case timeNotPositive
+    case timeInFuture
+    /// Named back only where it looks like a code (ING-05), because it is somebody's text.
+    case unknownMetric(named: String?)
+    case wrongUnit(Metric)
+    case valueOfPosition
+    case impossibleValue(Metric)
+    case offEarth
+    /// Another value is stored for this metric and time; it stays (ING-04, INV-10).
+    case conflict
+
+    /// The kebab-case name behind `urn:trackme:problem:`; stable.
+    var name: String {
+        switch self {
+        case .notAnObject, .missing, .twice, .wrongKind, .unreadableTime, .valueOfPosition, .tooLong: "malformed-entry"
+        case .malformedJSON: "malformed-json"
+        case .timeNotPositive: "impossible-time"
+        case .timeInFuture: "future-time"
+        case .unknownMetric: "unknown-metric"
+        case .wrongUnit: "wrong-unit"
+        case .impossibleValue: "impossible-value"
+        case .offEarth: "impossible-position"
+        case .conflict: "conflicting-value"
+        }
+    }
+
+    /// The field to look at, where there is one.
+    var field: EntryField? {
+        switch self {
+        case .notAnObject, .malformedJSON, .tooLong: nil
+        case .missing(let field), .twice(let field), .wrongKind(let field): field
+        case .unreadableTime, .timeNotPositive, .timeInFuture: .at
+        case .unknownMetric: .type
+        case .wrongUnit: .unit
+        case .valueOfPosition, .impossibleValue, .conflict: .value
+        case .offEarth: .position
+        }
+    }
+
+    /// Says what is wrong and what would be right, never the value that was sent.
+    var detail: String {
+        switch self {
+        case .notAnObject: "An entry is a JSON object."
+        case .malformedJSON(let fault): fault.detail
+        case .tooLong: "One entry takes at most \(UploadLimits.entryBytes) bytes."
+        case .missing(let field): "\(field.rawValue) is missing."
+        case .twice(let field): "\(field.rawValue) is given twice."
+        case .wrongKind(let field): "\(field.rawValue) is not \(field.expectation)."
+        case .unreadableTime: "at is neither an RFC 3339 time with an offset nor whole milliseconds since 1970."
+        case .timeNotPositive: "at must lie after 1970-01-01T00:00:00Z."
+        case .timeInFuture: "at lies further in the future than clocks may differ."
+        case .unknownMetric(let name):
+            "There is no metric \(name.map { "\"\($0)\"" } ?? "of this name"); GET /ingest/v1/metrics lists them."
+        case .wrongUnit(let metric): "\(metric.code) is measured in \(metric.definition.unit)."
+        case .valueOfPosition: "A position has no value; it has latitude and longitude."
+        case .impossibleValue(let metric): metric.possibleValues
+        case .offEarth:
+            "latitude is within -90...90, longitude within -180...180, altitude within -12000...100000 m, accuracy within 0...1000000 m."
+        case .conflict: "Another value is stored for this metric and time; it stays."
+        }
+    }
+}
+
+extension EntryField {
+    fileprivate var expectation: String {
+        switch self {
+        case .type, .unit: "a string"
+        case .at: "a time"
+        case .position: "an object"
+        case .value, .latitude, .longitude, .altitude, .accuracy: "a number"
+        }
+    }
+}
+
+extension Metric {
+    fileprivate var possibleValues: String {
+        let range = definition.possible
+        return "\(code) can only be within \(range.lowerBound)...\(range.upperBound) \(definition.unit)."
+    }
+}
+
+extension JSONFault {
+    /// Says what is wrong at which byte, counted from 0.
+    var detail: String {
+        let what =
+            switch kind {
+            case .unexpectedEnd: "the text ends too early"
+            case .unexpectedByte: "something else was expected here"
+            case .badLiteral: "only true, false and null are words of JSON"
+            case .badNumber: "this is no JSON number"
+            case .badEscape: "this is no escape of a JSON string"
+            case .controlCharacter: "a control character stands in a string unescaped"
+            case .badUTF8: "these bytes are not UTF-8"
+            case .tooDeep: "nested deeper than \(UploadLimits.depth) levels"
+            case .trailingBytes: "something follows the end of the JSON text"
+            }
+        return "At byte \(offset): \(what)."
+    }
+}
+
+/// What one upload may be; each limit keeps a stranger from making the service work or remember without bound.
+enum UploadLimits {
+    static let entries = 10_000
+    static let compressedBytes = 1 << 20
+    static let inflatedBytes = 2 << 20
+    /// A piece of an NDJSON stream: what is scanned, sealed and committed at once.
+    static let pieceBytes = 1 << 20
+    /// One line of NDJSON.
+    static let entryBytes = 64 << 10
+    static let depth = 32
+    /// How many indexes and refusals the answer to an NDJSON stream names; further ones are only counted.
+    static let namedInAnswer = 1000
+    /// The most that `ing.clock_skew_s` may allow: no stored entry lies further ahead of its reception.
+    static let furthestFuture: Duration = .seconds(600)
+}

@@ -1,0 +1,87 @@
+// What an entry must be to be stored (ING-03, ING-04, ING-08, INV-09): from the fields that were read to a sample, or why not.
+
+import Contracts
+
+/// The fields of one entry as they were written; `seen` says which of them were there.
+struct EntryDraft {
+    var seen: FieldSet = []
+    var metric: Metric?
+    var at = Timestamp(milliseconds: 0)
+    var value = 0.0
+    var latitude = 0.0
+    var longitude = 0.0
+    var altitude = 0.0
+    var accuracy = 0.0
+    /// A unit that came before its type, to be compared as soon as the type is known.
+    var unit: JSONText?
+    /// The first thing that was wrong while reading; decides before anything else.
+    var fault: EntryFault?
+
+    struct FieldSet: OptionSet {
+        let rawValue: UInt16
+        static let type = FieldSet(rawValue: 1)
+        static let at = FieldSet(rawValue: 2)
+        static let value = FieldSet(rawValue: 4)
+        static let unit = FieldSet(rawValue: 8)
+        static let position = FieldSet(rawValue: 16)
+        static let latitude = FieldSet(rawValue: 32)
+        static let longitude = FieldSet(rawValue: 64)
+        static let altitude = FieldSet(rawValue: 128)
+        static let accuracy = FieldSet(rawValue: 256)
+        static let place: FieldSet = [.latitude, .longitude, .altitude, .accuracy]
+    }
+}
+
+struct EntryRules: Sendable {
+    /// Times later than this are refused: the receiver's clock plus `ing.clock_skew_s`.
+    let latest: Timestamp
+    let limits: [MetricCatalogue.Limits]
+
+    init(now: Timestamp, clockSkew: Duration, catalogue: MetricCatalogue = .registry) {
+        latest = now + clockSkew
+        limits = catalogue.limits
+    }
+
+    /// The sample that the draft describes. `problem` is set and the result void where it describes none.
+    @inline(__always)
+    func judge(_ draft: EntryDraft, problem: inout EntryFault?) -> Sample? {
+        problem = firstProblem(draft)
+        guard problem == nil, let metric = draft.metric else { return nil }
+        var position: Position?
+        if draft.seen.contains(.latitude) {
+            let place = Position(
+                latitude: draft.latitude, longitude: draft.longitude,
+                altitude: draft.seen.contains(.altitude) ? draft.altitude : nil,
+                accuracy: draft.seen.contains(.accuracy) ? draft.accuracy : nil)
+            guard place.isOnEarth else {
+                problem = .offEarth
+                return nil
+            }
+            position = place
+        }
+        return Sample(
+            type: metric, at: draft.at, value: draft.seen.contains(.value) ? draft.value : nil, position: position)
+    }
+
+    @inline(__always)
+    private func firstProblem(_ draft: EntryDraft) -> EntryFault? {
+        if let fault = draft.fault { return fault }
+        guard let metric = draft.metric else { return .missing(.type) }
+        guard draft.seen.contains(.at) else { return .missing(.at) }
+        guard draft.at.milliseconds > 0 else { return .timeNotPositive }
+        guard draft.at <= latest else { return .timeInFuture }
+        if !draft.seen.isDisjoint(with: .place) {
+            guard draft.seen.contains(.latitude) else { return .missing(.latitude) }
+            guard draft.seen.contains(.longitude) else { return .missing(.longitude) }
+        }
+        let limit = limits[Int(metric.number)]
+        if limit.isPosition {
+            guard !draft.seen.contains(.value) else { return .valueOfPosition }
+            guard draft.seen.contains(.latitude) else { return .missing(.latitude) }
+        } else {
+            guard draft.seen.contains(.value) else { return .missing(.value) }
+            guard draft.value >= limit.low, draft.value <= limit.high else { return .impossibleValue(metric) }
+        }
+        return nil
+    }
+}

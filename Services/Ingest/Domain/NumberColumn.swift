@@ -1,0 +1,64 @@
+// A column of Doubles, kept to the last bit.
+
+/// First byte: the scale, or `raw`. Scaled columns hold the zigzag differences of the mantissas, raw ones eight bytes a number.
+enum NumberColumn {
+    private static let raw: UInt8 = 0xFF
+
+    static func write(count: Int, to writer: inout ByteWriter, _ value: (Int) -> Double) {
+        guard count > 0 else { return }
+        guard let scale = scale(count: count, value) else {
+            writer.bytes.append(raw)
+            for index in 0..<count { writer.raw(value(index)) }
+            return
+        }
+        writer.bytes.append(UInt8(scale))
+        var previous: Int64 = 0
+        for index in 0..<count {
+            let mantissa = DecimalForm.mantissa(of: value(index), scale: scale) ?? 0
+            writer.signed(mantissa &- previous)
+            previous = mantissa
+        }
+    }
+
+    /// The smallest scale at which every number of the column is whole. A larger scale keeps what a smaller one kept
+    /// in all but pathological numbers, for which the column is then written raw.
+    private static func scale(count: Int, _ value: (Int) -> Double) -> Int? {
+        var scale = 0
+        var checked = 0
+        while checked < count {
+            if DecimalForm.mantissa(of: value(checked), scale: scale) != nil {
+                checked += 1
+            } else {
+                scale += 1
+                guard scale <= DecimalForm.maximumScale else { return nil }
+                checked = checked == 0 ? 0 : restart(count: checked, scale: scale, value)
+            }
+        }
+        return scale
+    }
+
+    /// How many of the first numbers are whole at this scale too.
+    private static func restart(count: Int, scale: Int, _ value: (Int) -> Double) -> Int {
+        (0..<count).first { DecimalForm.mantissa(of: value($0), scale: scale) == nil } ?? count
+    }
+
+    static func read(count: Int, from reader: inout ByteReader) throws(CorruptBytes) -> [Double] {
+        guard count > 0 else { return [] }
+        let scale = try reader.byte()
+        var values: [Double] = []
+        if scale == raw {
+            guard reader.left / 8 >= count else { throw CorruptBytes() }
+            values.reserveCapacity(count)
+            for _ in 0..<count { values.append(try reader.raw()) }
+            return values
+        }
+        guard Int(scale) <= DecimalForm.maximumScale, reader.left >= count else { throw CorruptBytes() }
+        values.reserveCapacity(count)
+        var mantissa: Int64 = 0
+        for _ in 0..<count {
+            mantissa = mantissa &+ (try reader.signed())
+            values.append(DecimalForm.value(mantissa, scale: Int(scale)))
+        }
+        return values
+    }
+}

@@ -1,0 +1,234 @@
+// The doors of ingest over HTTP: what may be asked, by whom, and which one call answers it.
+
+import Contracts
+import HTTPKit
+import NIOCore
+import ServiceKit
+import Storage
+
+struct IngestRoutes: Sendable {
+    let uploads: Uploads
+    let readings: Readings
+    let limiter: RateLimiter<Int64>
+
+    var all: [Route] { [upload, entries, latest, coverage, metrics] }
+
+    // MARK: Uploading
+
+    private var upload: Route {
+        Route(
+            .post, "/ingest/v1/entries", access: .device, summary: "Delivers entries",
+            description: """
+                One entry, an array, or `{"entries":[…]}` with at most \(UploadLimits.entries) entries, or NDJSON of any length. What is \
+                accepted is durable. Sending again adds nothing. In a list each entry is judged by itself; a document that is one entry \
+                is refused as a whole. NDJSON is committed piece by piece and needs no idempotency key.
+                """,
+            body: BodyShape(
+                [
+                    .init(MediaType.json, IngestSchemas.entries, examples: [UploadExamples.entries]),
+                    .init(MediaType.ndjson, IngestSchemas.entry.described("One per line.")),
+                ], limit: UploadLimits.compressedBytes, inflatedLimit: UploadLimits.inflatedBytes),
+            answers: [
+                .json(200, "What became of every entry", IngestSchemas.uploadAnswer),
+                .problem(400, IngestProblem.malformedJSON.rawValue), .problem(409, IngestProblem.conflictingValue.rawValue),
+                .problem(413, IngestProblem.tooManyEntries.rawValue),
+                Answer(
+                    422, IngestProblem.allCases.filter { $0.status == 422 }.map { "`\($0.rawValue)`" }.joined(separator: ", "),
+                    contents: [.init(MediaType.problem, Problem.schema)]),
+                .problem(507, IngestProblem.insufficientStorage.rawValue),
+            ], isRateLimited: true, takesIdempotencyKey: true
+        ) { exchange in
+            let device = try Self.device(exchange)
+            try limiter.admit(device.number)
+            let origin = UploadOrigin(
+                device: device, receivedAt: exchange.receivedAt, trace: String(exchange.requestID.prefix(32)),
+                idempotencyKey: exchange.mediaType == MediaType.json ? try exchange.idempotencyKey : nil)
+            return try await Self.answering {
+                if exchange.mediaType == MediaType.ndjson { return try await takeLines(exchange, origin) }
+                return try await takeDocument(exchange, origin)
+            }
+        }
+    }
+
+    private func takeDocument(_ exchange: Exchange, _ origin: UploadOrigin) async throws -> HTTPAnswer {
+        let body = try await exchange.body()
+        let received: ReceivedUpload
+        do {
+            received = try body.withUnsafeReadableBytes { try uploads.read(document: $0, origin) }
+        } catch let fault as UploadFault {
+            throw fault.problem
+        }
+        switch try await uploads.take(received, origin) {
+        case .first(let answer): return .bytes(answer.json, contentType: MediaType.json)
+        case .again(let json): return .bytes(json, contentType: MediaType.json).with(.idempotencyReplayed, "true")
+        case .otherBody: throw Problem.idempotencyConflict
+        }
+    }
+
+    private func takeLines(_ exchange: Exchange, _ origin: UploadOrigin) async throws -> HTTPAnswer {
+        var answer = UploadAnswer()
+        answer.totals = (0, 0)
+        var cutter = LineCutter()
+        var taken = 0
+        for try await chunk in try exchange.bodyChunks() {
+            var at = 0
+            while at < chunk.readableBytes {
+                at = chunk.withUnsafeReadableBytes { cutter.add($0, from: at) }
+                if cutter.isFull { taken += try await takePiece(cutter.take(), firstIndex: taken, origin, into: &answer) }
+            }
+        }
+        if !cutter.isEmpty { taken += try await takePiece(cutter.take(), firstIndex: taken, origin, into: &answer) }
+        return .bytes(answer.json, contentType: MediaType.json)
+    }
+
+    /// Stores one piece; returns how many entries it held.
+    private func takePiece(
+        _ piece: [UInt8], firstIndex: Int, _ stream: UploadOrigin, into answer: inout UploadAnswer
+    ) async throws -> Int {
+        var origin = stream
+        origin.receivedAt = .now
+        let received = piece.withUnsafeBytes { uploads.read(lines: $0, firstIndex: firstIndex, origin) }
+        if case .first(let part) = try await uploads.take(received, origin) { answer.add(part) }
+        return received.scanned.count
+    }
+
+    // MARK: Reading
+
+    private static let period: [Parameter] = [
+        .query("type", IngestSchemas.metricCode, required: true, "Code of the metric."),
+        .query("from", .time, "Beginning of the period, included; everything unless told."),
+        .query("to", .time, "End of the period, not included; now unless told."),
+    ]
+
+    private var entries: Route {
+        Route(
+            .get, "/ingest/v1/entries", access: .device, summary: "One's own entries of one metric",
+            description: """
+                In order of time. With a granularity other than `raw`, sums over whole minutes, hours or UTC days that have entries; the \
+                period is widened to whole ones. `Accept: application/x-ndjson` streams everything, one item a line, without pages.
+                """,
+            parameters: Self.period + [
+                .query("granularity", .oneOf(Granularity.allCases.map(\.rawValue)), "`raw` unless told; positions have no other."), .limit,
+                .after,
+            ],
+            answers: [
+                Answer(
+                    200, "Entries, or stretches",
+                    contents: [
+                        .init(
+                            MediaType.json,
+                            .any(of: IngestSchemas.page(of: IngestSchemas.storedEntry), IngestSchemas.page(of: IngestSchemas.stretch))),
+                        .init(MediaType.ndjson, .any(of: IngestSchemas.storedEntry, IngestSchemas.stretch)),
+                    ])
+            ]
+        ) { exchange in
+            let reader = try Self.reader(exchange)
+            let period = try Self.period(exchange)
+            let granularity = try exchange.queryChoice("granularity", of: Granularity.self) ?? .raw
+            guard granularity == .raw || period.metric.definition.shape != .position else {
+                throw Self.invalid("granularity", "expected raw: positions cannot be summed up")
+            }
+            let list = EntryList(readings: readings, period: period, granularity: granularity, reader: reader)
+            let after = try exchange.cursor(Int64.init)
+            let limit = try exchange.pageLimit
+            return try await Self.answering {
+                if try exchange.preferred(of: [MediaType.json, MediaType.ndjson]) == MediaType.ndjson {
+                    return list.stream(after: after)
+                }
+                return .bytes(try await list.page(after: after, limit: limit), contentType: MediaType.json)
+            }
+        }
+    }
+
+    private var latest: Route {
+        Route(
+            .get, "/ingest/v1/latest", access: .device, summary: "The newest entry of each metric",
+            answers: [.json(200, "One entry per metric that has any", IngestSchemas.page(of: IngestSchemas.storedEntry))]
+        ) { exchange in
+            let reader = try Self.reader(exchange)
+            return try await Self.answering {
+                var json = JSONBytes()
+                json.page(try await readings.latest(of: reader), next: nil) { $0.write(to: &$1) }
+                return .bytes(json.bytes, contentType: MediaType.json)
+            }
+        }
+    }
+
+    /// Days over which coverage is computed at most: it looks at every entry.
+    private static let coverageDays: Int64 = 400
+
+    private var coverage: Route {
+        Route(
+            .get, "/ingest/v1/coverage", access: .device, summary: "How complete a series is",
+            description: """
+                An entry covers one and a half times the interval that its device declared. Periods of at most \(Self.coverageDays) days.
+                """,
+            parameters: Self.period, answers: [.json(200, "Share and longest gap", IngestSchemas.coverage)]
+        ) { exchange in
+            let reader = try Self.reader(exchange)
+            _ = try exchange.required("from", exchange.queryTime("from"))
+            let period = try Self.period(exchange)
+            guard !period.range.isEmpty, Int64(period.range.count) <= Self.coverageDays * Granularity.dayWidth else {
+                throw Self.invalid("to", "expected later than from, by at most \(Self.coverageDays) days")
+            }
+            return try await Self.answering { try .json(CoverageAnswer(await readings.coverage(period, of: reader), period)) }
+        }
+    }
+
+    private var metrics: Route {
+        Route(
+            .get, "/ingest/v1/metrics", access: .anyone, summary: "Everything that can be measured",
+            answers: [.json(200, "The registry", IngestSchemas.page(of: IngestSchemas.metric))]
+        ) { _ in
+            try .json(Page(items: Metric.all.map { MetricItem($0.definition) }, next: nil))
+        }
+    }
+}
+
+// MARK: What requests say
+
+extension IngestRoutes {
+    private static func device(_ exchange: Exchange) throws(Problem) -> KnownDevice {
+        guard let device = exchange.caller.context as? KnownDevice else { throw .unauthorised }
+        return device
+    }
+
+    private static func reader(_ exchange: Exchange) throws(Problem) -> Reader {
+        let device = try device(exchange)
+        return Reader(person: device.person, number: device.personNumber)
+    }
+
+    private static func period(_ exchange: Exchange) throws(Problem) -> ReadingPeriod {
+        let metric = try exchange.required("type", exchange.query("type", expected: "the code of a metric") { Metric(code: $0) })
+        let from = try exchange.queryTime("from")?.milliseconds ?? 0
+        let to = try exchange.queryTime("to")?.milliseconds ?? (exchange.receivedAt + UploadLimits.furthestFuture).milliseconds
+        guard from <= to else { throw invalid("to", "expected not before from") }
+        return ReadingPeriod(metric: metric, range: from..<to)
+    }
+
+    private static func invalid(_ name: String, _ detail: String) -> Problem {
+        Problem(
+            "invalid-parameter", status: 400, title: "A parameter cannot be understood", detail: "Correct the named parameter.",
+            errors: [.init(pointer: "query:\(name)", detail: detail)])
+    }
+
+    /// Translates what the store and the keys say.
+    private static func answering(_ work: () async throws -> HTTPAnswer) async throws -> HTTPAnswer {
+        do {
+            return try await work()
+        } catch let error as StoreError {
+            throw Refusal.of(error)
+        } catch is PersonErased {
+            throw Problem.unauthorised
+        }
+    }
+}
+
+private enum UploadExamples {
+    static let entries: JSONValue = [
+        [
+            "type": "heart-rate", "at": "2026-01-10T00:31:00.000Z", "value": 72,
+            "position": ["latitude": 45.5, "longitude": 9.25],
+        ]
+    ]
+}

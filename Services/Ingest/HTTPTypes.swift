@@ -1,0 +1,175 @@
+// What ingest says over HTTP. Entries are written by hand, since a month at 1 Hz is two and a half million of them.
+
+import Contracts
+import HTTPKit
+
+/// One entry as it is read back.
+struct EntryItem: Sendable {
+    let sample: Sample
+    /// Who brought it.
+    let device: DeviceID?
+
+    func write(to json: inout JSONBytes) {
+        json.literal("{\"type\":\"")
+        json.append(sample.type.code)
+        json.literal("\",\"at\":\"")
+        json.append(sample.at.rfc3339)
+        json.byte("\"")
+        if let value = sample.value {
+            json.literal(",\"value\":")
+            json.number(value)
+        }
+        if let position = sample.position {
+            json.literal(",\"position\":")
+            json.position(position)
+        }
+        if let device {
+            json.literal(",\"device\":\"")
+            json.append(device.description)
+            json.byte("\"")
+        }
+        json.byte("}")
+    }
+}
+
+/// What a chart shows of one stretch of time.
+struct StretchItem: Sendable {
+    let start: Int64
+    let aggregate: Aggregate
+
+    func write(to json: inout JSONBytes) {
+        json.literal("{\"from\":\"")
+        json.append(Timestamp(milliseconds: start).rfc3339)
+        json.literal("\",\"min\":")
+        json.number(aggregate.least)
+        json.literal(",\"mean\":")
+        json.number(aggregate.mean)
+        json.literal(",\"max\":")
+        json.number(aggregate.greatest)
+        json.literal(",\"count\":")
+        json.integer(Int64(aggregate.count))
+        json.byte("}")
+    }
+}
+
+/// How complete a series is.
+struct CoverageAnswer: Codable, Sendable {
+    struct Gap: Codable, Sendable {
+        var from: String
+        var to: String
+        var seconds: Double
+    }
+
+    var type: String
+    var from: String
+    var to: String
+    var share: Double
+    /// Nil where nothing is missing.
+    var longestGap: Gap?
+
+    init(_ coverage: Coverage, _ period: ReadingPeriod) {
+        func time(_ milliseconds: Int64) -> String { Timestamp(milliseconds: milliseconds).rfc3339 }
+        type = period.metric.code
+        (from, to) = (time(period.range.lowerBound), time(period.range.upperBound))
+        share = coverage.share
+        let gap = coverage.longestGap
+        longestGap = gap.isEmpty ? nil : Gap(from: time(gap.lowerBound), to: time(gap.upperBound), seconds: Double(gap.count) / 1000)
+    }
+}
+
+/// One kind of measurement, for forms, charts and devices (ING-05, ING-06).
+struct MetricItem: Codable, Sendable {
+    var code: String
+    var shape: String
+    var unit: String
+    var loinc: String?
+    var minimum: Double
+    var maximum: Double
+    var precision: Int
+    var english: String
+    var italian: String
+
+    init(_ definition: MetricDefinition) {
+        (code, unit, loinc, precision) = (definition.code, definition.unit, definition.loinc, definition.precision)
+        (minimum, maximum) = (definition.possible.lowerBound, definition.possible.upperBound)
+        (english, italian) = (definition.english, definition.italian)
+        shape =
+            switch definition.shape {
+            case .scalar: "scalar"
+            case .position: "position"
+            case .event: "event"
+            }
+    }
+}
+
+// MARK: Shapes for the OpenAPI document
+
+enum IngestSchemas {
+    static let metricCode = JSONSchema.oneOf(Metric.all.map(\.code))
+
+    static let position = JSONSchema.object(
+        .required("latitude", .number(in: -90...90), "Degrees, WGS84."),
+        .required("longitude", .number(in: -180...180), "Degrees, WGS84."),
+        .optional("altitude", .number(in: -12_000...100_000), "Metres above the ellipsoid."),
+        .optional("accuracy", .number(in: 0...1_000_000), "Radius in metres that holds 68 % of fixes.")
+    ).named("Position")
+
+    /// A position's coordinates may also stand in the entry itself.
+    static let entry = JSONSchema.object(
+        .required("type", metricCode, "Code of the metric."),
+        .required("at", .any(of: .time, .integer()), "When it was measured: RFC 3339 with an offset, or milliseconds since 1970."),
+        .optional("value", .number(), "In the metric's unit; required except for `position`."),
+        .optional("unit", .string(), "UCUM; if it is there it must be the metric's."),
+        .optional(
+            "position", position, "Where it was measured, if known; required for `position`, whose coordinates may stand in the entry.")
+    ).named("Entry")
+
+    static let entries = JSONSchema.any(
+        of: entry, .array(of: entry, count: 0...UploadLimits.entries),
+        .object(.required("entries", .array(of: entry, count: 0...UploadLimits.entries))))
+
+    private static let count = JSONSchema.integer(in: 0...Int(Int32.max))
+
+    static let uploadAnswer = JSONSchema.object(
+        .required("accepted", count, "New entries, now durable."),
+        .required("duplicates", .array(of: count), "Places of entries that were stored already, word for word."),
+        .required(
+            "rejected",
+            .array(
+                of: .object(
+                    .required("index", count, "Place in the upload, from 0."),
+                    .required("type", .string(pattern: "^\(Problem.prefix)[a-z-]+$")), .required("detail", .string())))),
+        .optional("duplicateCount", count, "Of a stream, whose lists name at most \(UploadLimits.namedInAnswer)."),
+        .optional("rejectedCount", count)
+    ).named("UploadAnswer")
+
+    static let storedEntry = JSONSchema.object(
+        .required("type", metricCode), .required("at", .time), .optional("value", .number()), .optional("position", position),
+        .optional("device", .identifier(Device.self))
+    ).named("StoredEntry")
+
+    static let stretch = JSONSchema.object(
+        .required("from", .time, "Beginning of the minute, hour or UTC day."), .required("min", .number()), .required("mean", .number()),
+        .required("max", .number()), .required("count", count)
+    ).named("Stretch")
+
+    static let coverage = JSONSchema.object(
+        .required("type", metricCode), .required("from", .time), .required("to", .time),
+        .required("share", .number(in: 0...1), "Of the period, covered by entries."),
+        .optional(
+            "longestGap", .object(.required("from", .time), .required("to", .time), .required("seconds", .number())),
+            "Absent where nothing is missing.")
+    ).named("Coverage")
+
+    static let metric = JSONSchema.object(
+        .required("code", .string()), .required("shape", .oneOf(["scalar", "position", "event"])), .required("unit", .string(), "UCUM."),
+        .optional("loinc", .string()), .required("minimum", .number()), .required("maximum", .number()),
+        .required("precision", .integer(in: 0...9), "Decimals that a person is shown."), .required("english", .string()),
+        .required("italian", .string())
+    ).named("Metric")
+
+    /// `Page` of anything.
+    static func page(of item: JSONSchema) -> JSONSchema {
+        .object(.required("items", .array(of: item)), .required("next", .string().nullable(), "Null at the end; else the `after` of the next page."))
+    }
+}

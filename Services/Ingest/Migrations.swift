@@ -1,0 +1,22 @@
+// The schema of ingest.db, step by step. Times are ms since 1970; whatever was measured or said by a person is sealed.
+
+import GRDB
+import Storage
+
+enum IngestSchema {
+    /// "TMin": tells ingest's store from any other SQLite file.
+    static let applicationID: Int32 = 0x544D_696E
+
+    static let migrations = [
+        Migration(1, "devices, chunks, roll-ups, quarantine, streams") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+            try AnswerTable.create(in: db)
+            try IdempotencyKeys.create(in: db)
+            try DeviceTable.create(in: db)
+            try ChunkTable.create(in: db)
+            try DayTable.create(in: db)
+            try QuarantineTable.create(in: db)
+        }
+    ]
+}

@@ -1,0 +1,142 @@
+// Sentences that read a person's entries back: pages, charts, newest values, times.
+
+import Contracts
+import GRDB
+import Sealing
+import Storage
+
+/// One stored entry and the device that brought it, by its number.
+struct StoredSample: Sendable {
+    let sample: Sample
+    let device: Int64
+}
+
+/// One person's entries, with the key that opens them. Lives as long as one reading.
+struct ReadStore: Sendable {
+    let vault: ChunkVault
+    let person: PersonID
+    let number: Int64
+    let key: SymmetricKey
+    private let chunks = ChunkTable()
+    private let days = DayTable()
+
+    init(vault: ChunkVault, person: PersonID, number: Int64, key: SymmetricKey) {
+        (self.vault, self.person, self.number, self.key) = (vault, person, number, key)
+    }
+
+    private func series(_ metric: Metric) -> Series {
+        Series(person: number, metric: metric)
+    }
+
+    private func open(_ chunk: ChunkRow) throws -> [Sample] {
+        try vault.open(chunk, of: person, key: key)
+    }
+
+    // MARK: Entries
+
+    /// The first `limit` entries of `period`, in order of time. Fewer means that there are no more.
+    func page(_ db: Database, _ metric: Metric, in period: Range<Int64>, limit: Int) throws -> [StoredSample] {
+        guard !period.isEmpty else { return [] }
+        var needed: [(id: Int64, first: Int64)] = []
+        for span in try chunks.spanClasses(db, of: series(metric)) {
+            // Every chunk that begins within the period gives at least the entry at its beginning, so `limit` of a class suffice.
+            needed += try chunks.needed(db, of: series(metric), class: span, in: period, limit: limit)
+        }
+        needed.sort { $0.first < $1.first }
+        var found: [StoredSample] = []
+        for (place, next) in needed.enumerated() {
+            // Entries before the next chunk's beginning are complete; once there are enough of them, the rest is not needed.
+            if found.count >= limit, place > 0, found.count(where: { $0.sample.at.milliseconds < next.first }) >= limit { break }
+            guard let chunk = try chunks.chunk(db, id: next.id) else { continue }
+            for sample in try open(chunk) where period.contains(sample.at.milliseconds) {
+                found.append(StoredSample(sample: sample, device: chunk.device))
+            }
+        }
+        found.sort { $0.sample.at < $1.sample.at }
+        return Array(found.prefix(limit))
+    }
+
+    /// The newest entry of a metric.
+    func newest(_ db: Database, _ metric: Metric) throws -> StoredSample? {
+        let series = series(metric)
+        guard let time = try chunks.newest(db, of: series, classes: chunks.spanClasses(db, of: series)) else { return nil }
+        var found: StoredSample?
+        try chunks.each(db, of: series, in: time..<time + 1, where: { $0.last == time }) { chunk in
+            if let sample = try open(chunk).first(where: { $0.at.milliseconds == time }) {
+                found = StoredSample(sample: sample, device: chunk.device)
+            }
+        }
+        return found
+    }
+
+    func metrics(_ db: Database) throws -> [Metric] {
+        try chunks.metrics(db, of: number)
+    }
+
+    // MARK: Charts
+
+    /// The sums over the first stretches of the period that have entries: at least `limit` of them unless there are fewer.
+    /// `period` holds whole stretches. The sealed minutes of a day give most of it; only chunks that came later are opened.
+    func stretches(
+        _ db: Database, _ metric: Metric, in period: Range<Int64>, width: Int64, limit: Int
+    ) throws -> [(start: Int64, aggregate: Aggregate)] {
+        guard !period.isEmpty else { return [] }
+        let wanted = UTCDay.number(of: period.lowerBound)...UTCDay.number(of: period.upperBound - 1)
+        var found: [(start: Int64, aggregate: Aggregate)] = []
+        // Every one of these days has an entry and so at least one stretch.
+        for state in try days.states(db, of: series(metric), wanted, limit: limit) where found.count < limit {
+            let range = UTCDay.range(state.day).clamped(to: period)
+            found += try sum(db, state, series(metric), in: range, width: width).sorted
+        }
+        return found
+    }
+
+    private func sum(_ db: Database, _ state: DayState, _ series: Series, in range: Range<Int64>, width: Int64) throws -> RollUp {
+        var sum = RollUp(width: width)
+        if let minutes = state.minutes {
+            var day = RollUp(width: Granularity.minuteWidth)
+            try vault.open(minutes: minutes, DayKey(series: series, day: state.day), of: person, under: key, into: &day)
+            for (start, aggregate) in day.stretches where range.contains(start) { sum.add(aggregate, from: start) }
+        }
+        guard state.isDirty || state.minutes == nil else { return sum }
+        try chunks.each(db, of: series, in: range, after: state.rolledThrough) { chunk in
+            sum.add(try open(chunk).filter { range.contains($0.at.milliseconds) })
+        }
+        return sum
+    }
+
+    // MARK: Coverage
+
+    /// The stretches that entries cover, joined; `reach` says how long an entry of a device covers, by the device's number.
+    func covered(
+        _ db: Database, _ metric: Metric, in period: Range<Int64>, reach: (_ device: Int64) -> Int64
+    ) throws -> [Range<Int64>] {
+        let series = series(metric)
+        var joined: [Range<Int64>] = []
+        try chunks.eachOutline(db, of: series, in: period) { id, outline, device in
+            let times: [Int64]
+            if outline.first == outline.last {
+                times = [outline.first]
+            } else if let chunk = try chunks.chunk(db, id: id) {
+                times = try vault.openTimes(chunk, of: person, key: key)
+            } else {
+                return
+            }
+            joined.join(Coverage.stretches(of: times, reach: reach(device)))
+        }
+        return joined
+    }
+}
+
+extension [Range<Int64>] {
+    /// Appends stretches; the first is joined to the last one where they touch, as those of one class of chunks mostly do.
+    fileprivate mutating func join(_ stretches: [Range<Int64>]) {
+        for stretch in stretches {
+            if let last, stretch.lowerBound >= last.lowerBound, stretch.lowerBound <= last.upperBound {
+                self[count - 1] = last.lowerBound..<Swift.max(last.upperBound, stretch.upperBound)
+            } else {
+                append(stretch)
+            }
+        }
+    }
+}

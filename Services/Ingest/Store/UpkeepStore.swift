@@ -1,0 +1,125 @@
+// Sentences for upkeep: minutes of a day that hold all its chunks, day chunks instead of many small ones.
+
+import Contracts
+import GRDB
+import Sealing
+import ServiceKit
+import Storage
+
+/// What a look at one day found to be done; carried out in a transaction of its own, if the day is still as it was.
+struct DayWork: Sendable {
+    enum Kind: Sendable {
+        /// Sealed minutes that hold every chunk up to `through`.
+        case keep(minutes: [UInt8], through: Int64)
+        /// Larger chunks with the same entries as those that they replace.
+        case replace(ids: [Int64], by: [SealedChunk])
+        /// The person's key is gone; there is nothing to be done ever.
+        case giveUp
+    }
+
+    let key: DayKey
+    /// The state of the day that the work rests on.
+    let rolledThrough: Int64
+    let kind: Kind
+}
+
+struct UpkeepStore: Sendable {
+    /// Entries that one merged chunk holds at most.
+    private static let entriesPerChunk = 100_000
+
+    let vault: ChunkVault
+    let days = DayTable()
+    private let chunks = ChunkTable()
+    private let log = StreamLog()
+
+    init(vault: ChunkVault) {
+        self.vault = vault
+    }
+
+    private func owner(_ db: Database, of key: DayKey) throws -> (person: PersonID, secret: SymmetricKey)? {
+        guard let person = try DeviceTable().person(db, key.series.person), let secret = try vault.keys.key(of: person) else { return nil }
+        return (person, secret)
+    }
+
+    // MARK: Looking
+
+    enum Duty: Sendable {
+        case summing, merging
+    }
+
+    func look(_ db: Database, at keys: [DayKey], for duty: Duty) throws -> [DayWork] {
+        try keys.compactMap { key in
+            switch duty {
+            case .summing: try summing(db, key)
+            case .merging: try merging(db, key)
+            }
+        }
+    }
+
+    /// The day's minutes with everything that came since they were last summed up. Entries are never taken away, so that adding is
+    /// enough. Nil where nothing came.
+    private func summing(_ db: Database, _ key: DayKey) throws -> DayWork? {
+        guard let state = try days.state(db, key), state.isDirty else { return nil }
+        guard let (person, secret) = try owner(db, of: key) else {
+            return DayWork(key: key, rolledThrough: state.rolledThrough, kind: .giveUp)
+        }
+        let through = try chunks.highestID(db)
+        var sum = RollUp(width: Granularity.minuteWidth)
+        if let minutes = state.minutes { try vault.open(minutes: minutes, key, of: person, under: secret, into: &sum) }
+        let range = UTCDay.range(key.day)
+        try chunks.each(db, of: key.series, in: range, after: state.rolledThrough) { chunk in
+            sum.add(try vault.open(chunk, of: person, key: secret).filter { range.contains($0.at.milliseconds) })
+        }
+        let minutes = try vault.seal(minutes: sum, key, of: person, under: secret)
+        return DayWork(key: key, rolledThrough: state.rolledThrough, kind: .keep(minutes: minutes, through: through))
+    }
+
+    /// The day's chunks merged by device, in order of time. Nil while a row of the stream's log still names one of them: the row is
+    /// rendered from it.
+    private func merging(_ db: Database, _ key: DayKey) throws -> DayWork? {
+        guard let state = try days.state(db, key), !state.isDirty else { return nil }
+        guard let (person, secret) = try owner(db, of: key) else {
+            return DayWork(key: key, rolledThrough: state.rolledThrough, kind: .giveUp)
+        }
+        let range = UTCDay.range(key.day)
+        let oldest = try log.oldest(db, StreamFamily.samplesStream(of: person))
+        guard try chunks.highestSequence(db, of: key.series, within: range) < oldest else { return nil }
+        var replaced: [Int64] = []
+        var larger: [SealedChunk] = []
+        let byDevice = Dictionary(grouping: try chunks.chunks(db, of: key.series, within: range), by: \.device)
+        for (device, group) in byDevice where group.count > 1 {
+            let samples = try group.flatMap { try vault.open($0, of: person, key: secret) }.sorted { $0.at < $1.at }
+            for start in stride(from: 0, to: samples.count, by: Self.entriesPerChunk) {
+                let part = Array(samples[start..<min(samples.count, start + Self.entriesPerChunk)])
+                guard let outline = ChunkOutline(of: part) else { continue }
+                larger.append(try vault.seal(part, outline: outline, series: key.series, of: person, device: device, key: secret))
+            }
+            replaced += group.map(\.id)
+        }
+        return DayWork(key: key, rolledThrough: state.rolledThrough, kind: .replace(ids: replaced, by: larger))
+    }
+
+    // MARK: Doing
+
+    /// Carries out what was found, unless the day is no longer as it was found; then the next round looks again.
+    func carryOut(_ db: Database, _ work: DayWork, nextID: () -> Int64) throws {
+        guard let state = try days.state(db, work.key), state.rolledThrough == work.rolledThrough else { return }
+        switch work.kind {
+        case .keep(let minutes, let through):
+            // Chunks that came since the look keep the day dirty.
+            let isDirty = try chunks.hasNewer(db, of: work.key.series, than: through)
+            try days.keep(db, work.key, minutes: minutes, through: through, isDirty: isDirty)
+        case .replace(let ids, let larger):
+            guard !state.isDirty else { return }
+            var through = state.rolledThrough
+            for chunk in larger {
+                through = nextID()
+                try chunks.insert(db, chunk, id: through, sequence: 0)
+            }
+            try chunks.delete(db, ids: ids)
+            try days.noteCompacted(db, work.key, through: through)
+        case .giveUp:
+            try days.giveUp(db, work.key)
+        }
+    }
+}

@@ -1,0 +1,181 @@
+// One upload in one transaction: what is new of it, its chunks, its row in the stream's log, its answer.
+
+import Contracts
+import GRDB
+import Sealing
+import ServiceKit
+import Storage
+
+/// An upload with everything done that can be done before the writer's turn: sorted, encoded and sealed as if all of it were new.
+struct ReadyUpload: Sendable {
+    let device: KnownDevice
+    let receivedAt: Timestamp
+    let trace: String
+    let key: SymmetricKey
+    let plan: UploadPlan
+    /// One per group of the plan.
+    let chunks: [SealedChunk]
+    let refused: RefusedEntries?
+    let repeatable: RepeatableRequest?
+}
+
+/// Refused entries for the quarantine, sealed.
+struct RefusedEntries: Sendable {
+    let count: Int
+    let body: [UInt8]
+}
+
+/// A request with an `Idempotency-Key`: under what its first answer is kept, all of it as keyed digests.
+struct RepeatableRequest: Sendable {
+    let scope: [UInt8]
+    let key: [UInt8]
+    let bodyHash: [UInt8]
+    /// Status and sealed answer of an upload of which these were the repetitions and so many entries were new.
+    let answer: @Sendable (Repetitions, _ accepted: Int) throws -> (status: Int, sealed: [UInt8])
+}
+
+enum UploadOutcome: Sendable {
+    case stored(StoredUpload)
+    /// The same request came before: its first answer.
+    case repeated(status: Int, sealed: [UInt8])
+    /// Its key came before with another body.
+    case otherBody
+}
+
+struct StoredUpload: Sendable {
+    /// What of it was new, and what was not.
+    let plan: UploadPlan
+    /// Its place in the person's stream; nil where nothing was new.
+    let sequence: Int64?
+}
+
+struct UploadStore: Sendable {
+    /// Entries closer than this are looked for in one search, those farther apart each by themselves.
+    private static let nearby: Int64 = 10_000
+
+    let vault: ChunkVault
+    let memory: SeriesMemory
+    private let chunks = ChunkTable()
+    private let days = DayTable()
+    private let quarantine = QuarantineTable()
+    private let log = StreamLog()
+    private let keys = IdempotencyKeys()
+
+    init(vault: ChunkVault, memory: SeriesMemory) {
+        (self.vault, self.memory) = (vault, memory)
+    }
+
+    func store(_ db: Database, _ upload: ReadyUpload) throws -> UploadOutcome {
+        if let request = upload.repeatable {
+            switch try keys.find(db, scope: request.scope, key: request.key, bodyHash: request.bodyHash) {
+            case .unused: break
+            case .repeated(let status, let answer): return .repeated(status: status, sealed: answer)
+            case .otherBody: return .otherBody
+            }
+        }
+        var plan = upload.plan
+        let isChanged = try dropStored(db, from: &plan, upload)
+        plan.settle()
+        let sealed = isChanged ? try plan.groups.map { try seal($0, upload) } : upload.chunks
+        let sequence = plan.groups.isEmpty ? nil : try insert(db, plan, sealed, upload)
+        if let refused = upload.refused {
+            try quarantine.add(
+                db, person: upload.device.personNumber, device: upload.device.number, receivedAt: upload.receivedAt,
+                count: refused.count, body: refused.body)
+        }
+        if let request = upload.repeatable {
+            let answer = try request.answer(plan.repetitions, plan.count)
+            try keys.remember(
+                db, scope: request.scope, key: request.key, bodyHash: request.bodyHash, status: answer.status, answer: answer.sealed,
+                at: upload.receivedAt)
+        }
+        return .stored(StoredUpload(plan: plan, sequence: sequence))
+    }
+
+    func seal(_ group: MetricGroup, _ upload: ReadyUpload) throws -> SealedChunk {
+        try vault.seal(
+            group, of: upload.device.person, number: upload.device.personNumber, device: upload.device.number, key: upload.key)
+    }
+
+    // MARK: What is stored already
+
+    /// Takes out of the plan what the store has. Most uploads are later than all that is stored and need no search.
+    private func dropStored(_ db: Database, from plan: inout UploadPlan, _ upload: ReadyUpload) throws -> Bool {
+        let before = plan.count
+        for number in plan.groups.indices {
+            let group = plan.groups[number]
+            let series = Series(person: upload.device.personNumber, metric: group.metric)
+            let newest = try memory.newest(of: series) {
+                try chunks.newest(db, of: series, classes: chunks.spanClasses(db, of: series))
+            }
+            guard group.first <= newest else { continue }
+            let stored = try stored(db, at: group.samples.map(\.at.milliseconds).sorted(), of: series, upload)
+            if !stored.isEmpty { plan.dropStored(fromGroup: number, stored: stored) }
+        }
+        return plan.count != before
+    }
+
+    /// The stored samples at these times, which are in order.
+    private func stored(
+        _ db: Database, at times: [Int64], of series: Series, _ upload: ReadyUpload
+    ) throws -> [Int64: Sample] {
+        var found: [Int64: Sample] = [:]
+        var start = 0
+        while start < times.count {
+            var end = start + 1
+            while end < times.count, times[end] - times[end - 1] <= Self.nearby { end += 1 }
+            let wanted = times[start..<end]
+            try chunks.each(db, of: series, in: wanted[start]..<wanted[end - 1] + 1, where: { wanted.hasElement(within: $0) }) { chunk in
+                for sample in try vault.open(chunk, of: upload.device.person, key: upload.key)
+                where wanted.hasElement(at: sample.at.milliseconds) {
+                    found[sample.at.milliseconds] = sample
+                }
+            }
+            start = end
+        }
+        return found
+    }
+
+    // MARK: What is new
+
+    private func insert(_ db: Database, _ plan: UploadPlan, _ sealed: [SealedChunk], _ upload: ReadyUpload) throws -> Int64 {
+        let ids = sealed.map { _ in memory.nextChunk() }
+        let record = UploadRecord(
+            device: upload.device.device, receivedAt: upload.receivedAt, intervalMs: upload.device.intervalMs, chunks: ids, runs: plan.runs)
+        let sequence = try log.append(
+            db, stream: StreamFamily.samplesStream(of: upload.device.person), type: SamplesRecorded.type, subject: upload.device.person,
+            at: upload.receivedAt, trace: upload.trace, body: record.encoded())
+        for (number, chunk) in sealed.enumerated() {
+            try chunks.insert(db, chunk, id: ids[number], sequence: sequence)
+            for day in days(of: chunk.outline, plan.groups[number]) { try days.touch(db, DayKey(series: chunk.series, day: day)) }
+            memory.added(to: chunk.series, last: chunk.outline.last)
+        }
+        return sequence
+    }
+
+    private func days(of outline: ChunkOutline, _ group: MetricGroup) -> any Sequence<Int64> {
+        outline.days.count == 1 ? outline.days : Set(group.samples.map { UTCDay.number(of: $0.at.milliseconds) })
+    }
+}
+
+extension ArraySlice<Int64> {
+    /// The place of the first element that is not smaller; the slice is in order.
+    private func place(of time: Int64) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < time { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    fileprivate func hasElement(at time: Int64) -> Bool {
+        let place = place(of: time)
+        return place < endIndex && self[place] == time
+    }
+
+    fileprivate func hasElement(within outline: ChunkOutline) -> Bool {
+        let place = place(of: outline.first)
+        return place < endIndex && self[place] <= outline.last
+    }
+}

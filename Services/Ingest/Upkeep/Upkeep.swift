@@ -1,0 +1,78 @@
+// What ingest does when nobody asks: minutes summed up, chunks merged, what has expired forgotten.
+
+import Contracts
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// One round after the other, each in small steps between which uploads go on.
+struct Upkeep: Sendable {
+    /// Chunks of one series since its last roll-up from which on the current day is summed up too.
+    static let busyChunks = 256
+    /// Days that one round sums up or merges at most.
+    static let daysPerRound = 2000
+    /// Days that one read looks at and one transaction changes.
+    private static let daysPerStep = 20
+    /// Days are merged when they have been over for so many: by then their log rows are mostly released.
+    static let daysUntilMerging: Int64 = 4
+
+    let store: Store
+    let steps: UpkeepStore
+    let memory: SeriesMemory
+    let interval: Duration
+    let logger: Logger
+
+    /// Runs until it is cancelled.
+    func run() async throws {
+        while true {
+            try await Task.sleep(for: interval)
+            do {
+                try await round(now: .now)
+            } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
+                // Full or busy: uploads come first, the next round is soon enough.
+                logger.warning("upkeep waits", metadata: ["reason": "\(type(of: error))"])
+            }
+        }
+    }
+
+    func round(now: Timestamp) async throws {
+        let today = UTCDay.number(of: now.milliseconds)
+        let closed = try await store.read { [steps] db in try steps.days.dirty(db, before: today, limit: Self.daysPerRound) }
+        let busy = memory.takeBusy(atLeast: Self.busyChunks).map { DayKey(series: $0, day: today) }
+        try await fulfil(.summing, for: closed + busy)
+        let loose = try await store.read { [steps] db in
+            try steps.days.loose(db, before: today - Self.daysUntilMerging, limit: Self.daysPerRound)
+        }
+        try await fulfil(.merging, for: loose)
+        try await store.write { db in _ = try IdempotencyKeys().expire(db, now: now) }
+    }
+
+    private func fulfil(_ duty: UpkeepStore.Duty, for keys: [DayKey]) async throws {
+        for start in stride(from: 0, to: keys.count, by: Self.daysPerStep) {
+            let some = Array(keys[start..<min(keys.count, start + Self.daysPerStep)])
+            let found = try await look(at: some, for: duty)
+            guard !found.isEmpty else { continue }
+            try await store.write { [steps, memory] db in
+                for work in found { try steps.carryOut(db, work, nextID: memory.nextChunk) }
+            }
+        }
+    }
+
+    /// A day that cannot be read is told to the operator and does not hold up the others.
+    private func look(at keys: [DayKey], for duty: UpkeepStore.Duty) async throws -> [DayWork] {
+        do {
+            return try await store.read { [steps] db in try steps.look(db, at: keys, for: duty) }
+        } catch let error where error is CorruptBytes || error is SealingError {
+            guard keys.count == 1 else {
+                var found: [DayWork] = []
+                for key in keys { found += try await look(at: [key], for: duty) }
+                return found
+            }
+            logger.error(
+                "a day's chunks cannot be read",
+                metadata: ["metric": "\(keys[0].series.metric)", "day": "\(keys[0].day)", "error": "\(type(of: error))"])
+            return []
+        }
+    }
+}

@@ -1,0 +1,197 @@
+// Taking uploads: from the bytes of a request to durable, answered and published entries.
+
+import Contracts
+import Foundation
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// An upload as the door hands it over: read, but not yet stored.
+struct ReceivedUpload: Sendable {
+    var scanned: ScannedUpload
+    /// The refused entries as they came, as far as there was room; personal.
+    var refusedText: [UInt8] = []
+    /// Of the whole body; only where the request has an `Idempotency-Key`.
+    var bodyHash: [UInt8] = []
+}
+
+/// Where an upload came from.
+struct UploadOrigin: Sendable {
+    var device: KnownDevice
+    var receivedAt: Timestamp
+    var trace: String
+    var idempotencyKey: String?
+}
+
+/// Every step keeps the promise of ING-14: what is answered as accepted is on disk, and sending again adds nothing.
+struct Uploads: Sendable {
+    private static let quarantinedBytes = 64 << 10
+
+    let settings: IngestSettings
+    let store: Store
+    let vault: ChunkVault
+    let relay: EventRelay
+    let epoch: String
+    let digests: SymmetricKey
+    let logger: Logger
+    private let uploadStore: UploadStore
+    private let meters = UploadMeters()
+
+    init(
+        settings: IngestSettings, store: Store, vault: ChunkVault, memory: SeriesMemory, relay: EventRelay, epoch: String,
+        digests: SymmetricKey, logger: Logger
+    ) {
+        (self.settings, self.store, self.vault, self.relay) = (settings, store, vault, relay)
+        (self.epoch, self.digests, self.logger) = (epoch, digests, logger)
+        uploadStore = UploadStore(vault: vault, memory: memory)
+    }
+
+    // MARK: Reading
+
+    private func scanner(_ receivedAt: Timestamp) -> EntryScanner {
+        EntryScanner(rules: EntryRules(now: receivedAt, clockSkew: settings.clockSkew))
+    }
+
+    /// A whole JSON document.
+    func read(document bytes: UnsafeRawBufferPointer, _ origin: UploadOrigin) throws(UploadFault) -> ReceivedUpload {
+        let scanned = try scanner(origin.receivedAt).scan(document: bytes)
+        return received(scanned, bytes, origin)
+    }
+
+    /// One piece of a stream of lines, whose first entry is the `firstIndex`th.
+    func read(lines bytes: UnsafeRawBufferPointer, firstIndex: Int, _ origin: UploadOrigin) -> ReceivedUpload {
+        received(scanner(origin.receivedAt).scan(lines: bytes, firstIndex: firstIndex), bytes, origin)
+    }
+
+    private func received(_ scanned: ScannedUpload, _ bytes: UnsafeRawBufferPointer, _ origin: UploadOrigin) -> ReceivedUpload {
+        var upload = ReceivedUpload(scanned: scanned)
+        for refused in scanned.refused {
+            guard upload.refusedText.count + refused.range.count + 64 <= Self.quarantinedBytes else { break }
+            upload.refusedText.append(contentsOf: "\(refused.fault.name)\t".utf8)
+            upload.refusedText.append(contentsOf: bytes[refused.range])
+            upload.refusedText.append(UInt8(ascii: "\n"))
+        }
+        if origin.idempotencyKey != nil { upload.bodyHash = Digest.hmacSHA256(Array(bytes), key: digests) }
+        return upload
+    }
+
+    // MARK: Storing
+
+    /// Stores what is new and says what became of every entry.
+    /// - Throws: `Problem` for an upload that is one entry and refused, or whose idempotency key was used for another;
+    ///   `StoreError` where the store cannot take it; then nothing of it is stored.
+    func take(_ upload: ReceivedUpload, _ origin: UploadOrigin) async throws -> UploadReply {
+        let ready = try prepare(upload, origin)
+        let outcome = try await store.write { [uploadStore] db in try uploadStore.store(db, ready) }
+        switch outcome {
+        case .stored(let stored):
+            publish(stored, ready)
+            let answer = Self.answer(upload.scanned, stored.plan.repetitions, accepted: stored.plan.count)
+            note(answer, origin)
+            return try Self.reply(answer, isSingle: upload.scanned.isSingle)
+        case .repeated(let status, let sealed):
+            let place = Self.place(of: ready.repeatable, origin)
+            let answer = try vault.open(text: sealed, at: place, of: origin.device.person, key: ready.key)
+            guard status < 400 else { throw try JSONDecoder().decode(Problem.self, from: Data(answer)) }
+            return .again(answer)
+        case .otherBody:
+            return .otherBody
+        }
+    }
+
+    private func prepare(_ upload: ReceivedUpload, _ origin: UploadOrigin) throws -> ReadyUpload {
+        let person = origin.device.person
+        let key = try vault.key(of: person)
+        var plan = UploadPlan(samples: upload.scanned.samples, indexes: upload.scanned.indexes)
+        plan.dropOwnRepetitions()
+        let chunks = try plan.groups.map {
+            try vault.seal($0, of: person, number: origin.device.personNumber, device: origin.device.number, key: key)
+        }
+        let refused =
+            upload.scanned.refused.isEmpty
+            ? nil
+            : RefusedEntries(
+                count: upload.scanned.refused.count,
+                body: try vault.seal(text: upload.refusedText, at: "quarantine", of: person, key: key))
+        return ReadyUpload(
+            device: origin.device, receivedAt: origin.receivedAt, trace: origin.trace, key: key, plan: plan, chunks: chunks,
+            refused: refused, repeatable: repeatable(upload, origin, key))
+    }
+
+    private func publish(_ stored: StoredUpload, _ ready: ReadyUpload) {
+        guard let sequence = stored.sequence else { return }
+        let device = ready.device
+        let header = StreamHeader(
+            stream: StreamFamily.samplesStream(of: device.person), epoch: epoch, sequence: sequence, head: sequence,
+            type: SamplesRecorded.type, subject: device.person.description, at: ready.receivedAt, trace: ready.trace)
+        relay.committed(
+            EventRelay.Committed(header: header) {
+                SamplesRecordedWriter.render(
+                    device: device.device, receivedAt: ready.receivedAt, intervalMs: device.intervalMs, samples: stored.plan.inOrder)
+            })
+    }
+
+    // MARK: Answering
+
+    private static func answer(_ scanned: ScannedUpload, _ repetitions: Repetitions, accepted: Int) -> UploadAnswer {
+        var answer = UploadAnswer(accepted: accepted, duplicates: repetitions.duplicates.map(Int.init))
+        answer.rejected = scanned.refused.map { .init(index: $0.index, fault: $0.fault) }
+        answer.rejected.append(contentsOf: repetitions.conflicts.map { .init(index: Int($0), fault: .conflict) })
+        if !repetitions.conflicts.isEmpty { answer.rejected.sort { $0.index < $1.index } }
+        if answer.duplicates.count > 1 { answer.duplicates.sort() }
+        return answer
+    }
+
+    /// An upload that is one entry is answered as one thing: refused with its own problem.
+    private static func reply(_ answer: UploadAnswer, isSingle: Bool) throws(Problem) -> UploadReply {
+        if isSingle, let rejected = answer.rejected.first { throw rejected.fault.problem }
+        return .first(answer)
+    }
+
+    /// The device is named, the values are not (ING-04, ING-08).
+    private func note(_ answer: UploadAnswer, _ origin: UploadOrigin) {
+        meters.count(answer)
+        guard !answer.rejected.isEmpty else { return }
+        let kinds = Dictionary(answer.rejected.map { ($0.fault.name, 1) }, uniquingKeysWith: +)
+        logger.notice(
+            "entries were refused",
+            metadata: [
+                "device": "\(origin.device.device)", "trace": "\(origin.trace)",
+                "kinds": .dictionary(kinds.mapValues { "\($0)" }),
+            ])
+    }
+
+    // MARK: Idempotency keys
+
+    private static func place(of request: RepeatableRequest?, _ origin: UploadOrigin) -> String {
+        "idempotency_keys \(origin.device.device) " + Hex.encode(request?.key ?? [])
+    }
+
+    private func repeatable(_ upload: ReceivedUpload, _ origin: UploadOrigin, _ key: SymmetricKey) -> RepeatableRequest? {
+        guard let word = origin.idempotencyKey else { return nil }
+        let digest = Digest.hmacSHA256(Array(word.utf8), key: digests)
+        let scanned = upload.scanned
+        let place = "idempotency_keys \(origin.device.device) " + Hex.encode(digest)
+        return RepeatableRequest(scope: origin.device.device.bytes, key: digest, bodyHash: upload.bodyHash) {
+            [vault] repetitions, accepted in
+            let answer = Self.answer(scanned, repetitions, accepted: accepted)
+            let (status, text): (Int, [UInt8])
+            if scanned.isSingle, let problem = answer.rejected.first?.fault.problem {
+                (status, text) = (problem.status, Array(try JSONEncoder().encode(problem)))
+            } else {
+                (status, text) = (200, answer.json)
+            }
+            return (status, try vault.seal(text: text, at: place, of: origin.device.person, key: key))
+        }
+    }
+}
+
+/// What the door says of an upload that was not refused.
+enum UploadReply: Sendable {
+    case first(UploadAnswer)
+    /// The JSON that the same request got the first time.
+    case again([UInt8])
+    /// Its idempotency key was used with another body.
+    case otherBody
+}

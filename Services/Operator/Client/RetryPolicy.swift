@@ -1,0 +1,55 @@
+// What the reference client does after each answer or failure of an upload. Pure.
+
+import Contracts
+
+/// What came back for an upload.
+enum UploadOutcome: Hashable, Sendable {
+    /// An HTTP answer; `retryAfter` as the server asked.
+    case answered(status: Int, retryAfter: Duration?)
+    /// No answer: no connection, broken off, too late.
+    case unreachable
+}
+
+enum UploadVerdict: Hashable, Sendable {
+    /// Stored for good: take it off the queue.
+    case done
+    /// The same bytes again after a pause.
+    case again(after: Duration)
+    /// Too many bytes: half as many entries.
+    case halve
+    /// This device may not deliver; nothing is lost, but only a person can mend it.
+    case stop(String)
+    /// The server refuses the batch as a whole; sending it again cannot help.
+    case refuse
+}
+
+struct RetryPolicy: Hashable, Sendable {
+    var first = Duration.milliseconds(200)
+    var longest = Duration.seconds(30)
+    /// A server may ask for patience, but not for ever.
+    var longestAskedFor = Duration.seconds(300)
+
+    /// `attempt` counts from 1; `jitter` in [0, 1) spreads clients that were cut off together over a pause's upper half.
+    func verdict(on outcome: UploadOutcome, attempt: Int, jitter: Double) -> UploadVerdict {
+        switch outcome {
+        case .unreachable: return .again(after: pause(attempt, jitter))
+        case .answered(let status, let retryAfter):
+            switch status {
+            case 200..<300: return .done
+            case 401: return .stop("the token is not known here or was revoked; make a device with `trackme device add`")
+            case 403: return .stop("this device may not deliver entries")
+            case 404, 405: return .stop("nothing takes entries at this address; check --url")
+            case 413: return .halve
+            case 408, 425, 429, 500...: return .again(after: retryAfter.map { min($0, longestAskedFor) } ?? pause(attempt, jitter))
+            case 409: return .again(after: pause(attempt, jitter))
+            default: return .refuse
+            }
+        }
+    }
+
+    private func pause(_ attempt: Int, _ jitter: Double) -> Duration {
+        let doubled = first * (1 << min(max(0, attempt - 1), 16))
+        let bounded = min(doubled, longest)
+        return bounded / 2 + .milliseconds(Int64(Double(bounded.wholeMilliseconds) / 2 * jitter))
+    }
+}

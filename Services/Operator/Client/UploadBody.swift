@@ -1,0 +1,52 @@
+// What the reference client writes into an upload: entries as JSON, rendered once when they are queued.
+
+import Contracts
+import Foundation
+
+/// One entry as `POST /ingest/v1/entries` takes it.
+struct UploadEntry: Encodable, Hashable {
+    var type: String
+    var at: String
+    var value: Double?
+    var position: Position?
+
+    init(_ sample: Sample) {
+        (type, at, value, position) = (sample.type.code, sample.at.rfc3339, sample.value, sample.position)
+    }
+}
+
+enum UploadBody {
+    /// The JSON of one entry.
+    static func entry(_ sample: Sample) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        return try Array(encoder.encode(UploadEntry(sample)))
+    }
+
+    /// The body of a batch. The same entries always give the same bytes, so that a repeated key has the same body.
+    static func batch(_ entries: some Sequence<[UInt8]>) -> [UInt8] {
+        var body = Array(#"{"entries":["#.utf8)
+        var isFirst = true
+        for entry in entries {
+            if !isFirst { body.append(UInt8(ascii: ",")) }
+            isFirst = false
+            body += entry
+        }
+        body += Array("]}".utf8)
+        return body
+    }
+}
+
+/// What the server says about an upload that it took.
+struct UploadAnswer: Decodable, Hashable, Sendable {
+    struct Rejection: Decodable, Hashable, Sendable {
+        var index: Int
+        var type: String
+        var detail: String?
+    }
+
+    var accepted: Int
+    /// Indexes of entries that were there already.
+    var duplicates: [Int]
+    var rejected: [Rejection]
+}

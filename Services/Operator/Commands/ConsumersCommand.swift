@@ -1,0 +1,45 @@
+// `trackme consumers`: who follows a service's streams.
+
+import ArgumentParser
+import Contracts
+
+struct ConsumersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "consumers", abstract: "Releases what streams keep for consumers that are gone.",
+        subcommands: [ForgetConsumerCommand.self])
+}
+
+struct ForgetConsumerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget", abstract: "Lets a service's log forget a consumer that is gone for good.",
+        discussion: """
+            A stream's log keeps every fact until the suite's own consumers have confirmed it. One that is not run any more would keep \
+            it for ever. If it returns after this it starts like a newcomer: it misses what was said meanwhile.
+
+            Example: trackme consumers forget sos-dispatcher --of ingest
+
+            \(ExitStatus.documentation)
+            """)
+
+    @Argument(help: "The consumer's peer name.")
+    var name: String
+
+    @Option(name: .customLong("of"), help: ArgumentHelp("The service whose streams it followed.", valueName: "peer"))
+    var owner: String
+
+    @OptionGroup var suite: SuiteOptions
+
+    func validate() throws {
+        let publishers = Set(StreamFamily.all.map(\.owner.name))
+        guard publishers.contains(owner) else {
+            throw ValidationError("--of must be one of \(publishers.sorted().joined(separator: ", "))")
+        }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            try await SuiteConnection.with(suite.layout) { try await $0.forget(Peer(name), at: Peer(owner)) }
+            Console.shared.line("\(owner) keeps nothing for \(name) any more")
+        }
+    }
+}

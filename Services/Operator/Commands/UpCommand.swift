@@ -1,0 +1,88 @@
+// `trackme up`: the whole suite on this machine.
+
+import ArgumentParser
+import Contracts
+import Foundation
+
+struct Up: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Starts all services and the edge on this machine, and keeps them running.",
+        discussion: """
+            Makes keys at the first start. A part that ends is started again at once; Ctrl-C or SIGTERM stops the parts one after the \
+            other. Settings are TRACKME_ environment variables and are passed on. Emergency calls go to TRACKME_SOS_WEBHOOK_URL; where \
+            that is not set, as exercises to `trackme desk` on this machine. Without caddy the services still answer on loopback; \
+            --require-edge refuses that.
+
+            Example: trackme up --data /srv/trackme
+
+            \(ExitStatus.documentation)
+            """)
+
+    @Option(parsing: .upToNextOption, help: ArgumentHelp("Start only these parts: ingest, sos-dispatcher, edge.", valueName: "name"))
+    var only: [String] = []
+    @Flag(help: "Do not start without the edge.")
+    var requireEdge = false
+    @OptionGroup var ports: SuitePorts
+    @OptionGroup var suite: SuiteOptions
+
+    private static let names = ["ingest", "sos-dispatcher", "edge"]
+    private static let referenceDesk = "http://127.0.0.1:\(Desk.port)\(DeskService.path)"
+
+    private var webhook: String? { suite.layout.environment["TRACKME_SOS_WEBHOOK_URL"] }
+
+    /// Nobody's ambulance is sent to a simulated heart: calls to the reference desk are marked as exercises.
+    private var deskSettings: [String: String] {
+        guard webhook == nil else { return [:] }
+        let status = suite.layout.environment["TRACKME_SOS_MESSAGE_STATUS"] ?? "exercise"
+        return ["TRACKME_SOS_WEBHOOK_URL": Up.referenceDesk, "TRACKME_SOS_MESSAGE_STATUS": status]
+    }
+
+    /// Told before anything starts, instead of by a part that ends again and again.
+    private func requireFreePorts() async throws {
+        for (port, part, setting) in ports.all where only.isEmpty || only.contains(where: { part.hasPrefix($0) }) {
+            let finding = Checks.port(port, of: part, await PortProbe().state(of: port, isEdge: ports.isEdge(port)), setting: setting)
+            if finding.detail != "free" {
+                let mend = finding.mend.isEmpty ? "stop it first, or choose another port with \(setting)" : finding.mend
+                throw OperatorError(.configuration, "\(finding.subject): \(finding.detail)", mend: mend)
+            }
+        }
+    }
+
+    func validate() throws {
+        if let stranger = only.first(where: { !Up.names.contains($0) }) {
+            throw ValidationError("there is no part \(stranger); there are \(Up.names.joined(separator: ", "))")
+        }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            try await requireFreePorts()
+            let supervision = SuiteSupervision(
+                layout: suite.layout, ports: ports, additional: deskSettings, only: only.isEmpty ? nil : Set(only))
+            let parts = try supervision.parts()
+            let hasEdge = parts.contains { $0.name == "edge" }
+            if !hasEdge, only.isEmpty || only.contains("edge") {
+                let mend = "apt-get install caddy"
+                if requireEdge { throw OperatorError(.configuration, "caddy is not installed", mend: mend) }
+                Console.shared.complain("caddy is not installed: no edge, services answer on loopback only\n  → \(mend)")
+            }
+            let screen = SupervisorScreen(
+                layout: suite.layout, ports: ports, names: parts.map(\.name), hasEdge: hasEdge, calls: webhook ?? Up.referenceDesk)
+            let supervisor = Supervisor(parts, line: screen.line, notice: screen.notice)
+            let status = await withTaskGroup(of: ExitStatus?.self) { group in
+                group.addTask {
+                    for await _ in Interrupt.signals() { supervisor.stop() }
+                    return nil
+                }
+                group.addTask { await supervisor.run() }
+                while let ended = await group.next() {
+                    guard let ended else { continue }
+                    group.cancelAll()
+                    return ended
+                }
+                return .failed
+            }
+            if status != .ok { throw status.code }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+// Looks at the machine and hands what it found to the checks.
+
+import Contracts
+import Foundation
+import ServiceKit
+
+struct Examination: Sendable {
+    let layout: SuiteLayout
+    let ports: SuitePorts
+
+    private static let libraries = [
+        ("libzmq.so.5", "libzmq5"), ("libsqlite3.so.0", "libsqlite3-0"), ("libcurl.so.4", "libcurl4"), ("libssl.so.3", "libssl3"),
+        ("libz.so.1", "zlib1g"),
+    ]
+
+    func findings() async -> [Finding] {
+        var findings = Examination.libraries.map { name, package in
+            Checks.library(name, package: package, isPresent: Examination.canLoad(name))
+        }
+        findings.append(Checks.caddy(version: await caddyVersion()))
+        for (port, part, setting) in ports.all {
+            findings.append(Checks.port(port, of: part, await PortProbe().state(of: port, isEdge: ports.isEdge(port)), setting: setting))
+        }
+        findings += folders() + keyFiles()
+        findings.append(Checks.busFolder(layout.busFolder.path))
+        findings.append(Checks.disk(free: Examination.freeBytes(near: layout.data)))
+        findings.append(Checks.clock(.now, isSynchronised: Examination.clockIsSynchronised()))
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        findings.append(Checks.openFiles(soft: UInt64(limit.rlim_cur), hard: UInt64(limit.rlim_max)))
+        return findings + (await settings())
+    }
+
+    // MARK: Programs and settings
+
+    private func caddyVersion() async -> String? {
+        guard let caddy = SystemProgram.find("caddy") else { return nil }
+        let (status, lines) = await Examination.output(
+            of: ChildCommand(executable: caddy, arguments: ["version"], environment: layout.environment))
+        return status == .exited(0) ? lines.first ?? "" : nil
+    }
+
+    private func settings() async -> [Finding] {
+        var findings: [Finding] = []
+        var known = OperatorSettings.variables
+        for service in ServiceExecutable.all() {
+            var facts = ConfigurationFacts(service: service.peer.name, status: nil, complaint: "")
+            if service.isThere {
+                let command = ChildCommand(
+                    executable: service.file.path, arguments: ["--check-config"],
+                    environment: layout.environment(of: service.peer, httpPort: service.port))
+                let (status, lines) = await Examination.output(of: command)
+                let table = lines.compactMap { $0.split(separator: " ").first }.filter { $0.contains(".") && !$0.hasPrefix("TRACKME_") }
+                known.formUnion(table.map { SettingsReader.variable(for: String($0)) })
+                facts.status = status
+                facts.complaint = lines.filter { $0.hasPrefix("TRACKME_") }.joined(separator: "; ")
+            }
+            findings.append(Checks.configuration(facts))
+        }
+        return findings + Checks.unknownSettings(ProcessInfo.processInfo.environment.keys, known: known)
+    }
+
+    /// Runs a program to its end; no program of the suite takes longer than ten seconds for this.
+    private static func output(of command: ChildCommand) async -> (ChildStatus, [String]) {
+        let (stream, continuation) = AsyncStream<String>.makeStream()
+        let child = Task {
+            await withCheckedContinuation { (ended: CheckedContinuation<ChildStatus, Never>) in
+                let process = ChildProcess(command) {
+                    continuation.yield($0)
+                } exited: {
+                    ended.resume(returning: $0)
+                }
+                Task {
+                    try? await Task.sleep(for: .seconds(10))
+                    process.signal(SIGKILL)
+                }
+            }
+        }
+        let status = await child.value
+        continuation.finish()
+        var lines: [String] = []
+        for await line in stream { lines.append(line) }
+        return (status, lines)
+    }
+
+    // MARK: The machine
+
+    private static func canLoad(_ name: String) -> Bool {
+        guard let handle = dlopen(name, RTLD_LAZY) else { return false }
+        dlclose(handle)
+        return true
+    }
+
+    private func folders() -> [Finding] {
+        [("data", layout.data), ("keys", layout.keysFolder), ("bus", layout.busFolder)].map { name, folder in
+            Checks.folder(name, Examination.facts(folder))
+        }
+    }
+
+    private func keyFiles() -> [Finding] {
+        guard FileManager.default.fileExists(atPath: layout.keysFolder.path) else { return [] }
+        let found = Peer.suite.flatMap { peer -> [FileFacts] in
+            let folder = layout.keysFolder.appendingPathComponent(peer.name)
+            let names = Set((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).union(["bus.secret"])
+            return names.filter { !$0.hasPrefix(".") }.sorted().map { Examination.facts(folder.appendingPathComponent($0)) }
+        }
+        let faults = found.map(Checks.secret).filter { $0.level != .ok }
+        return faults.isEmpty ? [.ok("key files", "\(found.count) files, none readable by others")] : faults
+    }
+
+    private static func facts(_ file: URL) -> FileFacts {
+        var information = stat()
+        guard stat(file.path, &information) == 0 else {
+            return FileFacts(path: file.path, exists: false, mode: 0, isWritable: false, isOurs: false)
+        }
+        return FileFacts(
+            path: file.path, exists: true, mode: Int(information.st_mode & 0o777), isWritable: access(file.path, W_OK) == 0,
+            isOurs: information.st_uid == geteuid())
+    }
+
+    /// Of the file system that holds the folder, or will.
+    private static func freeBytes(near folder: URL) -> Int64 {
+        var folder = folder
+        while !FileManager.default.fileExists(atPath: folder.path), folder.path != "/" { folder.deleteLastPathComponent() }
+        var information = statvfs()
+        guard statvfs(folder.path, &information) == 0 else { return 0 }
+        return Int64(information.f_bavail) * Int64(information.f_frsize)
+    }
+
+    /// What time services leave where they run.
+    private static let clockServices = [
+        "/run/systemd/timesync/synchronized", "/run/chrony/chronyd.pid", "/run/ntpd.pid", "/run/ntpsec.pid",
+    ]
+
+    private static func clockIsSynchronised() -> Bool {
+        clockServices.contains { FileManager.default.fileExists(atPath: $0) }
+    }
+}

@@ -1,0 +1,98 @@
+// Asks the services questions, as the bus peer `trackme`. Every command that concerns a service comes through here.
+
+import Bus
+import Contracts
+import Foundation
+import Logging
+import ServiceKit
+
+/// One command's place on the bus; closed when the command ends.
+actor SuiteConnection {
+    private let runtime: Runtime
+    private var clients: [Peer: BusClient] = [:]
+
+    /// A question of an operator may wait longer than one between services.
+    static let deadline = Duration.seconds(2)
+    private static let attempts = 3
+
+    private init(_ runtime: Runtime) {
+        self.runtime = runtime
+    }
+
+    /// Gives `body` a connection to the suite of these folders.
+    static func with<Value: Sendable>(
+        _ layout: SuiteLayout, _ body: (SuiteConnection) async throws -> Value
+    ) async throws -> Value {
+        let settings = try layout.settings()
+        guard FileManager.default.fileExists(atPath: layout.keys.publicFile(of: .ingest).path) else {
+            throw OperatorError(
+                .configuration, "there are no keys of a suite in \(layout.keysFolder.path)",
+                mend: "start one with `trackme up`, or name its folder with --data")
+        }
+        let runtime: Runtime
+        do {
+            runtime = try Runtime(peer: .trackme, settings: settings, logger: Logger(label: "trackme") { _ in SwiftLogNoOpLogHandler() })
+        } catch {
+            throw OperatorError(.configuration, "\(error)", mend: "see `trackme doctor`")
+        }
+        let connection = SuiteConnection(runtime)
+        do {
+            let value = try await body(connection)
+            await runtime.bus.shutdown()
+            return value
+        } catch {
+            await runtime.bus.shutdown()
+            throw error
+        }
+    }
+
+    /// - Parameter deadline: of each attempt; a question that takes long by nature is asked with more patience.
+    func ask<Request: BusRequest>(
+        _ request: Request, deadline: Duration = SuiteConnection.deadline
+    ) async throws(OperatorError) -> Request.Reply {
+        let client = try await client(of: Request.owner)
+        do {
+            return try await client.ask(request, deadline: deadline, attempts: SuiteConnection.attempts)
+        } catch {
+            throw SuiteConnection.explained(error, Request.owner)
+        }
+    }
+
+    /// Lets the log of `publisher` forget a consumer.
+    func forget(_ consumer: Peer, at publisher: Peer) async throws(OperatorError) {
+        let client = try await client(of: publisher)
+        do {
+            try await client.forget(ForgetConsumer(consumer: consumer))
+        } catch {
+            throw SuiteConnection.explained(error, publisher)
+        }
+    }
+
+    private func client(of peer: Peer) async throws(OperatorError) -> BusClient {
+        if let client = clients[peer] { return client }
+        do {
+            let client = try await runtime.client(of: peer)
+            clients[peer] = client
+            return client
+        } catch {
+            throw OperatorError(.configuration, "\(error)", mend: "see `trackme doctor`")
+        }
+    }
+
+    private static func explained(_ failure: Failure, _ peer: Peer) -> OperatorError {
+        switch failure.code {
+        case .deadline, .unavailable:
+            OperatorError(
+                .unavailable, "\(peer) does not answer (\(failure.reason))",
+                mend: "start the suite with `trackme up`, or see what `trackme doctor` says")
+        case .forbidden, .unknownMethod:
+            OperatorError(
+                .configuration, "\(peer) refuses this question (\(failure.reason))",
+                mend: "trackme and \(peer) must be of one version and share one keys folder; see `trackme keys list`")
+        case .invalid, .notFound, .conflict:
+            OperatorError(.failed, "\(peer): \(failure.reason)", mend: "correct the command; --help shows an example")
+        case .internal:
+            OperatorError(.failed, "\(peer) failed: \(failure.reason)", mend: "its log says more")
+        }
+    }
+}

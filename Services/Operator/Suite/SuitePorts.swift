@@ -1,0 +1,44 @@
+// Where the suite listens on this machine.
+
+import ArgumentParser
+import Contracts
+
+struct SuitePorts: ParsableArguments, Sendable {
+    @Option(help: "Port of ingest on loopback.")
+    var ingestPort = ServiceExecutable.ingestPort
+    @Option(help: "Port of the SOS dispatcher on loopback.")
+    var sosPort = ServiceExecutable.sosDispatcherPort
+    @Option(help: "The edge's port for https.")
+    var edgePort = 8443
+    @Option(help: "The edge's port for http, which only leads to https.")
+    var edgeHTTPPort = 8080
+
+    func validate() throws {
+        guard [ingestPort, sosPort, edgePort, edgeHTTPPort].allSatisfy({ (1...65_535).contains($0) }) else {
+            throw ValidationError("ports are from 1 to 65535")
+        }
+        guard Set([ingestPort, sosPort, edgePort, edgeHTTPPort]).count == 4 else {
+            throw ValidationError("each part needs a port of its own")
+        }
+    }
+
+    var services: [ServiceExecutable] { ServiceExecutable.all(ingestPort: ingestPort, sosPort: sosPort) }
+
+    /// Port, part and the option that changes it.
+    var all: [(Int, String, String)] {
+        [
+            (ingestPort, "ingest", "--ingest-port"), (sosPort, "sos-dispatcher", "--sos-port"), (edgePort, "edge", "--edge-port"),
+            (edgeHTTPPort, "edge, http", "--edge-http-port"),
+        ]
+    }
+
+    func isEdge(_ port: Int) -> Bool { port == edgePort || port == edgeHTTPPort }
+}
+
+/// Settings in the environment that `trackme` itself passes on or reads.
+enum OperatorSettings {
+    static let variables: Set<String> = [
+        "TRACKME_EDGE_HTTPS_PORT", "TRACKME_EDGE_HTTP_PORT", "TRACKME_EDGE_SITES", "TRACKME_EDGE_STORAGE", "TRACKME_EDGE_INGEST",
+        "TRACKME_EDGE_SOS",
+    ]
+}

@@ -1,0 +1,43 @@
+// The edge as a part of the suite on one machine: Caddy with its files under the suite's folder.
+
+import Contracts
+import Foundation
+
+struct Edge: Sendable {
+    let layout: SuiteLayout
+    let ports: SuitePorts
+
+    /// The certificate that `curl --cacert` needs; Caddy makes its authority at the first start.
+    var rootCertificate: URL { layout.edgeFolder.appendingPathComponent("root.crt") }
+    private var authority: URL { layout.edgeFolder.appendingPathComponent("storage/pki/authorities/local/root.crt") }
+    private var caddyfile: URL { layout.edgeFolder.appendingPathComponent("Caddyfile") }
+
+    /// Writes the Caddyfile and gives the part; nil where Caddy is not installed.
+    func part(_ readiness: Readiness) throws -> SupervisedPart? {
+        guard let caddy = SystemProgram.find("caddy") else { return nil }
+        try FileManager.default.createDirectory(
+            at: layout.edgeFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try Data(EdgeConfiguration.caddyfile.utf8).write(to: caddyfile, options: .atomic)
+        var environment = layout.environment
+        environment["TRACKME_EDGE_HTTPS_PORT"] = String(ports.edgePort)
+        environment["TRACKME_EDGE_HTTP_PORT"] = String(ports.edgeHTTPPort)
+        environment["TRACKME_EDGE_STORAGE"] = layout.edgeFolder.appendingPathComponent("storage").path
+        environment["TRACKME_EDGE_INGEST"] = "127.0.0.1:\(ports.ingestPort)"
+        environment["TRACKME_EDGE_SOS"] = "127.0.0.1:\(ports.sosPort)"
+        environment["XDG_CONFIG_HOME"] = layout.edgeFolder.appendingPathComponent("config").path
+        environment["XDG_DATA_HOME"] = layout.edgeFolder.path
+        let command = ChildCommand(
+            executable: caddy, arguments: ["run", "--config", caddyfile.path, "--adapter", "caddyfile"], environment: environment)
+        return SupervisedPart(name: "edge", command: command) {
+            guard await readiness.edgeAnswers(httpPort: ports.edgeHTTPPort) else { return false }
+            return copyRootCertificate()
+        }
+    }
+
+    /// Beside Caddy's own folder, which only Caddy may read. False while there is none yet.
+    private func copyRootCertificate() -> Bool {
+        guard let certificate = FileManager.default.contents(atPath: authority.path) else { return false }
+        if FileManager.default.contents(atPath: rootCertificate.path) == certificate { return true }
+        return (try? certificate.write(to: rootCertificate, options: .atomic)) != nil
+    }
+}

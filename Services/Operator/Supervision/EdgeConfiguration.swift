@@ -1,0 +1,65 @@
+// The edge's Caddyfile. `deploy/Caddyfile` is the same text, for containers; a test keeps them equal.
+
+enum EdgeConfiguration {
+    /// One origin with TLS by Caddy's own authority; routes by prefix without rewriting; nothing else is reachable. Addresses come
+    /// from the environment, so that one text serves one machine and containers.
+    static let caddyfile = #"""
+        # The edge: one origin and TLS for all services. Kept equal to EdgeConfiguration.swift by a test.
+        {
+        	admin off
+        	skip_install_trust
+        	log {
+        		level ERROR
+        	}
+        	http_port {$TRACKME_EDGE_HTTP_PORT:8080}
+        	https_port {$TRACKME_EDGE_HTTPS_PORT:8443}
+        	auto_https disable_redirects
+        	default_sni localhost
+        	storage file_system {$TRACKME_EDGE_STORAGE:/data/caddy}
+        	servers {
+        		protocols h1 h2
+        		timeouts {
+        			read_header 10s
+        			idle 75s
+        		}
+        		max_header_size 16KB
+        	}
+        }
+
+        http:// {
+        	redir https://{host}:{$TRACKME_EDGE_HTTPS_PORT:8443}{uri} 308
+        }
+
+        {$TRACKME_EDGE_SITES:https://localhost https://127.0.0.1} {
+        	tls internal
+        	header {
+        		Strict-Transport-Security "max-age=31536000"
+        		X-Content-Type-Options nosniff
+        		-Server
+        	}
+        	# Health and metrics are for the machine itself.
+        	@ingest path /ingest/*
+        	handle @ingest {
+        		reverse_proxy {$TRACKME_EDGE_INGEST:127.0.0.1:8101} {
+        			flush_interval -1
+        		}
+        	}
+        	@sos path /sos/*
+        	handle @sos {
+        		reverse_proxy {$TRACKME_EDGE_SOS:127.0.0.1:8102} {
+        			flush_interval -1
+        		}
+        	}
+        	handle {
+        		header Content-Type application/problem+json
+        		respond `{"type":"urn:trackme:problem:not-found","title":"Nothing is here","status":404}` 404
+        	}
+        	handle_errors {
+        		header Content-Type application/problem+json
+        		header Retry-After 1
+        		respond `{"type":"urn:trackme:problem:unavailable","title":"The service does not answer","status":503}` 503
+        	}
+        }
+
+        """#
+}

@@ -1,0 +1,36 @@
+// Puts the parts of the suite together for the supervisor.
+
+import Contracts
+import Foundation
+
+struct SuiteSupervision: Sendable {
+    let layout: SuiteLayout
+    let ports: SuitePorts
+    /// Further environment of services, over what the caller has.
+    var additional: [String: String] = [:]
+    /// Nil: all.
+    var only: Set<String>?
+    var withEdge = true
+
+    /// The services in the order of starting, then the edge. Makes the keys that are missing and the folder of the sockets.
+    func parts() throws -> [SupervisedPart] {
+        _ = try SuiteKeys.makeMissing(layout)
+        let finding = Checks.busFolder(layout.busFolder.path)
+        guard finding.level == .ok else { throw OperatorError(.configuration, finding.detail, mend: finding.mend) }
+        let readiness = Readiness()
+        var parts: [SupervisedPart] = []
+        for service in ports.services where only?.contains(service.peer.name) ?? true {
+            try service.requireThere()
+            var environment = layout.environment(of: service.peer, httpPort: service.port)
+            environment.merge(additional) { $1 }
+            parts.append(
+                SupervisedPart(name: service.peer.name, command: ChildCommand(executable: service.file.path, environment: environment)) {
+                    await readiness.isReady(port: service.port)
+                })
+        }
+        if withEdge, only?.contains("edge") ?? true, let edge = try Edge(layout: layout, ports: ports).part(readiness) {
+            parts.append(edge)
+        }
+        return parts
+    }
+}

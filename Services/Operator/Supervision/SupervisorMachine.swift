@@ -1,0 +1,188 @@
+// Decides when the parts of the suite are started, started again and stopped. Pure: times arrive as arguments, actions leave as values.
+
+/// What the supervisor has to do next, in the order given.
+enum SupervisorAction: Hashable, Sendable {
+    case start(String)
+    /// Ask it to finish its work and exit.
+    case terminate(String)
+    /// It did not exit within its bound.
+    case kill(String)
+    case say(SupervisorNotice)
+    /// Everything has exited; the supervisor's own exit code.
+    case finished(ExitStatus)
+}
+
+/// What an operator is told.
+enum SupervisorNotice: Hashable, Sendable {
+    /// Every part is ready; said once.
+    case everythingIsReady
+    case restarting(String, status: ChildStatus)
+    case readyAgain(String)
+    /// It exits again and again; it is still started each second.
+    case crashLoop(String, status: ChildStatus)
+    /// It refused its own settings before it was ever ready: the suite stops.
+    case configurationRefused(String)
+    case unresponsive(String)
+    case killed(String)
+}
+
+/// How a child process ended.
+enum ChildStatus: Hashable, Sendable, CustomStringConvertible {
+    case exited(Int32)
+    case signalled(Int32)
+    case couldNotStart(String)
+
+    var description: String {
+        switch self {
+        case .exited(let code): "exit code \(code)"
+        case .signalled(let number): "signal \(number)"
+        case .couldNotStart(let reason): reason
+        }
+    }
+}
+
+/// The life of all parts. They are started in the given order without waiting for each other, since every service copes with
+/// the absence of others; they are stopped one after the other in reverse order, so that a publisher outlives its consumers.
+struct SupervisorMachine: Sendable {
+    struct Limits: Hashable, Sendable {
+        /// This many exits within `crashWindow` are a crash loop; until then a part is started again at once.
+        var crashes = 5
+        var crashWindow = Duration.seconds(10)
+        /// Between the starts of a part in a crash loop; never grows, because somebody's life may wait for it.
+        var loopPause = Duration.seconds(1)
+        /// For a part to exit after it was asked to; longer than a service's own drain.
+        var stopBound = Duration.seconds(10)
+        /// A part that was ready and answers no probe for so long hangs and is replaced.
+        var hangBound = Duration.seconds(10)
+    }
+
+    private enum State: Hashable {
+        case idle
+        case running(answeredAt: Duration?)
+        case pausing(until: Duration)
+        case stopping(since: Duration, killed: Bool)
+        case stopped
+    }
+
+    private struct Part {
+        let name: String
+        var state = State.idle
+        var exits: [Duration] = []
+        var wasReady = false
+        var toldOfLoop = false
+    }
+
+    private let limits: Limits
+    private var parts: [Part]
+    private var isStopping = false
+    private var toldReady = false
+    private var outcome = ExitStatus.ok
+    private var isFinished = false
+
+    /// Names must be different; their order is the order of starting.
+    init(parts names: [String], limits: Limits = Limits()) {
+        parts = names.map { Part(name: $0) }
+        self.limits = limits
+    }
+
+    var allAreReady: Bool {
+        !isStopping && parts.allSatisfy { if case .running(.some) = $0.state { true } else { false } }
+    }
+
+    mutating func begun(at now: Duration) -> [SupervisorAction] {
+        parts.indices.map { index in
+            parts[index].state = .running(answeredAt: nil)
+            return .start(parts[index].name)
+        }
+    }
+
+    /// A probe of the part's readiness was answered well.
+    mutating func answered(_ name: String, at now: Duration) -> [SupervisorAction] {
+        guard let index = index(of: name), case .running(let before) = parts[index].state else { return [] }
+        parts[index].state = .running(answeredAt: now)
+        let returned = before == nil && parts[index].wasReady
+        parts[index].wasReady = true
+        var actions: [SupervisorAction] = []
+        if returned { actions.append(.say(.readyAgain(name))) }
+        if !toldReady, allAreReady {
+            toldReady = true
+            actions.append(.say(.everythingIsReady))
+        }
+        return actions
+    }
+
+    mutating func exited(_ name: String, _ status: ChildStatus, at now: Duration) -> [SupervisorAction] {
+        guard let index = index(of: name) else { return [] }
+        if isStopping {
+            parts[index].state = .stopped
+            return continueStopping(at: now)
+        }
+        if status == .exited(ExitStatus.configuration.rawValue), !parts[index].wasReady {
+            parts[index].state = .stopped
+            outcome = .configuration
+            return [.say(.configurationRefused(name))] + stopRequested(at: now)
+        }
+        parts[index].exits.removeAll { now - $0 >= limits.crashWindow }
+        parts[index].exits.append(now)
+        guard parts[index].exits.count >= limits.crashes else {
+            parts[index].toldOfLoop = false
+            parts[index].state = .running(answeredAt: nil)
+            return [.say(.restarting(name, status: status)), .start(name)]
+        }
+        parts[index].state = .pausing(until: now + limits.loopPause)
+        defer { parts[index].toldOfLoop = true }
+        return parts[index].toldOfLoop ? [] : [.say(.crashLoop(name, status: status))]
+    }
+
+    mutating func stopRequested(at now: Duration) -> [SupervisorAction] {
+        guard !isStopping else { return [] }
+        isStopping = true
+        for index in parts.indices {
+            switch parts[index].state {
+            case .idle, .pausing: parts[index].state = .stopped
+            case .running, .stopping, .stopped: break
+            }
+        }
+        return continueStopping(at: now)
+    }
+
+    mutating func timePassed(to now: Duration) -> [SupervisorAction] {
+        var actions: [SupervisorAction] = []
+        for index in parts.indices {
+            let name = parts[index].name
+            switch parts[index].state {
+            case .pausing(let until) where now >= until:
+                parts[index].state = .running(answeredAt: nil)
+                actions.append(.start(name))
+            case .running(.some(let answeredAt)) where now - answeredAt >= limits.hangBound && !isStopping:
+                parts[index].state = .running(answeredAt: nil)
+                actions += [.say(.unresponsive(name)), .kill(name)]
+            case .stopping(let since, killed: false) where now - since >= limits.stopBound:
+                parts[index].state = .stopping(since: since, killed: true)
+                if outcome == .ok { outcome = .failed }
+                actions += [.say(.killed(name)), .kill(name)]
+            default: break
+            }
+        }
+        return actions
+    }
+
+    private mutating func continueStopping(at now: Duration) -> [SupervisorAction] {
+        guard !isFinished else { return [] }
+        for index in parts.indices.reversed() {
+            switch parts[index].state {
+            case .stopping: return []
+            case .running:
+                parts[index].state = .stopping(since: now, killed: false)
+                return [.terminate(parts[index].name)]
+            case .idle, .pausing, .stopped: continue
+            }
+        }
+        isFinished = true
+        return [.finished(outcome)]
+    }
+
+    private func index(of name: String) -> Int? {
+        parts.firstIndex { $0.name == name }
+    }
+}

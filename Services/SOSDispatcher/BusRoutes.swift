@@ -1,0 +1,86 @@
+// The door on the bus: questions in, one call, answers out.
+
+import Bus
+import Contracts
+import ServiceKit
+
+struct BusRoutes: Sendable {
+    /// Most emergencies of one answer.
+    static let listLimit = 1...1000
+
+    let supervision: SupervisionService
+    let store: SOSStore
+    let keys: PersonKeys
+    let answers: StoredAnswers
+    /// The newest known entries of a person, from ingest; empty where it does not answer.
+    let latest: @Sendable (PersonID) async -> [Sample]
+
+    func register(in methods: inout Methods) {
+        methods.on(SubscribePerson.self, subscribe)
+        methods.on(UnsubscribePerson.self) { request, context in
+            try await supervision.unsubscribe(request.person, answer: RememberedAnswer(Nothing(), to: context, in: answers))
+            return Nothing()
+        }
+        methods.on(PauseSupervision.self) { request, context in
+            let interval = try? await store.longestInterval(of: request.person)
+            try await supervision.pause(
+                request.person, request.paused, interval: interval, answer: RememberedAnswer(Nothing(), to: context, in: answers))
+            return Nothing()
+        }
+        methods.on(AnswerPrompt.self) { request, context in
+            try await supervision.answerPrompt(request.person, request.answer) { RememberedAnswer($0, to: context, in: answers) }
+        }
+        methods.on(ListEmergencies.self, list)
+        methods.on(ReadTimeline.self) { request, _ in
+            ReadTimeline.Reply(steps: try await Timeline(store: store).steps(of: request.emergency))
+        }
+        methods.on(VerifyAudit.self) { _, _ in
+            let verified = try await store.verifyAudit()
+            return VerifyAudit.Reply(rows: verified.rows, firstBroken: verified.firstBroken, head: verified.headText)
+        }
+    }
+
+    private func subscribe(_ request: SubscribePerson, _ context: RequestContext) async throws -> Nothing {
+        guard request.clausesAccepted else {
+            throw Failure(.invalid, "the clauses of AutomatedSOS must be accepted before supervision can start")
+        }
+        let own = try OwnBounds.checked(request.bounds)
+        do {
+            _ = try await keys.makeKey(for: request.person)
+        } catch is PersonErased {
+            throw Failure(.conflict, "this person was erased")
+        }
+        let isNew = await !supervision.isSubscribed(request.person)
+        let interval = try? await store.longestInterval(of: request.person)
+        try await supervision.subscribe(
+            request.person, own: own, interval: interval, answer: RememberedAnswer(Nothing(), to: context, in: answers))
+        if isNew {
+            // Nobody waits for this: until it comes, the person's position is unknown, and a call says so.
+            Task { await supervision.note(latest(request.person), of: request.person) }
+        }
+        return Nothing()
+    }
+
+    private func list(_ request: ListEmergencies, _ context: RequestContext) async throws -> ListEmergencies.Reply {
+        guard BusRoutes.listLimit.contains(request.limit) else { throw Failure(.invalid, "limit is from 1 to 1000") }
+        let records = try await store.emergencies(of: request.person, limit: request.limit)
+        return ListEmergencies.Reply(
+            emergencies: records.map {
+                ListEmergencies.Entry(
+                    emergency: $0.id, person: $0.person, state: $0.state.rawValue, t0: $0.t0, dispatchedAt: $0.dispatchedAt,
+                    acknowledgedAt: $0.acknowledgedAt, closedAt: $0.closedAt)
+            })
+    }
+}
+
+/// What happened in one emergency, out of the audit log.
+struct Timeline: Sendable {
+    let store: SOSStore
+
+    func steps(of emergency: EmergencyID) async throws -> [ReadTimeline.Step] {
+        guard try await store.emergency(emergency) != nil else { throw Failure(.notFound, "there is no such emergency") }
+        return try await store.audit(of: "\(emergency)").map {
+            ReadTimeline.Step(at: $0.at, actor: $0.actor, event: $0.action, detail: $0.detail)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+// What an emergency service is told: schema `dispatch/1`, the same bytes at every attempt.
+
+import Contracts
+import Foundation
+
+/// One message to an integrator, as JSON of at most 16 KiB. Fields are only ever added; receivers ignore unknown ones.
+/// Personal: values and places are in it, names and the suite's internal ids are not.
+struct DispatchMessage: Codable, Hashable, Sendable {
+    static let schema = "dispatch/1"
+    static let contentType = "application/vnd.suite.dispatch+json"
+
+    enum Kind: String, Codable, Sendable {
+        case alert
+        case update
+        case cancel
+    }
+
+    /// Whether help is to be sent in earnest; integrators roll out on `actual` only.
+    enum Status: String, Codable, Sendable, CaseIterable {
+        case actual
+        case exercise
+        case system
+        case test
+    }
+
+    struct Sender: Codable, Hashable, Sendable {
+        var organisation: String
+        var system: String
+        /// Who answers for the suite, by telephone.
+        var contact: String?
+    }
+
+    struct Value: Codable, Hashable, Sendable {
+        var at: String
+        var value: Double
+    }
+
+    /// A parameter that passed its threshold, and the values before (SOS-16).
+    struct PassedThreshold: Codable, Hashable, Sendable {
+        var metric: String
+        var loinc: String?
+        var side: String
+        var limit: Double
+        var value: Double
+        var unit: String
+        var at: String
+        var samples: [Value]
+    }
+
+    struct Trigger: Codable, Hashable, Sendable {
+        var kind: String
+        var automatic: Bool
+        var threshold: PassedThreshold
+    }
+
+    struct Subject: Codable, Hashable, Sendable {
+        /// The person's name for integrators alone; the same in all their messages.
+        var pid: String
+        var basis: String
+    }
+
+    struct Place: Codable, Hashable, Sendable {
+        var lat: Double
+        var lon: Double
+        var measuredAt: String
+    }
+
+    /// `method` is `none` where no place was ever known (SOS-20).
+    struct Location: Codable, Hashable, Sendable {
+        var method: String
+        var lat: Double?
+        var lon: Double?
+        var accuracyM: Double?
+        var altitudeM: Double?
+        var measuredAt: String?
+        /// Age when the message was made.
+        var ageS: Int64?
+        /// Measured within the last minute, and not known to be worse than 150 m.
+        var trusted: Bool
+        var previous: [Place]
+    }
+
+    struct Vital: Codable, Hashable, Sendable {
+        var code: String
+        var value: Double
+        var unit: String
+        var at: String
+    }
+
+    struct AcknowledgeAt: Codable, Hashable, Sendable {
+        var url: String
+        var deadline: String
+    }
+
+    /// Who called it off, and in which words.
+    struct Reason: Codable, Hashable, Sendable {
+        var by: String
+        var answer: String
+    }
+
+    struct Trace: Codable, Hashable, Sendable {
+        var traceId: String
+        /// From ingest's receipt of the first critical entry to the decision that this message carries out.
+        var decidedAfterMs: Int64
+    }
+
+    var schema = DispatchMessage.schema
+    var messageId: String
+    var emergencyId: String
+    var seq: Int
+    var msgType: Kind
+    var status: Status
+    var sent: String
+    var firstBreachAt: String
+    var decidedAt: String
+    var expires: String
+    var references: [String]
+    var sender: Sender
+    var headline: String
+    var trigger: Trigger
+    var parameters: [PassedThreshold]
+    var urgency: String
+    var severity: String
+    var certainty: String
+    var subject: Subject
+    var location: Location
+    var vitals: [Vital]
+    var ack: AcknowledgeAt
+    var reason: Reason?
+    var trace: Trace
+
+    /// The canonical bytes: keys sorted, slashes as they are. Stored once and signed as stored.
+    func encoded() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(self))
+    }
+}

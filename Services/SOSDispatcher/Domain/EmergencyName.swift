@@ -1,0 +1,37 @@
+// How an emergency and its messages are named: derived, so that judging the same entries again finds the same names.
+
+import Contracts
+
+enum EmergencyName {
+    /// What is hashed under the service's identity key (`docs/sos-rules.md` §5).
+    static func text(person: PersonID, trigger: Trigger) -> [UInt8] {
+        Array("\(person)|\(trigger.breach.metric.code)|\(trigger.at.milliseconds)".utf8)
+    }
+
+    /// The emergency that has this authentication code; nil for one that is shorter than 128 bits.
+    static func emergency(named code: [UInt8]) -> EmergencyID? {
+        EmergencyID(bytes: code.prefix(16))
+    }
+}
+
+/// Names one message of one emergency: `emg_…-0`. Also its `webhook-id`, in which Standard Webhooks allows no full stop.
+struct MessageID: Hashable, Sendable, CustomStringConvertible {
+    let emergency: EmergencyID
+    /// 0 for the first alert, then one more for each message.
+    let sequence: Int
+
+    init(emergency: EmergencyID, sequence: Int) {
+        (self.emergency, self.sequence) = (emergency, sequence)
+    }
+
+    /// nil for anything but an emergency id, a hyphen and a number as `description` writes it.
+    init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let emergency = EmergencyID(parts[0]), let sequence = Int(parts[1]), sequence >= 0,
+            String(sequence) == parts[1]
+        else { return nil }
+        self.init(emergency: emergency, sequence: sequence)
+    }
+
+    var description: String { "\(emergency)-\(sequence)" }
+}

@@ -1,0 +1,59 @@
+// What is known of one subscriber: the supervision and what a message will have to tell.
+
+import Contracts
+
+/// Everything that is kept, sealed, about one subscriber. Personal.
+struct Subscriber: Hashable, Codable, Sendable {
+    var supervision = Supervision.State()
+    var places = LatestPlaces()
+    var course = RecentCourse()
+
+    /// Keeps the places and values of an upload for a message that may be needed.
+    mutating func note(_ upload: Supervision.Upload, watched: Set<Metric>) {
+        for entry in upload.entries {
+            if let position = entry.position { places.note(position, at: min(entry.at, upload.receivedAt)) }
+            if let value = entry.value, entry.type.definition.vital || watched.contains(entry.type) {
+                course.note(value, of: entry.type, at: entry.at)
+            }
+        }
+    }
+}
+
+/// Where the person was last, newest first, however long ago.
+struct LatestPlaces: Hashable, Codable, Sendable {
+    struct Place: Hashable, Codable, Sendable {
+        var position: Position
+        var at: Timestamp
+    }
+
+    /// The place of the call and two before it, as in eCall's minimum set of data.
+    static let kept = 3
+
+    private(set) var places: [Place] = []
+
+    mutating func note(_ position: Position, at time: Timestamp) {
+        guard position.isOnEarth, !places.contains(where: { $0.at == time }) else { return }
+        let index = places.firstIndex { $0.at < time } ?? places.count
+        places.insert(Place(position: position, at: time), at: index)
+        places = Array(places.prefix(LatestPlaces.kept))
+    }
+}
+
+/// The last values of each vital or watched metric, oldest first.
+struct RecentCourse: Hashable, Codable, Sendable {
+    struct Reading: Hashable, Codable, Sendable {
+        var at: Timestamp
+        var value: Double
+    }
+
+    static let kept = 10
+
+    private(set) var readings: [Metric: [Reading]] = [:]
+
+    mutating func note(_ value: Double, of metric: Metric, at time: Timestamp) {
+        var known = readings[metric] ?? []
+        let index = (known.lastIndex { $0.at <= time } ?? -1) + 1
+        known.insert(Reading(at: time, value: value), at: index)
+        readings[metric] = known.suffix(RecentCourse.kept)
+    }
+}

@@ -1,0 +1,190 @@
+// Brings changes to the store, many in one commit, in their order.
+
+import Contracts
+import Logging
+import ServiceKit
+import Synchronization
+
+/// Collects changes and commits them: urgent ones as soon as somebody waits for them, patient ones (states in which nothing
+/// happened, stream positions) every `laziness`, in slices between which urgent ones go first. A commit that fails is tried again
+/// with everything that has come since; supervision goes on meanwhile (rescue fails open).
+final class Journal: Sendable {
+    typealias Save = @Sendable (StoreBatch) async throws -> [EventRelay.Committed]
+
+    /// How long a change may wait that nobody waits for: lost in a crash, it is made again by hearing the same entries again.
+    static let laziness = Duration.milliseconds(500)
+    /// Most states in one patient commit, so that an emergency never waits for many.
+    static let slice = 100
+
+    private struct State {
+        var urgent = StoreBatch()
+        var patient = StoreBatch()
+        /// What is being stored slice by slice, its positions last: they count only once all states are stored.
+        var slices = StoreBatch()
+        /// Whose state has been noted as urgent while a slice was on its way.
+        var overtaken: Set<PersonID> = []
+        var isPatientDue = false
+        var isWriting = false
+        var waiting: [CheckedContinuation<Void, any Error>] = []
+    }
+
+    private enum Round {
+        case urgent(StoreBatch, [CheckedContinuation<Void, any Error>])
+        case patient(StoreBatch)
+    }
+
+    private let save: Save
+    private let publish: @Sendable (EventRelay.Committed) -> Void
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    init(save: @escaping Save, publish: @escaping @Sendable (EventRelay.Committed) -> Void, logger: Logger) {
+        (self.save, self.publish, self.logger) = (save, publish, logger)
+    }
+
+    func note(_ urgent: StoreBatch, patient: StoreBatch = StoreBatch()) {
+        state.withLock { state in
+            for person in urgent.removed.union(urgent.subscribers.keys) {
+                state.patient.subscribers[person] = nil
+                state.slices.subscribers[person] = nil
+                state.overtaken.insert(person)
+            }
+            state.urgent.add(urgent)
+            state.patient.add(patient)
+        }
+    }
+
+    /// Returns once everything urgent that was noted is on disk; throws if it is not.
+    func commit() async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            state.withLock { $0.waiting.append(continuation) }
+            startWriting()
+        }
+    }
+
+    /// As `commit`, but waits no longer than `patience`; false if it is not on disk by then.
+    func commit(within patience: Duration) async -> Bool {
+        let (answers, answer) = AsyncStream<Bool>.makeStream()
+        Task { answer.yield((try? await commit()) != nil) }
+        let watch = Task {
+            try await Task.sleep(for: patience)
+            answer.yield(false)
+        }
+        defer { watch.cancel() }
+        return await answers.first { _ in true } ?? false
+    }
+
+    /// Commits what nobody waits for, until cancelled; then everything once more.
+    func run() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Journal.laziness)
+            state.withLock { $0.isPatientDue = true }
+            startWriting()
+        }
+        await commitAll()
+    }
+
+    /// For a clean stop; gives up where the store refuses.
+    private func commitAll() async {
+        while state.withLock({ !($0.urgent.isEmpty && $0.patient.isEmpty && $0.slices.isEmpty) || $0.isWriting }) {
+            do {
+                // A patient change counts as one that somebody waits for.
+                state.withLock { state in
+                    state.urgent.add(state.slices)
+                    state.urgent.add(state.patient)
+                    (state.slices, state.patient) = (StoreBatch(), StoreBatch())
+                }
+                try await commit()
+            } catch {
+                logger.error("changes could not be stored before the stop", metadata: ["reason": "\(type(of: error))"])
+                return
+            }
+        }
+    }
+
+    private func startWriting() {
+        let begins = state.withLock { state in
+            defer { state.isWriting = true }
+            return !state.isWriting
+        }
+        if begins { Task { await write() } }
+    }
+
+    private func write() async {
+        while let round = nextRound() {
+            switch round {
+            case .urgent(let batch, let waiting):
+                do {
+                    try await store(batch)
+                    for continuation in waiting { continuation.resume() }
+                } catch {
+                    state.withLock { state in
+                        var kept = batch
+                        kept.add(state.urgent)
+                        state.urgent = kept
+                        // Not again at once: the disk is not in the mood.
+                        state.isPatientDue = false
+                    }
+                    for continuation in waiting { continuation.resume(throwing: error) }
+                }
+            case .patient(let batch):
+                do {
+                    try await store(batch)
+                } catch {
+                    putBack(batch)
+                }
+            }
+        }
+    }
+
+    private func store(_ batch: StoreBatch) async throws {
+        guard !batch.isEmpty else { return }
+        do {
+            for fact in try await save(batch) { publish(fact) }
+        } catch {
+            logger.error("changes could not be stored; they are kept and tried again", metadata: ["reason": "\(type(of: error))"])
+            throw error
+        }
+    }
+
+    private func putBack(_ slice: StoreBatch) {
+        state.withLock { state in
+            var kept = slice
+            kept.subscribers = slice.subscribers.filter { !state.overtaken.contains($0.key) }
+            kept.add(state.slices)
+            state.slices = kept
+            state.isPatientDue = false
+        }
+    }
+
+    private func nextRound() -> Round? {
+        state.withLock { state in
+            if !state.waiting.isEmpty || (state.isPatientDue && !state.urgent.isEmpty) {
+                defer { (state.urgent, state.waiting) = (StoreBatch(), []) }
+                return .urgent(state.urgent, state.waiting)
+            }
+            if state.isPatientDue, state.slices.isEmpty {
+                (state.slices, state.patient) = (state.patient, StoreBatch())
+            }
+            guard state.isPatientDue, !state.slices.isEmpty else {
+                (state.isWriting, state.isPatientDue) = (false, false)
+                return nil
+            }
+            return .patient(takeSlice(&state))
+        }
+    }
+
+    private func takeSlice(_ state: inout State) -> StoreBatch {
+        var slice = StoreBatch()
+        state.overtaken = []
+        for (person, subscriber) in state.slices.subscribers.prefix(Journal.slice) {
+            slice.subscribers[person] = subscriber
+            state.slices.subscribers[person] = nil
+        }
+        if state.slices.subscribers.isEmpty {
+            slice.positions = state.slices.positions
+            (state.slices, state.isPatientDue) = (StoreBatch(), false)
+        }
+        return slice
+    }
+}

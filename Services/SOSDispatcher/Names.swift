@@ -1,0 +1,38 @@
+// Names that are derived from internal ids, one key for each purpose, so that none of them leads to another.
+
+import Contracts
+import Sealing
+
+struct Names: Sendable {
+    private let emergencyKey: SymmetricKey
+    private let integratorKey: SymmetricKey
+    private let auditKey: SymmetricKey
+
+    /// - Parameter identity: the service's identity key; it must never change, or the same entries would open new emergencies.
+    init(identity: SymmetricKey) {
+        emergencyKey = identity.derived(for: "emergency")
+        integratorKey = identity.derived(for: "integrator")
+        auditKey = identity.derived(for: "audit")
+    }
+
+    /// The emergency that this trigger makes, now and whenever it is judged again.
+    func emergency(of person: PersonID, _ trigger: Trigger) -> EmergencyID {
+        let code = Digest.hmacSHA256(EmergencyName.text(person: person, trigger: trigger), key: emergencyKey)
+        guard let id = EmergencyName.emergency(named: code) else { preconditionFailure("a digest has 32 bytes") }
+        return id
+    }
+
+    /// What integrators call the person.
+    func pid(of person: PersonID) -> String {
+        "sub_" + Crockford.encode(number(person, integratorKey))
+    }
+
+    /// What the audit log calls the person; it stays when the person is erased.
+    func auditName(of person: PersonID) -> String {
+        "subscriber:" + Crockford.encode(number(person, auditKey))
+    }
+
+    private func number(_ person: PersonID, _ key: SymmetricKey) -> UInt128 {
+        Digest.hmacSHA256(person.bytes, key: key).prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
+    }
+}

@@ -1,0 +1,62 @@
+// Every parameter of the dispatcher, read once.
+
+import Foundation
+import ServiceKit
+
+/// Under the prefix `sos`. Medical advice is the operator's to take; the defaults are the requirements'.
+struct Settings: Sendable {
+    var rules: SupervisionRules
+    var letterhead: DispatchLetterhead
+    var retry: Duration
+    var integrator: String
+    var webhookURL: URL?
+    /// nil: the file in the key folder, made at the first start.
+    var webhookSecret: URL?
+    var integratorToken: URL?
+    var deskKey: URL?
+
+    init(_ reader: inout SettingsReader) {
+        rules = Settings.rules(&reader)
+        retry = reader.read(.seconds("sos.retry_s", default: 1, in: 0.2...5, "Pause between attempts until the call is acknowledged."))
+        integrator = reader.read(.text("sos.integrator", default: "desk", "Name of the emergency service, as timelines show it."))
+        webhookURL = reader.read(.address("sos.webhook_url", "Where the emergency service takes messages; none: nobody is called."))
+        webhookSecret = reader.read(
+            .optionalPath("sos.webhook_secret", "File with the whsec_ secret shared with it; made in the key folder if not named."))
+        integratorToken = reader.read(
+            .optionalPath(
+                "sos.integrator_token", "File with the bearer token of its acknowledgements; made in the key folder if not named."))
+        deskKey = reader.read(.optionalPath("sos.desk_key", "File with a whpk_ key that its answers may be signed with."))
+        letterhead = DispatchLetterhead(
+            status: reader.read(
+                .choice("sos.message_status", default: .actual, "Whether calls are in earnest: ambulances are sent on actual only.")),
+            organisation: reader.read(.text("sos.organisation", default: "TrackMe", "Who calls, as messages show it.")),
+            contact: {
+                $0.isEmpty ? nil : $0
+            }(reader.read(.text("sos.contact", default: "", "Telephone number of whoever answers for this installation."))),
+            publicURL: reader.read(
+                .text("sos.public_url", default: "https://localhost:8443", "Origin at which the emergency service reaches this one.")))
+    }
+
+    private static func rules(_ reader: inout SettingsReader) -> SupervisionRules {
+        var rules = SupervisionRules()
+        rules.heartRateLow = reader.read(.decimal("sos.hr_low", default: 45, in: 1...350, "Heart rate below it is critical, in /min."))
+        rules.heartRateHigh = reader.read(.decimal("sos.hr_high", default: 120, in: 1...350, "Heart rate above it is critical, in /min."))
+        rules.pressureMaxHigh = reader.read(
+            .decimal("sos.bp_max", default: 170, in: 1...400, "Maximum blood pressure above it is critical, in mmHg."))
+        rules.pressureMinHigh = reader.read(
+            .decimal("sos.bp_min", default: 100, in: 1...300, "Minimum blood pressure above it is critical, in mmHg."))
+        rules.pressureRule = reader.read(
+            .choice("sos.bp_rule", default: .and, "Whether both pressures must be above their bounds, or one."))
+        rules.sustain = reader.read(
+            .seconds("sos.sustain_s", default: 3, in: 0...4, "An alert that lasts so long is called for even if values recover."))
+        rules.dispatchAt = reader.read(
+            .seconds("sos.dispatch_at_s", default: 3.5, in: 3...4.9, "When the call goes out, from the first critical entry."))
+        rules.signalLost = reader.read(
+            .seconds("sos.signal_lost_s", default: 30, in: 5...300, "Silence of vital data that suspends supervision, at least."))
+        rules.maximumAge = reader.read(
+            .seconds("sos.max_age_s", default: 60, in: 5...600, "Entries older than that on arrival start no alert."))
+        if rules.heartRateLow >= rules.heartRateHigh { reader.refuse("sos.hr_low", "must be below sos.hr_high") }
+        if rules.dispatchAt < rules.sustain { reader.refuse("sos.dispatch_at_s", "must not be below sos.sustain_s") }
+        return rules
+    }
+}

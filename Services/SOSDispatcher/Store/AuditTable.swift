@@ -1,0 +1,53 @@
+// The audit chain on disk: added to in the transaction of what it tells of, and never changed.
+
+import Contracts
+import Foundation
+import GRDB
+import Sealing
+import Storage
+
+enum AuditTable {
+    static let chain = AuditChain { Digest.sha256($0) }
+
+    static func append(_ notes: [AuditNote], _ db: Database) throws {
+        var last = try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM audit ORDER BY sequence DESC LIMIT 1"))
+            .map(AuditRow.init)
+        let insert = try db.cachedStatement(sql: "INSERT INTO audit (sequence, entry, previous, hash, object) VALUES (?, ?, ?, ?, ?)")
+        for note in notes {
+            let entry = AuditEntry(
+                sequence: (last?.sequence ?? 0) + 1, at: note.at, actor: note.actor, action: note.action, object: note.object,
+                detail: note.detail)
+            let row = try chain.row(after: last, entry)
+            try insert.execute(arguments: [row.sequence, row.entry, Data(row.previous), Data(row.hash), row.object])
+            last = row
+        }
+    }
+}
+
+extension SOSStore {
+    /// Recomputes the chain.
+    func verifyAudit() async throws -> AuditChain.Verifier {
+        try await store.read { db in
+            var verifier = AuditChain.Verifier(AuditTable.chain)
+            let rows = try Row.fetchCursor(db, sql: "SELECT * FROM audit ORDER BY sequence")
+            while let row = try rows.next() { verifier.check(AuditRow(row)) }
+            return verifier
+        }
+    }
+
+    /// What was written down about one object, in order.
+    func audit(of object: String) async throws -> [AuditEntry] {
+        try await store.read { db in
+            try String.fetchAll(db, sql: "SELECT entry FROM audit WHERE object = ? ORDER BY sequence", arguments: [object])
+                .compactMap { try? JSONDecoder().decode(AuditEntry.self, from: Data($0.utf8)) }
+        }
+    }
+}
+
+extension AuditRow {
+    init(_ row: Row) {
+        self.init(
+            sequence: row["sequence"], entry: row["entry"], previous: Array(row["previous"] as Data), hash: Array(row["hash"] as Data),
+            object: row["object"])
+    }
+}

@@ -1,0 +1,80 @@
+// How the dispatcher's tables came to be; append only.
+
+import GRDB
+import Storage
+
+enum Migrations {
+    /// 'TMso': tells this database from any other SQLite file.
+    static let applicationID: Int32 = 0x544D_736F
+
+    static let all: [Migration] = [
+        Migration(1, "supervision, emergencies, dispatch outbox, audit") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+            try ConsumerPositions.create(in: db)
+            try AnswerTable.create(in: db)
+            try db.execute(sql: tables)
+            try db.execute(sql: auditTable)
+        }
+    ]
+
+    private static let tables = """
+        -- Which boot the steady clock was anchored in, so that a restart does not depend on the wall clock.
+        CREATE TABLE steady_clock (
+            one INTEGER PRIMARY KEY CHECK (one = 1),
+            boot TEXT NOT NULL,
+            offset_ms INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE devices (
+            device BLOB PRIMARY KEY,
+            person BLOB NOT NULL,
+            interval_ms INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX devices_by_person ON devices (person);
+        -- Bounds, state, places and recent values, sealed under the person's key.
+        CREATE TABLE subscribers (
+            person BLOB PRIMARY KEY,
+            sealed BLOB NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE emergencies (
+            emergency BLOB PRIMARY KEY,
+            person BLOB NOT NULL,
+            state TEXT NOT NULL,
+            t0 INTEGER NOT NULL,
+            dispatched_at INTEGER,
+            acknowledged_at INTEGER,
+            closed_at INTEGER
+        ) STRICT, WITHOUT ROWID;
+        -- At most one open emergency per person (SOS-24).
+        CREATE UNIQUE INDEX open_emergency ON emergencies (person) WHERE closed_at IS NULL;
+        CREATE INDEX emergencies_by_time ON emergencies (t0);
+        -- The canonical bytes of every message, sealed; sent again and again as they are here.
+        CREATE TABLE dispatch_outbox (
+            emergency BLOB NOT NULL,
+            sequence INTEGER NOT NULL,
+            person BLOB NOT NULL,
+            kind TEXT NOT NULL,
+            sealed BLOB NOT NULL,
+            created_at INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            last_attempt_at INTEGER,
+            ended TEXT,
+            PRIMARY KEY (emergency, sequence)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX unfinished_dispatches ON dispatch_outbox (emergency) WHERE ended IS NULL;
+        """
+
+    private static let auditTable = """
+        CREATE TABLE audit (
+            sequence INTEGER PRIMARY KEY,
+            entry TEXT NOT NULL,
+            previous BLOB NOT NULL,
+            hash BLOB NOT NULL,
+            -- A copy of what the entry says, to find an emergency's rows by.
+            object TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX audit_by_object ON audit (object);
+        CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+        CREATE TRIGGER audit_is_never_shortened BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+        """
+}

@@ -1,0 +1,189 @@
+// What the dispatcher remembers, as sentences in domain values.
+
+import Contracts
+import Foundation
+import GRDB
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// `sos-dispatcher.db`. Personal data is sealed under each person's own key before it gets here.
+struct SOSStore: Sendable {
+    let store: Store
+    private let keys: PersonKeys
+    private let logger: Logger
+
+    init(_ store: Store, keys: PersonKeys, logger: Logger) {
+        (self.store, self.keys, self.logger) = (store, keys, logger)
+    }
+
+    /// Everything that a start needs.
+    struct Memory: Sendable {
+        var subscribers: [PersonID: Watched] = [:]
+        /// Subscribers whose state cannot be read, with the emergency that was open, if any. They are to be watched all the same.
+        var unreadable: [PersonID: EmergencyRecord?] = [:]
+        /// The open emergency of each person, and muted ones that may be taken up again.
+        var emergencies: [PersonID: EmergencyRecord] = [:]
+        var outboxes: [EmergencyID: (person: PersonID, outbox: DispatchOutbox)] = [:]
+        var positions: [StreamPosition] = []
+    }
+
+    // MARK: Writing
+
+    /// Stores the whole batch in one transaction, durably. Returns what is to be published.
+    func save(_ batch: StoreBatch) async throws -> [EventRelay.Committed] {
+        let sealed = try SealedBatch(batch, keys: keys, logger: logger)
+        return try await store.write { try sealed.write($0) }
+    }
+
+    /// Replaces all that was known of devices.
+    func replaceDevices(by devices: [DeviceState], _ position: StreamPosition) async throws {
+        try await store.write { db in
+            try db.execute(sql: "DELETE FROM devices")
+            try SealedBatch.write(devices, db)
+            try ConsumerPositions().save(db, [position])
+        }
+    }
+
+    /// The steady clock's offset of this boot: the stored one, or `fresh` if the machine was started since.
+    func steadyOffset(boot: String, fresh: Int64) throws -> Int64 {
+        try store.writeNow { db in
+            let known = try Row.fetchOne(db, sql: "SELECT boot, offset_ms FROM steady_clock")
+            if let known, !boot.isEmpty, known["boot"] == boot { return known["offset_ms"] }
+            try db.execute(sql: "INSERT OR REPLACE INTO steady_clock VALUES (1, ?, ?)", arguments: [boot, fresh])
+            return fresh
+        }
+    }
+
+    // MARK: Reading
+
+    /// Reads all that is needed to go on where the last process stopped.
+    func load() throws -> Memory {
+        try store.readNow { db in
+            var memory = Memory()
+            memory.positions = try ConsumerPositions().load(db)
+            for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM subscribers") {
+                // Without a key the person was erased: there is nobody to watch.
+                guard let person = PersonID(row["person"] as Data), let key = try keys.key(of: person) else { continue }
+                if let subscriber = open(row["sealed"], of: person, key: key) {
+                    memory.subscribers[person] = subscriber
+                } else {
+                    memory.unreadable[person] = try Row.fetchOne(
+                        db, sql: "SELECT * FROM emergencies WHERE person = ? AND closed_at IS NULL", arguments: [person.data]
+                    ).flatMap(EmergencyRecord.init)
+                }
+            }
+            for (person, watched) in memory.subscribers {
+                guard let episode = watched.subscriber.supervision.episode else { continue }
+                let record = try Row.fetchAll(
+                    db, sql: "SELECT * FROM emergencies WHERE person = ? ORDER BY t0 DESC LIMIT 20", arguments: [person.data]
+                ).compactMap(EmergencyRecord.init).first { $0.t0 == episode.receivedAt }
+                memory.emergencies[person] = record
+            }
+            let unfinished = """
+                SELECT * FROM dispatch_outbox WHERE emergency IN (
+                    SELECT emergency FROM dispatch_outbox WHERE ended IS NULL UNION SELECT emergency FROM emergencies WHERE closed_at IS NULL)
+                """
+            memory.outboxes = try outboxes(Row.fetchAll(db, sql: unfinished))
+            return memory
+        }
+    }
+
+    /// All messages of one emergency; nil if it has none.
+    func outbox(of emergency: EmergencyID) async throws -> (person: PersonID, outbox: DispatchOutbox)? {
+        try await store.read { db in
+            try outboxes(
+                Row.fetchAll(db, sql: "SELECT * FROM dispatch_outbox WHERE emergency = ?", arguments: [emergency.data]))[emergency]
+        }
+    }
+
+    func emergency(_ id: EmergencyID) async throws -> EmergencyRecord? {
+        try await store.read { db in
+            try Row.fetchOne(db, sql: "SELECT * FROM emergencies WHERE emergency = ?", arguments: [id.data]).flatMap(EmergencyRecord.init)
+        }
+    }
+
+    /// Newest first.
+    func emergencies(of person: PersonID?, limit: Int) async throws -> [EmergencyRecord] {
+        try await store.read { db in
+            let rows =
+                if let person {
+                    try Row.fetchAll(
+                        db, sql: "SELECT * FROM emergencies WHERE person = ? ORDER BY t0 DESC LIMIT ?", arguments: [person.data, limit])
+                } else {
+                    try Row.fetchAll(db, sql: "SELECT * FROM emergencies ORDER BY t0 DESC LIMIT ?", arguments: [limit])
+                }
+            return rows.compactMap(EmergencyRecord.init)
+        }
+    }
+
+    /// The longest interval that any of the person's devices declared; nil if none did.
+    func longestInterval(of person: PersonID) async throws -> Duration? {
+        try await store.read { db in
+            try Int64.fetchOne(db, sql: "SELECT max(interval_ms) FROM devices WHERE person = ?", arguments: [person.data])
+                .map { .milliseconds($0) }
+        }
+    }
+
+    private func outboxes(_ rows: [Row]) throws -> [EmergencyID: (person: PersonID, outbox: DispatchOutbox)] {
+        var messages: [EmergencyID: (person: PersonID, messages: [OutboxMessage])] = [:]
+        for row in rows {
+            guard let person = PersonID(row["person"] as Data), let message = message(row, of: person) else { continue }
+            messages[message.id.emergency, default: (person, [])].messages.append(message)
+        }
+        return messages.mapValues { ($0.person, DispatchOutbox($0.messages)) }
+    }
+
+    private func message(_ row: Row, of person: PersonID) -> OutboxMessage? {
+        guard let emergency = EmergencyID(row["emergency"] as Data), let kind = DispatchMessage.Kind(rawValue: row["kind"]) else {
+            return nil
+        }
+        let id = MessageID(emergency: emergency, sequence: row["sequence"])
+        do {
+            guard let key = try keys.key(of: person) else { return nil }
+            let body = try Seal.open(row["sealed"] as Data, key: key, context: SealedBatch.context(of: id))
+            return OutboxMessage(
+                id: id, kind: kind, body: body, createdAt: Timestamp(milliseconds: row["created_at"]), attempts: row["attempts"],
+                lastAttemptAt: (row["last_attempt_at"] as Int64?).map(Timestamp.init(milliseconds:)),
+                end: (row["ended"] as String?).flatMap(OutboxMessage.End.init))
+        } catch {
+            logger.critical("a message of the outbox cannot be opened", metadata: ["message": "\(id)"])
+            return nil
+        }
+    }
+
+    private func open(_ sealed: Data, of person: PersonID, key: SymmetricKey) -> Watched? {
+        do {
+            let plain = try Seal.open(sealed, key: key, context: SealedBatch.context(of: person))
+            return try JSONDecoder().decode(Watched.self, from: Data(plain))
+        } catch {
+            logger.critical(
+                "a subscriber's state cannot be read: supervised anew with the default bounds", metadata: ["reason": "\(type(of: error))"])
+            return nil
+        }
+    }
+}
+
+// MARK: Bytes
+
+extension Identifier {
+    var data: Data { Data(bytes) }
+
+    init?(_ data: Data) {
+        self.init(bytes: data)
+    }
+}
+
+extension EmergencyRecord {
+    init?(_ row: Row) {
+        guard let id = EmergencyID(row["emergency"] as Data), let person = PersonID(row["person"] as Data),
+            let state = State(rawValue: row["state"])
+        else { return nil }
+        self.init(
+            id: id, person: person, t0: Timestamp(milliseconds: row["t0"]), state: state,
+            dispatchedAt: (row["dispatched_at"] as Int64?).map(Timestamp.init(milliseconds:)),
+            acknowledgedAt: (row["acknowledged_at"] as Int64?).map(Timestamp.init(milliseconds:)),
+            closedAt: (row["closed_at"] as Int64?).map(Timestamp.init(milliseconds:)))
+    }
+}

@@ -1,0 +1,126 @@
+// A batch as it goes into the tables: everything personal sealed, before the writer's thread gets it.
+
+import Contracts
+import Foundation
+import GRDB
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+struct SealedBatch: Sendable {
+    private struct SealedMessage: Sendable {
+        var person: PersonID
+        var message: OutboxMessage
+        var sealed: [UInt8]
+    }
+
+    private let batch: StoreBatch
+    private let subscribers: [(person: PersonID, sealed: [UInt8])]
+    private let messages: [SealedMessage]
+
+    /// A person whose key is gone (erased) is left out: nothing about them may be stored any more.
+    init(_ batch: StoreBatch, keys: PersonKeys, logger: Logger) throws {
+        self.batch = batch
+        let encoder = JSONEncoder()
+        subscribers = try batch.subscribers.compactMap { person, subscriber in
+            guard let key = try keys.key(of: person) else { return nil }
+            let plain = try encoder.encode(subscriber)
+            return (person, try Seal.seal(plain, key: key, context: SealedBatch.context(of: person)))
+        }
+        messages = try batch.messages.compactMap { id, entry in
+            guard let key = try keys.key(of: entry.person) else { return nil }
+            let sealed = try Seal.seal(entry.message.body, key: key, context: SealedBatch.context(of: id))
+            return SealedMessage(person: entry.person, message: entry.message, sealed: sealed)
+        }
+    }
+
+    /// Binds a seal to its place, so that it opens nowhere else.
+    static func context(of person: PersonID) -> [UInt8] {
+        Array("subscribers|\(person)".utf8)
+    }
+
+    static func context(of message: MessageID) -> [UInt8] {
+        Array("dispatch_outbox|\(message)".utf8)
+    }
+
+    /// Writes everything; returns the facts with their places in the stream.
+    func write(_ db: Database) throws -> [EventRelay.Committed] {
+        for (person, sealed) in subscribers {
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO subscribers (person, sealed) VALUES (?, ?)")
+                .execute(arguments: [person.data, Data(sealed)])
+        }
+        for person in batch.removed {
+            try db.cachedStatement(sql: "DELETE FROM subscribers WHERE person = ?").execute(arguments: [person.data])
+        }
+        try writeEmergencies(db)
+        for message in messages { try write(message, db) }
+        try SealedBatch.write(batch.devices, db)
+        if !batch.audit.isEmpty { try AuditTable.append(batch.audit, db) }
+        try ConsumerPositions().save(db, Array(batch.positions.values))
+        for answer in batch.answers { try answer.remember(db) }
+        return try writeFacts(db)
+    }
+
+    static func write(_ devices: [DeviceState], _ db: Database) throws {
+        for device in devices {
+            guard device.active else {
+                try db.cachedStatement(sql: "DELETE FROM devices WHERE device = ?").execute(arguments: [device.device.data])
+                continue
+            }
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO devices (device, person, interval_ms) VALUES (?, ?, ?)")
+                .execute(arguments: [device.device.data, device.person.data, device.intervalMs])
+        }
+    }
+
+    /// Closed ones first, so that a new one of the same person finds the place of the open one free.
+    private func writeEmergencies(_ db: Database) throws {
+        for record in batch.emergencies.values.sorted(by: { $0.closedAt != nil && $1.closedAt == nil }) {
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO emergencies (emergency, person, state, t0, dispatched_at, acknowledged_at, closed_at)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    ON CONFLICT (emergency) DO UPDATE SET state = excluded.state, dispatched_at = excluded.dispatched_at,
+                    acknowledged_at = excluded.acknowledged_at, closed_at = excluded.closed_at
+                    """
+            ).execute(arguments: [
+                record.id.data, record.person.data, record.state.rawValue, record.t0.milliseconds, record.dispatchedAt?.milliseconds,
+                record.acknowledgedAt?.milliseconds, record.closedAt?.milliseconds,
+            ])
+        }
+    }
+
+    /// A message that is there keeps its bytes; an end that is there is only replaced by an acknowledgement.
+    private func write(_ entry: SealedMessage, _ db: Database) throws {
+        let message = entry.message
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO dispatch_outbox
+                (emergency, sequence, person, kind, sealed, created_at, attempts, last_attempt_at, ended)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (emergency, sequence) DO UPDATE SET attempts = max(attempts, excluded.attempts),
+                last_attempt_at = max(coalesce(last_attempt_at, excluded.last_attempt_at), excluded.last_attempt_at),
+                ended = CASE WHEN ended = 'acknowledged' THEN ended ELSE coalesce(excluded.ended, ended) END
+                """
+        ).execute(arguments: [
+            message.id.emergency.data, message.id.sequence, entry.person.data, message.kind.rawValue, Data(entry.sealed),
+            message.createdAt.milliseconds, message.attempts, message.lastAttemptAt?.milliseconds, message.end?.rawValue,
+        ])
+    }
+
+    private func writeFacts(_ db: Database) throws -> [EventRelay.Committed] {
+        let log = StreamLog()
+        let stream = StreamFamily.emergencies.streams[0]
+        let epoch = try log.epoch(db)
+        return try batch.facts.map { fact in
+            let body = Array(try JSONEncoder().encode(fact.changed))
+            let sequence = try log.append(
+                db, stream: stream, type: EmergencyChanged.type, subject: fact.changed.person, at: fact.changed.at, trace: fact.trace,
+                body: body)
+            let header = StreamHeader(
+                stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: EmergencyChanged.type,
+                subject: "\(fact.changed.person)", at: fact.changed.at, trace: fact.trace)
+            return EventRelay.Committed(header: header, payload: { body })
+        }
+    }
+}

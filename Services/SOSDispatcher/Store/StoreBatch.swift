@@ -1,0 +1,81 @@
+// What is to be stored together: one consistent cut through the supervision of all people.
+
+import Bus
+import Contracts
+import GRDB
+import ServiceKit
+
+/// Changes since the last commit. Later values replace earlier ones, so that a batch is as large as what it is about.
+struct StoreBatch: Sendable {
+    var subscribers: [PersonID: Watched] = [:]
+    var removed: Set<PersonID> = []
+    var emergencies: [EmergencyID: EmergencyRecord] = [:]
+    var messages: [MessageID: (person: PersonID, message: OutboxMessage)] = [:]
+    var audit: [AuditNote] = []
+    var facts: [EmergencyFact] = []
+    var positions: [String: StreamPosition] = [:]
+    var devices: [DeviceState] = []
+    var answers: [RememberedAnswer] = []
+
+    var isEmpty: Bool {
+        subscribers.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && audit.isEmpty && facts.isEmpty
+            && positions.isEmpty && devices.isEmpty && answers.isEmpty
+    }
+
+    /// Takes in what has changed since.
+    mutating func add(_ later: StoreBatch) {
+        for person in later.removed { remove(person) }
+        for (person, subscriber) in later.subscribers { put(subscriber, of: person) }
+        emergencies.merge(later.emergencies) { $1 }
+        messages.merge(later.messages) { $1 }
+        positions.merge(later.positions) { $1 }
+        audit += later.audit
+        facts += later.facts
+        devices += later.devices
+        answers += later.answers
+    }
+
+    /// Parts what must be stored before something is done from what may wait: the states of all but `people`, and how far the
+    /// streams have been heard. Hearing entries again that a state has heard already changes nothing.
+    func parted(urgent people: Set<PersonID>) -> (urgent: StoreBatch, patient: StoreBatch) {
+        var (urgent, patient) = (self, StoreBatch())
+        patient.subscribers = subscribers.filter { !people.contains($0.key) }
+        urgent.subscribers = subscribers.filter { people.contains($0.key) }
+        swap(&urgent.positions, &patient.positions)
+        return (urgent, patient)
+    }
+
+    mutating func put(_ subscriber: Watched, of person: PersonID) {
+        subscribers[person] = subscriber
+        removed.remove(person)
+    }
+
+    mutating func remove(_ person: PersonID) {
+        subscribers[person] = nil
+        removed.insert(person)
+    }
+}
+
+/// An audit entry before it has its place in the chain.
+struct AuditNote: Hashable, Sendable {
+    var at: Timestamp
+    var actor: String
+    var action: String
+    var object: String
+    var detail = ""
+}
+
+/// What is said on `sos.emergencies` once it is stored.
+struct EmergencyFact: Sendable {
+    var changed: EmergencyChanged
+    var trace: String
+}
+
+/// The answer to a mutating question, stored with its effect.
+struct RememberedAnswer: Sendable {
+    let remember: @Sendable (Database) throws -> Void
+
+    init(_ reply: some Encodable & Sendable, to context: RequestContext, in answers: StoredAnswers) {
+        remember = { try answers.remember(reply, to: context, in: $0) }
+    }
+}

@@ -1,0 +1,368 @@
+// Watches every subscriber: entries, answers and time go to the machines, what they want done is stored and then done.
+
+import Contracts
+import Foundation
+import Logging
+import Sealing
+import ServiceKit
+
+/// Decides in memory, without waiting for anything; what was decided is stored in one transaction with how far the streams have
+/// been heard; effects follow. Judging the same entries again after a crash gives the same emergencies.
+actor SupervisionService {
+    /// A call does not wait longer than this for the disk (P6: it may go out twice, never not at all).
+    static let patience = Duration.milliseconds(150)
+    /// After a pause of its own the dispatcher hears what it missed before it takes silence for a sign, but not for longer.
+    static let catchUp = Duration.milliseconds(300)
+
+    let rules: SupervisionRules
+    private let letterhead: DispatchLetterhead
+    private let names: Names
+    let keys: PersonKeys
+    let store: SOSStore
+    let journal: Journal
+    let dispatcher: Dispatcher
+    private let clock: SteadyClock
+    private let metrics: SOSMetrics
+    private let logger: Logger
+    private let decoder = JSONDecoder()
+
+    private var people: [PersonID: Watched] = [:]
+    /// By the header's spelling, so that whoever is not supervised costs one look-up.
+    private var subjects: [String: PersonID] = [:]
+    private var records: [PersonID: EmergencyRecord] = [:]
+    /// Messages made so far in the emergencies that may still make one.
+    private var sequences: [EmergencyID: Int] = [:]
+    private var changes = StoreBatch()
+    private var due = DueList<PersonID>()
+    private var alarm: (at: Timestamp, task: Task<Void, Never>)?
+    /// Partitions with facts that are known to exist and have not been heard yet, and since when.
+    private var behind: [String: Timestamp] = [:]
+
+    init(
+        rules: SupervisionRules, letterhead: DispatchLetterhead, names: Names, keys: PersonKeys, store: SOSStore, journal: Journal,
+        dispatcher: Dispatcher, clock: SteadyClock, metrics: SOSMetrics, logger: Logger
+    ) {
+        (self.rules, self.letterhead, self.names, self.keys, self.store) = (rules, letterhead, names, keys, store)
+        (self.journal, self.dispatcher, self.clock, self.metrics, self.logger) = (journal, dispatcher, clock, metrics, logger)
+    }
+
+    // MARK: Starting and stopping
+
+    /// Goes on where the last process stopped: everything that has become due meanwhile happens at once.
+    func resume(_ memory: SOSStore.Memory) async {
+        records = memory.emergencies
+        var effects = Effects()
+        for (emergency, known) in memory.outboxes { sequences[emergency] = known.outbox.nextSequence }
+        for (person, watched) in memory.subscribers {
+            people[person] = watched
+            change(person, &effects) { machine in
+                // First what was due before the stop, then the dispatcher's own silence is forgiven.
+                let due = machine.state.episode == nil ? [] : machine.timePassed(to: clock.now)
+                machine.listeningAgain(at: clock.now)
+                return due
+            }
+            let known = records[person].flatMap { memory.outboxes[$0.id] }
+            if let alert = known?.outbox.messages.last(where: { $0.kind == .alert }), alert.end == .acknowledged {
+                change(person, &effects) { $0.acknowledged(at: clock.now) }
+            }
+        }
+        for (person, open) in memory.unreadable { superviseAnew(person, open, &effects) }
+        await settle(effects)
+    }
+
+    /// Rescue fails open: who cannot be watched as before is watched as anybody else. Messages of an emergency that was open are
+    /// in the outbox and go on by themselves; its record is closed, so that the next one can be opened.
+    private func superviseAnew(_ person: PersonID, _ open: EmergencyRecord?, _ effects: inout Effects) {
+        if var record = open {
+            record.follow(.closed, at: .now)
+            changes.emergencies[record.id] = record
+        }
+        people[person] = Watched()
+        change(person, &effects) { $0.subscribed(own: [:], declaredInterval: nil, at: clock.now) }
+    }
+
+    /// Nothing is due any more after this: what was, has been stored and handed on.
+    func stop() async {
+        await wake()
+        alarm?.task.cancel()
+        alarm = nil
+        try? await journal.commit()
+    }
+
+    // MARK: Entries
+
+    /// One gapless stretch of the ingest streams. Returns when what was decided is on disk, or as much of it as the disk takes.
+    func apply(_ events: [StreamEvent], _ next: [StreamPosition]) async {
+        var effects = Effects()
+        for event in events {
+            behind[event.header.stream] = event.header.head > event.header.sequence ? behind[event.header.stream] ?? clock.now : nil
+            guard let person = subjects[event.header.subject], event.header.type == SamplesRecorded.type else { continue }
+            guard let recorded = try? decoder.decode(SamplesRecorded.self, from: Data(event.payload)) else {
+                metrics.couldNotDecode()
+                logger.error("a fact of the ingest stream cannot be read", metadata: ["sequence": "\(event.header.sequence)"])
+                continue
+            }
+            if people[person]?.hears(event.header) == true { hear(recorded, of: person, &effects) }
+        }
+        for position in next { changes.positions[position.stream] = position }
+        await settle(effects)
+    }
+
+    private func hear(_ recorded: SamplesRecorded, of person: PersonID, _ effects: inout Effects) {
+        let upload = Supervision.Upload(
+            at: clock.steady(fromWall: recorded.receivedAt), receivedAt: recorded.receivedAt,
+            declaredInterval: recorded.intervalMs.map { .milliseconds($0) }, entries: recorded.samples)
+        change(person, &effects, after: upload) { $0.uploaded(upload) }
+        metrics.decided(after: .now - recorded.receivedAt)
+    }
+
+    // MARK: Time
+
+    /// Lets everybody's timers fire that are due.
+    func wake() async {
+        var effects = Effects()
+        let now = clock.now
+        for person in due.take(dueBy: now) {
+            if let since = behind[StreamFamily.samplesStream(of: person)], now < since + SupervisionService.catchUp {
+                due.want(person, at: since + SupervisionService.catchUp)
+            } else {
+                change(person, &effects) { $0.timePassed(to: now) }
+            }
+        }
+        await settle(effects)
+    }
+
+    private func setAlarm() {
+        guard let earliest = due.earliest, alarm.map({ earliest < $0.at }) ?? true else { return }
+        alarm?.task.cancel()
+        let wait = max(.zero, earliest - clock.now)
+        let task = Task {
+            try? await Task.sleep(for: wait)
+            if !Task.isCancelled { await ring() }
+        }
+        alarm = (earliest, task)
+    }
+
+    private func ring() async {
+        alarm = nil
+        await wake()
+    }
+}
+
+// MARK: Deciding
+
+extension SupervisionService {
+    /// What is to be done once it is stored.
+    private struct Effects {
+        var messages: [(person: PersonID, message: OutboxMessage, t0: Timestamp)] = []
+        var stops: [EmergencyID] = []
+        /// For whom something happened: their state is stored before it takes effect.
+        var people: Set<PersonID> = []
+    }
+
+    /// Asks the person's machine and takes note of everything that follows.
+    private func change(
+        _ person: PersonID, _ effects: inout Effects, after upload: Supervision.Upload? = nil,
+        _ body: (inout Supervision) -> [SupervisionAction]
+    ) {
+        guard var watched = people[person] else { return }
+        var subscriber = watched.subscriber
+        var machine = Supervision(rules: rules, state: subscriber.supervision)
+        let actions = body(&machine)
+        subscriber.supervision = machine.state
+        if let upload, machine.state.subscribed { subscriber.note(upload, watched: machine.thresholds.watched) }
+        for action in actions { follow(action, subscriber, person, &effects) }
+        watched.subscriber = subscriber
+        keep(watched, person, machine)
+    }
+
+    private func keep(_ watched: Watched, _ person: PersonID, _ machine: Supervision) {
+        if machine.state.stage == .off {
+            people[person] = nil
+            subjects["\(person)"] = nil
+            records[person] = nil
+            changes.remove(person)
+        } else {
+            people[person] = watched
+            subjects["\(person)"] = machine.state.subscribed ? person : nil
+            changes.put(watched, of: person)
+            if let next = machine.nextDue { due.want(person, at: next) }
+        }
+    }
+
+    private func follow(_ action: SupervisionAction, _ subscriber: Subscriber, _ person: PersonID, _ effects: inout Effects) {
+        let at = clock.wall(fromSteady: action.at)
+        effects.people.insert(person)
+        guard let episode = action.episode else {
+            changes.audit.append(
+                AuditNote(at: at, actor: "dispatcher", action: action.word, object: names.auditName(of: person), detail: ""))
+            return
+        }
+        let emergency = names.emergency(of: person, episode.trigger)
+        var record =
+            records[person].flatMap { $0.id == emergency ? $0 : nil }
+            ?? EmergencyRecord(id: emergency, person: person, t0: episode.receivedAt)
+        record.follow(action.kind, at: at)
+        records[person] = record
+        changes.emergencies[emergency] = record
+        note(action, of: record, at)
+        if let kind = action.message {
+            send(kind, action, episode, subscriber, person, emergency, &effects)
+        }
+        if action.kind == .helpArrived { effects.stops.append(emergency) }
+        if record.closedAt != nil, action.kind != .muted { sequences[emergency] = nil }
+    }
+
+    private func note(_ action: SupervisionAction, of record: EmergencyRecord, _ at: Timestamp) {
+        let trace = String("\(record.id)".suffix(Crockford.digits))
+        if let said = action.said {
+            let changed = EmergencyChanged(emergency: record.id, person: record.person, change: said, at: at)
+            changes.facts.append(EmergencyFact(changed: changed, trace: trace))
+        }
+        logger.notice("\(action.word)", metadata: ["emergency": "\(record.id)"])
+        // The acknowledgement itself is noted where it arrives, with who gave it.
+        guard action.kind != .acknowledged else { return }
+        changes.audit.append(
+            AuditNote(at: at, actor: action.actor, action: action.word, object: "\(record.id)", detail: action.detail))
+    }
+
+    private func send(
+        _ kind: DispatchMessage.Kind, _ action: SupervisionAction, _ episode: Episode, _ subscriber: Subscriber, _ person: PersonID,
+        _ emergency: EmergencyID, _ effects: inout Effects
+    ) {
+        let id = MessageID(emergency: emergency, sequence: sequences[emergency] ?? 0)
+        sequences[emergency] = id.sequence + 1
+        // Counted from ingest's receipt, not read off a clock: judged again after a crash, the message is the same byte for byte.
+        let decidedAt = episode.receivedAt + (action.at - episode.t0)
+        let facts = DispatchFacts(
+            id: id, kind: kind, episode: episode, subscriber: subscriber, rules: rules, pid: names.pid(of: person), decidedAt: decidedAt,
+            sent: decidedAt, calledOffBy: action.calledOffBy, trace: String("\(emergency)".suffix(Crockford.digits)))
+        do {
+            let body = try DispatchMessage(facts, under: letterhead).encoded()
+            let message = OutboxMessage(id: id, kind: kind, body: body, createdAt: clock.now)
+            changes.messages[id] = (person, message)
+            effects.messages.append((person, message, episode.receivedAt))
+        } catch {
+            // Only a value that JSON cannot write gets here, and none such passes ingest.
+            logger.critical("a message cannot be written", metadata: ["emergency": "\(emergency)"])
+        }
+    }
+
+    /// Hands what was decided to the store, and then does it. A call waits for the disk only so long.
+    private func settle(_ effects: Effects) async {
+        let decided = changes
+        changes = StoreBatch()
+        let (urgent, patient) = decided.parted(urgent: effects.people)
+        journal.note(urgent, patient: patient)
+        setAlarm()
+        guard !effects.people.isEmpty else { return }
+        metrics.counted(subscribers: subjects.count, openEmergencies: records.values.count { $0.closedAt == nil })
+        if effects.messages.isEmpty, effects.stops.isEmpty {
+            try? await journal.commit()
+            return
+        }
+        if await !journal.commit(within: SupervisionService.patience) {
+            metrics.dispatchedBeforeStored()
+            logger.error("a message goes out before it is stored")
+        }
+        for (person, message, t0) in effects.messages {
+            if message.id.sequence == 0 { metrics.dispatched(after: .now - t0) }
+            await dispatcher.send(message, of: person)
+        }
+        for emergency in effects.stops { await dispatcher.stop(emergency) }
+    }
+}
+
+// MARK: Questions
+
+extension SupervisionService {
+    func subscribe(_ person: PersonID, own: [Metric: Bounds], interval: Duration?, answer: RememberedAnswer?) async throws {
+        var effects = Effects()
+        people[person] = people[person] ?? Watched()
+        change(person, &effects) { $0.subscribed(own: own, declaredInterval: interval, at: clock.now) }
+        try await finish(effects, of: person, "subscribed", answer)
+    }
+
+    func unsubscribe(_ person: PersonID, answer: RememberedAnswer?) async throws {
+        guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
+        var effects = Effects()
+        change(person, &effects) { $0.unsubscribed(at: clock.now) }
+        try await finish(effects, of: person, "unsubscribed", answer)
+    }
+
+    func pause(_ person: PersonID, _ isPaused: Bool, interval: Duration?, answer: RememberedAnswer?) async throws {
+        guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
+        var effects = Effects()
+        var refusal: Failure?
+        change(person, &effects) { machine in
+            let outcome = isPaused ? machine.paused(at: clock.now) : machine.resumed(declaredInterval: interval, at: clock.now)
+            refusal = outcome.refusal
+            return outcome.actions
+        }
+        try await finish(effects, of: person, isPaused ? "paused" : "resumed", answer, refusal)
+    }
+
+    func answerPrompt(
+        _ person: PersonID, _ given: AnswerPrompt.Answer, answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
+    ) async throws -> AnswerPrompt.Reply {
+        guard people[person] != nil else { throw Failure(.notFound, "this person is not subscribed") }
+        var effects = Effects()
+        var outcome: Supervision.Outcome?
+        change(person, &effects) { machine in
+            let answered = machine.answered(given, at: clock.now)
+            outcome = answered
+            return answered.actions
+        }
+        let reply = AnswerPrompt.Reply(
+            alreadyDispatched: outcome?.alreadyDispatched ?? false,
+            emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) })
+        try await finish(effects, of: person, "answered", answer(reply), outcome?.refusal, detail: given.rawValue)
+        return reply
+    }
+
+    /// The emergency service has taken the call.
+    func acknowledged(_ person: PersonID, _ emergency: EmergencyID) async {
+        guard let episode = people[person]?.subscriber.supervision.episode, names.emergency(of: person, episode.trigger) == emergency else {
+            return
+        }
+        var effects = Effects()
+        change(person, &effects) { $0.acknowledged(at: clock.now) }
+        await settle(effects)
+    }
+
+    /// What was known of the person when the subscription began: where they are, above all.
+    func note(_ latest: [Sample], of person: PersonID) {
+        guard var watched = people[person] else { return }
+        watched.subscriber.note(Supervision.Upload(at: clock.now, receivedAt: .now, entries: latest), watched: [])
+        people[person] = watched
+        changes.put(watched, of: person)
+    }
+
+    func knowsPlace(of person: PersonID) -> Bool {
+        !(people[person]?.subscriber.places.places.isEmpty ?? true)
+    }
+
+    func isSubscribed(_ person: PersonID) -> Bool {
+        people[person]?.subscriber.supervision.subscribed ?? false
+    }
+
+    private func finish(
+        _ effects: Effects, of person: PersonID, _ action: String, _ answer: RememberedAnswer?, _ refusal: Failure? = nil,
+        detail: String = ""
+    ) async throws {
+        var effects = effects
+        effects.people.insert(person)
+        if refusal == nil {
+            changes.audit.append(
+                AuditNote(at: .now, actor: "person", action: action, object: names.auditName(of: person), detail: detail))
+            if let answer { changes.answers.append(answer) }
+        }
+        await settle(effects)
+        if let refusal { throw refusal }
+        do {
+            try await journal.commit()
+        } catch {
+            throw Failure(.unavailable, "it is in force, but could not be stored yet: ask again")
+        }
+    }
+}

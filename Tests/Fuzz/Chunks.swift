@@ -1,0 +1,27 @@
+// Fuzz target: stored chunks and rows of the stream's log. What is decoded is encoded to bytes that mean the same.
+// decoders: Services/Ingest/Domain/ChunkCodec.swift Services/Ingest/Domain/ByteCoding.swift Services/Ingest/Domain/NumberColumn.swift Services/Ingest/Domain/DecimalForm.swift Services/Ingest/Domain/UploadRecord.swift
+
+import Contracts
+
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = UnsafeRawBufferPointer(start: start, count: count)
+    for metric in [Metric.heartRate, .position] {
+        if let samples = try? ChunkCodec.decode(bytes, metric: metric) {
+            let again = ChunkCodec.encode(samples).withUnsafeBytes { try? ChunkCodec.decode($0, metric: metric) }
+            // Compared by their bits: NaN is not equal to itself.
+            precondition(again?.map(bits) == samples.map(bits), "encoded again it says something else")
+            precondition((try? ChunkCodec.decodeTimes(bytes)) == samples.map(\.at.milliseconds), "the times differ")
+        }
+    }
+    if let record = try? UploadRecord(decoding: Array(bytes)) {
+        precondition((try? UploadRecord(decoding: record.encoded())) == record, "another record")
+    }
+    return 0
+}
+
+private func bits(_ sample: Sample) -> [UInt64] {
+    let place = sample.position
+    let numbers = [sample.value, place?.latitude, place?.longitude, place?.altitude, place?.accuracy]
+    return [UInt64(bitPattern: sample.at.milliseconds)] + numbers.map { $0.map { $0.bitPattern } ?? 0 }
+}

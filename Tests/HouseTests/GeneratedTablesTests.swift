@@ -1,0 +1,97 @@
+// What is checked in as documentation is what the code says. With HOUSE_WRITES_DOCS the tests write it (`make docs`).
+
+import Foundation
+import Testing
+
+@Suite("Generated tables", .serialized)
+struct GeneratedTablesTests {
+    private static let writes = ProcessInfo.processInfo.environment["HOUSE_WRITES_DOCS"] != nil
+
+    private func compare(_ path: String, with wanted: String) throws {
+        let found = SourceTree.text(path)
+        guard found != wanted else { return }
+        if Self.writes {
+            try SourceTree.write(wanted, to: path)
+        } else {
+            let (old, new) = (found?.components(separatedBy: "\n") ?? [], wanted.components(separatedBy: "\n"))
+            let line = zip(old, new).prefix { $0 == $1 }.count
+            Issue.record(
+                "\(path):\(line + 1) is not what the code says (`make docs`): \(new.indices.contains(line) ? new[line] : "the end")")
+        }
+    }
+
+    @Test("the tables of README and docs are what the code says")
+    func tables() throws {
+        for path in GeneratedTables.documents {
+            guard let text = SourceTree.text(path), text.contains("<!-- generated:") else { continue }
+            try compare(path, with: GeneratedTables.renewed(text, at: path))
+        }
+    }
+
+    @Test("docs/asyncapi.yaml is what Contracts says")
+    func asyncAPI() throws {
+        try compare("docs/asyncapi.yaml", with: AsyncAPI.document())
+    }
+
+    @Test("the AsyncAPI document holds every stream, request and metric, and no reference into nothing")
+    func completeness() throws {
+        let text = AsyncAPI.document()
+        #expect(ContractsReader.families.count >= 3 && ContractsReader.requests.count >= 10 && ContractsReader.metrics.count >= 20)
+        for family in ContractsReader.families {
+            let name = try #require(family["name"]?.asLiteral)
+            #expect(AsyncAPI.messages(of: name).count > 1, "no fact's comment names the stream `\(name)`")
+        }
+        let schemas = Set(text.matches(of: "^    ([\\w.]+):").map { $0[1] })
+        for reference in text.matches(of: "#/components/(?:schemas|messages)/([\\w.]+)") {
+            #expect(schemas.contains(reference[1]), "\(reference[0]) leads nowhere")
+        }
+    }
+
+    @Test("every service's README names exactly the settings that its code declares")
+    func settings() {
+        for service in SourceTree.folders(in: "Services") {
+            let readme = SourceTree.text("Services/\(service)/README.md") ?? ""
+            let declared = Set(GeneratedTables.declaredSettings(in: "Services/\(service)").map { GeneratedTables.variable($0.key) })
+            let named = Set(
+                readme.matches(of: "^\\| *`((?:TRACKME_)?[A-Za-z]+[._][A-Za-z0-9._]+)`").map { $0[1] }
+                    .filter {
+                        $0.hasPrefix("TRACKME_")
+                            || $0.contains(".") && $0 == $0.lowercased() && declared.contains(GeneratedTables.variable($0))
+                    }
+                    .map { $0.hasPrefix("TRACKME_") ? $0 : GeneratedTables.variable($0) })
+            let (missing, stale) = (declared.subtracting(named).sorted(), named.subtracting(declared).sorted())
+            #expect(missing.isEmpty, "Services/\(service)/README.md lacks them: give it <!-- generated: settings Services/\(service) -->")
+            #expect(stale.isEmpty, "Services/\(service)/README.md names them, but no code reads them")
+        }
+    }
+
+    @Test("every problem that a route or an entry's refusal names is declared, with its status, so that docs/problems.md has it")
+    func declarations() {
+        let declared = Dictionary(grouping: GeneratedTables.declaredProblems, by: \.name).mapValues { Set($0.map(\.status)) }
+        for file in SourceTree.production {
+            for (_, call) in file.calls(of: "\\.problem") {
+                guard let status = call.bare.first, Int(status) != nil else { continue }
+                for name in call.bare.dropFirst().compactMap(\.asLiteral) {
+                    #expect(declared[name]?.contains(status) == true, "\(file.path) answers \(status) \(name), which nothing declares")
+                }
+            }
+        }
+        let enumerated = SourceTree.production.flatMap { file in
+            file.lines.joined(separator: "\n").matches(of: "enum \\w*Problem: String[^{]*\\{([^{}]*)\\n\\s*\\n").flatMap { body in
+                body[1].matches(of: "case \\w+ = \"([a-z-]+)\"").map { ($0[1], file.path) }
+            }
+        }
+        for (name, folder) in GeneratedTables.entryProblems + enumerated {
+            #expect(declared[name] != nil, "\(folder) names \(name), which nothing declares")
+        }
+    }
+
+    @Test("a problem has one status, a kebab-case name and a title")
+    func problems() {
+        for (name, found) in Dictionary(grouping: GeneratedTables.declaredProblems, by: \.name) {
+            #expect(Set(found.map(\.status)).count == 1, "\(name) has several statuses")
+            #expect(!name.matches(of: "^[a-z]+(-[a-z]+)*$").isEmpty, "\(name)")
+            #expect(found.allSatisfy { !$0.title.isEmpty || $0.folder == "Shared/HTTPKit" }, "\(name) has no title")
+        }
+    }
+}

@@ -1,0 +1,81 @@
+// Who may import whom. Look down, never sideways or up; each outside library has one landlord.
+
+/// The modules that one file may import.
+enum ImportTable {
+    /// Parts of the toolchain that every floor has.
+    private static let toolchain: Set<String> = ["Foundation", "FoundationNetworking", "Glibc", "Dispatch", "Synchronization"]
+    /// Interfaces that say nothing about a back end, free above floor 0.
+    private static let free: Set<String> = ["Logging", "Metrics", "Tracing", "ServiceLifecycle", "UnixSignals", "Atomics"]
+    private static let hummingbird: Set<String> = [
+        "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore", "NIOPosix", "NIOFoundationCompat", "Mustache",
+    ]
+
+    /// What a module of `Shared/` may import beside the toolchain and, above floor 0, the free interfaces.
+    private static let shared: [String: Set<String>] = [
+        "Contracts": [],
+        "Bus": ["Contracts", "CZeroMQ"],
+        "Storage": ["Contracts", "GRDB", "GRDBSQLite"],
+        "Sealing": ["Contracts", "COpenSSL"],
+        "Outbound": ["Contracts", "CCurl"],
+        "HTTPKit": hummingbird.union(["Contracts", "CZlib"]),
+        "Telemetry": ["CoreMetrics"],
+        "ServiceKit": ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "HTTPKit", "Telemetry", "ArgumentParser"],
+        "TestKit": ["Contracts"],
+    ]
+    private static let services: Set<String> = ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "HTTPKit", "ServiceKit"]
+    /// What a service's domain may know: values and pure functions.
+    private static let domain: Set<String> = ["Foundation", "Contracts", "Geo"]
+
+    static func allowed(in file: SwiftSource) -> Set<String> {
+        let parts = file.path.split(separator: "/").map(String.init)
+        switch parts[0] {
+        case "Shared":
+            if parts[1] == "Contracts" { return ["Foundation"] }
+            // The keys and the streams of ServiceKit take part in their service's transactions.
+            let storeKeeper: Set<String> = parts[1] == "ServiceKit" && ["Keys", "Streams"].contains(parts[2]) ? ["GRDB"] : []
+            return toolchain.union(free).union(shared[parts[1]] ?? []).union(storeKeeper)
+        case "Services":
+            return allowedInService(parts)
+        case "Benchmarks":
+            return toolchain.union(free).union(services).union(["ArgumentParser"])
+        default:
+            return allowedInTests(parts)
+        }
+    }
+
+    private static func allowedInService(_ parts: [String]) -> Set<String> {
+        if parts.contains("Domain") { return domain }
+        var allowed = toolchain.union(free).union(services)
+        if isStore(parts) { allowed.insert("GRDB") }
+        if isHTTPDoor(parts) { allowed.formUnion(hummingbird.union(["CZlib"])) }
+        if parts[1] == "Operator" { allowed.insert("ArgumentParser") }
+        return allowed
+    }
+
+    /// Tests of one module see that module and what it may see; stories see every service.
+    private static func allowedInTests(_ parts: [String]) -> Set<String> {
+        let tested = String(parts[1].dropLast("Tests".count))
+        let everything = toolchain.union(free).union(services).union(["Testing"])
+        switch parts[1] {
+        case "HouseTests": return ["Foundation", "Synchronization", "Testing"]
+        case "Fuzz": return ["Foundation", "Glibc", "Contracts", "NIOCore"]
+        case "SuiteTests", "SystemTests": return everything.union(SourceTree.folders(in: "Services")).union(["TestKit", "GRDB"])
+        case "HTTPKitTests": return everything.union(hummingbird).union(["TestKit", "CZlib"])
+        case "TelemetryTests": return everything.union(["Telemetry", "TestKit", "CoreMetrics"])
+        case "OperatorTests": return everything.union(hummingbird).union(["TestKit", "ArgumentParser", "Operator"])
+        default: return everything.union(hummingbird).union(["TestKit", "GRDB", tested])
+        }
+    }
+
+    /// SQL lives in `Migrations.swift`, files whose name ends in `Store`, and folders whose name does.
+    private static func isStore(_ parts: [String]) -> Bool {
+        guard let name = parts.last else { return false }
+        return parts.dropLast().contains { $0.hasSuffix("Store") } || name == "Migrations.swift" || name.hasSuffix("Store.swift")
+    }
+
+    /// `HTTPRoutes.swift`, `Routes.swift` of a subject's own folder, and folders named `HTTPRoutes`.
+    private static func isHTTPDoor(_ parts: [String]) -> Bool {
+        guard let name = parts.last else { return false }
+        return parts.contains("HTTPRoutes") || name == "HTTPRoutes.swift" || name == "Routes.swift"
+    }
+}

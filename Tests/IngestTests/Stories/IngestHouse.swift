@@ -1,0 +1,222 @@
+// Ingest as a whole in a temporary folder: real files, real sockets, real HTTP.
+
+import Bus
+import Contracts
+import Foundation
+import FoundationNetworking
+import HTTPKit
+import Logging
+import ServiceKit
+import Storage
+import TestKit
+
+@testable import Ingest
+
+/// One running ingest with two peers beside it. Stopping and starting again in the same folder is a restart.
+final class IngestHouse: Sendable {
+    let ingest: IngestParts
+    let port: Int
+    /// The operator's tool, and the service that hears the streams.
+    let trackme: BusClient
+    let sos: BusClient
+    let hearing: StreamConsumer
+    private let runtimes: [Runtime]
+    private let serving: Task<Void, any Error>
+
+    private init(_ folder: URL, _ environment: [String: String]) async throws {
+        var variables = [
+            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
+            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
+            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path,
+            "TRACKME_HTTP_PORT": "0", "TRACKME_ING_REQUESTS_PER_S": "10000",
+        ]
+        variables.merge(environment) { $1 }
+        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        func runtime(_ peer: Peer) throws -> Runtime {
+            var reader = SettingsReader(environment: variables)
+            return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
+        }
+        let others = try [runtime(.trackme), runtime(.sosDispatcher)]
+        let own = try runtime(.ingest)
+        var reader = SettingsReader(environment: variables)
+        ingest = try await IngestParts(IngestSettings(&reader), on: own)
+        runtimes = others + [own]
+        trackme = try await others[0].client(of: .ingest)
+        sos = try await others[1].client(of: .ingest)
+        hearing = try await others[1].consumer(of: .samples)
+        serving = Task { [server = ingest.server] in try await server.run() }
+        port = await ingest.server.boundPort
+    }
+
+    private func stop() async {
+        serving.cancel()
+        _ = try? await serving.value
+        for runtime in runtimes { await runtime.bus.shutdown() }
+        await ingest.store.close()
+        await ingest.keys.close()
+    }
+
+    /// Runs `body` with ingest up in the folder.
+    static func run<Value>(
+        in folder: URL, environment: [String: String] = [:], _ body: (IngestHouse) async throws -> Value
+    ) async throws -> Value {
+        let house = try await IngestHouse(folder, environment)
+        do {
+            let value = try await body(house)
+            await house.stop()
+            return value
+        } catch {
+            await house.stop()
+            throw error
+        }
+    }
+
+    /// As `run(in:)`, in a folder of its own.
+    static func run<Value>(environment: [String: String] = [:], _ body: (IngestHouse) async throws -> Value) async throws -> Value {
+        try await withTemporaryFolder { folder in try await run(in: folder, environment: environment, body) }
+    }
+
+    func addDevice(of person: PersonID? = nil, intervalMs: Int64? = 1000, name: String = "watch") async throws -> AddDevice.Reply {
+        try await trackme.ask(AddDevice(person: person, name: name, intervalMs: intervalMs), deadline: .seconds(5))
+    }
+
+    // MARK: HTTP
+
+    struct Response {
+        let status: Int
+        let headers: [String: String]
+        let body: Data
+
+        func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+            try JSONDecoder().decode(Value.self, from: body)
+        }
+
+        /// The name of the problem, without the prefix.
+        var problem: String? {
+            (try? decoded(as: Problem.self))?.type.replacing(Problem.prefix, with: "")
+        }
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    func request(
+        _ method: String, _ path: String, token: String?, body: Data? = nil, headers: [String: String] = [:]
+    ) async throws -> Response {
+        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw NotAnAddress() }
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        request.httpBody = body
+        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        let (data, response) = try await URLSession.shared.data(for: request)
+        let http = response as? HTTPURLResponse
+        let fields = (http?.allHeaderFields ?? [:]).reduce(into: [String: String]()) { fields, field in
+            fields["\(field.key)".lowercased()] = "\(field.value)"
+        }
+        return Response(status: http?.statusCode ?? 0, headers: fields, body: data)
+    }
+
+    struct NotAnAddress: Error {}
+
+    func post(_ text: String, token: String?, type: String = "application/json", headers: [String: String] = [:]) async throws -> Response {
+        try await request(
+            "POST", "/ingest/v1/entries", token: token, body: Data(text.utf8), headers: headers.merging(["Content-Type": type]) { $1 })
+    }
+
+    func post(_ samples: [Sample], token: String) async throws -> Answer {
+        let response = try await post(samples.upload, token: token)
+        guard response.status == 200 else { throw Unexpected(status: response.status, text: response.text) }
+        return try response.decoded()
+    }
+
+    struct Unexpected: Error {
+        let status: Int
+        let text: String
+    }
+
+    /// An upload's answer as a stranger reads it.
+    struct Answer: Decodable {
+        struct Rejected: Decodable {
+            let index: Int
+            let type: String
+            let detail: String
+        }
+
+        let accepted: Int
+        let duplicates: [Int]
+        let rejected: [Rejected]
+        let duplicateCount: Int?
+        let rejectedCount: Int?
+    }
+
+    // MARK: Reading back
+
+    struct Entry: Decodable {
+        let type: String
+        let at: String
+        let value: Double?
+        let position: Position?
+        let device: DeviceID
+
+        var sample: Sample? {
+            guard let metric = Metric(code: type), let at = Timestamp(rfc3339: at) else { return nil }
+            return Sample(type: metric, at: at, value: value, position: position)
+        }
+    }
+
+    struct Stretch: Decodable, Equatable {
+        let from: String
+        let min: Double
+        let mean: Double
+        let max: Double
+        let count: Int
+    }
+
+    struct List<Item: Decodable>: Decodable {
+        let items: [Item]
+        let next: String?
+    }
+
+    /// All pages.
+    func list<Item: Decodable>(_ query: String, token: String, limit: Int = 1000, of item: Item.Type = Item.self) async throws -> [Item] {
+        var items: [Item] = []
+        var after: String?
+        repeat {
+            let response = try await request(
+                "GET", "/ingest/v1/entries?\(query)&limit=\(limit)" + (after.map { "&after=\($0)" } ?? ""), token: token)
+            guard response.status == 200 else { throw Unexpected(status: response.status, text: response.text) }
+            let page: List<Item> = try response.decoded()
+            items += page.items
+            after = page.next
+        } while after != nil
+        return items
+    }
+
+    func samples(_ metric: Metric, token: String, limit: Int = 1000) async throws -> [Sample] {
+        try await list("type=\(metric.code)", token: token, limit: limit, of: Entry.self).compactMap(\.sample)
+    }
+}
+
+extension [Sample] {
+    /// As a device would send them.
+    var upload: String {
+        "[" + map(\.json).joined(separator: ",") + "]"
+    }
+
+    var lines: String {
+        map { $0.json + "\n" }.joined()
+    }
+}
+
+extension Sample {
+    var json: String {
+        var json = JSONBytes()
+        json.sample(self)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    static func pulse(_ at: Int64, _ value: Double) -> Sample {
+        Sample(type: .heartRate, at: Timestamp(milliseconds: at), value: value)
+    }
+}

@@ -1,0 +1,186 @@
+// What ingest says on the bus, and what it answers there.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@testable import Ingest
+
+@Suite struct StreamStoryTests {
+    /// Facts as a consumer got them.
+    private final class Heard: Sendable {
+        private let events = Mutex<[StreamEvent]>([])
+        private let begun = Mutex(false)
+
+        var all: [StreamEvent] { events.withLock { $0 } }
+        var hasBegun: Bool { begun.withLock { $0 } }
+
+        func take(_ more: [StreamEvent]) {
+            begun.withLock { $0 = true }
+            events.withLock { $0 += more }
+        }
+    }
+
+    private static func hearing<Value>(_ house: IngestHouse, _ body: (Heard) async throws -> Value) async throws -> Value {
+        let heard = Heard()
+        let consumer = Task {
+            try await house.hearing.run(from: []) { events, _ in
+                heard.take(events)
+            } restart: { events, _ in
+                heard.take(events)
+            }
+        }
+        defer { consumer.cancel() }
+        try await eventually("the consumer follows", isTrue: { heard.hasBegun })
+        return try await body(heard)
+    }
+
+    @Test("an upload of ten thousand positions is heard as one fact, and replayed alike")
+    func largest() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let places = (0..<10_000).map { index in
+                Sample(
+                    type: .position, at: Timestamp(milliseconds: 1_700_000_000_000 + Int64(index) * 1000), value: nil,
+                    position: Position(latitude: 45.4642137, longitude: -100.1895551, accuracy: 12.5))
+            }
+            // Shorter than what is said of it: within the limit of a body, beyond one mebibyte on the bus.
+            let lines = places.map {
+                #"{"type":"position","at":\#($0.at.milliseconds),"latitude":45.4642137,"longitude":-100.1895551,"accuracy":12.5}"#
+            }
+            let heard = try await Self.hearing(house) { heard in
+                let answer = try await house.post("[" + lines.joined(separator: ",") + "]", token: device.token)
+                #expect(try answer.decoded(as: IngestHouse.Answer.self).accepted == 10_000)
+                try await eventually("the fact is heard", isTrue: { heard.all.count == 1 })
+                return heard.all[0]
+            }
+
+            #expect(heard.payload.count > 1 << 20)
+            #expect(try JSONDecoder().decode(SamplesRecorded.self, from: Data(heard.payload)).samples == places)
+            let replayed = try await house.sos.replay(
+                ReplayStream(stream: heard.header.stream, epoch: heard.header.epoch, from: 1, through: 1))
+            #expect(replayed.facts.map(\.payload) == [String(decoding: heard.payload, as: UTF8.self)])
+        }
+    }
+
+    @Test("ING-15: every durable upload is said in order, and a replay gives the same bytes")
+    func published() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice(intervalMs: 2000)
+            let live = try await Self.hearing(house) { heard in
+                for round in 0..<20 {
+                    let samples = (0..<5).flatMap { index -> [Sample] in
+                        let at = Int64(round * 10 + index + 1) * 1000
+                        return [
+                            .pulse(at, 60.5 + Double(index)), Sample(type: .bodyTemperature, at: Timestamp(milliseconds: at), value: 36.6),
+                        ]
+                    }
+                    _ = try await house.post(samples, token: device.token)
+                }
+                _ = try await house.post([.pulse(1000, 60.5)], token: device.token)
+                _ = try await house.post([.pulse(1000, 60.5), .pulse(1, 80)], token: device.token)
+                try await eventually("all facts are heard", isTrue: { heard.all.count >= 21 })
+                return heard.all
+            }
+            let stream = StreamFamily.samplesStream(of: device.person)
+            #expect(live.map(\.header.sequence) == Array(1...21), "an upload with nothing new says nothing")
+            #expect(live.allSatisfy { $0.header.stream == stream && $0.header.subject == device.person.description })
+            let facts = try live.map { try JSONDecoder().decode(SamplesRecorded.self, from: Data($0.payload)) }
+            #expect(facts.allSatisfy { $0.device == device.device && $0.intervalMs == 2000 })
+            #expect(facts[3].samples.map(\.type) == Array(repeating: [Metric.heartRate, .bodyTemperature], count: 5).flatMap { $0 })
+            #expect(facts[20].samples == [.pulse(1, 80)])
+            let epoch = try #require(live.first?.header.epoch)
+            let replay = try await house.sos.replay(ReplayStream(stream: stream, epoch: epoch, from: 1, through: 100))
+            #expect(replay.head == 21 && replay.facts.map(\.header.sequence) == Array(1...21))
+            #expect(replay.facts.map { Array($0.payload.utf8) } == live.map(\.payload))
+            #expect(replay.facts.map(\.header.at) == live.map(\.header.at))
+        }
+    }
+
+    @Test("Uploads over many connections are published in the order of their sequences, without gaps")
+    func concurrent() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let heard = try await Self.hearing(house) { heard in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for lane in 0..<8 {
+                        group.addTask {
+                            for index in 0..<25 {
+                                _ = try await house.post([.pulse(Int64(lane * 1000 + index + 1), 60)], token: device.token)
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                try await eventually("all facts are heard", isTrue: { heard.all.count >= 200 })
+                return heard.all
+            }
+            #expect(heard.map(\.header.sequence) == Array(1...200))
+        }
+    }
+
+    @Test("A person whose key is gone is replayed as erased, and may not upload any more")
+    func erased() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            _ = try await house.post([.pulse(1000, 60)], token: device.token)
+            try await house.ingest.keys.destroyKey(of: device.person)
+            let epoch = try await house.ingest.store.read { db in try StreamLog().epoch(db) }
+            let stream = StreamFamily.samplesStream(of: device.person)
+            let replay = try await house.sos.replay(ReplayStream(stream: stream, epoch: epoch, from: 1, through: 9))
+            #expect(replay.facts.map(\.header.type) == [StreamHeader.erased] && replay.facts.map(\.payload) == [""])
+            #expect(try await house.post(Sample.pulse(2000, 60).json, token: device.token).status == 401)
+            #expect(try await house.sos.ask(ReadLatest(person: device.person, types: [.heartRate])).samples.isEmpty)
+        }
+    }
+
+    @Test("Devices are told of and a snapshot holds the active ones")
+    func devices() async throws {
+        try await IngestHouse.run { house in
+            let first = try await house.addDevice(intervalMs: 1000)
+            let second = try await house.addDevice(of: first.person, intervalMs: nil)
+            #expect(second.person == first.person && second.token != first.token)
+            _ = try await house.trackme.ask(RevokeDevice(device: first.device), deadline: .seconds(5))
+            _ = try await house.trackme.ask(RevokeDevice(device: first.device), deadline: .seconds(5))
+            let snapshot = try await house.sos.snapshot(SnapshotStream(stream: "ingest.devices", after: nil))
+            let states = try snapshot.facts.map { try JSONDecoder().decode(DeviceState.self, from: Data($0.payload.utf8)) }
+            #expect(snapshot.sequence == 3 && snapshot.next == nil)
+            #expect(states.map(\.device) == [second.device] && states[0].active && states[0].person == first.person)
+            let replay = try await house.sos.replay(ReplayStream(stream: "ingest.devices", epoch: snapshot.epoch, from: 1, through: 3))
+            let said = try replay.facts.map { try JSONDecoder().decode(DeviceState.self, from: Data($0.payload.utf8)) }
+            #expect(said.map(\.active) == [true, true, false] && said.map(\.intervalMs) == [1000, nil, 1000])
+        }
+    }
+
+    @Test(
+        "Questions that cannot be granted are refused",
+        arguments: [
+            AddDevice(person: .random(), name: "watch", intervalMs: 1000),
+            AddDevice(person: nil, name: String(repeating: "x", count: 65), intervalMs: nil),
+            AddDevice(person: nil, name: "watch", intervalMs: 0),
+        ])
+    func refused(_ request: AddDevice) async throws {
+        try await IngestHouse.run { house in
+            await #expect(throws: Failure.self) { try await house.trackme.ask(request, deadline: .seconds(5)) }
+            await #expect(throws: Failure.self) { try await house.trackme.ask(RevokeDevice(device: .random()), deadline: .seconds(5)) }
+        }
+    }
+
+    @Test("Who begins in the middle asks for the newest entry of each metric")
+    func latest() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let late = (0..<50).map { Sample.pulse(Int64($0) * 1000 + 1, Double(60 + $0)) }
+            _ = try await house.post(Array(late.reversed()), token: device.token)
+            _ = try await house.post([.pulse(500, 77)], token: device.token)
+            let reply = try await house.sos.ask(ReadLatest(person: device.person, types: [.heartRate, .position]), deadline: .seconds(5))
+            #expect(reply.samples == [late[49]])
+        }
+    }
+}

@@ -1,0 +1,281 @@
+// Uploads through the whole service: taken once, kept for good, refused with reasons.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import Storage
+import TestKit
+import Testing
+
+@testable import Ingest
+
+@Suite struct UploadStoryTests {
+    private static let mixed: [Sample] = [
+        .pulse(1_768_005_060_000, 72), .pulse(1_768_005_061_000, 72.5),
+        Sample(type: .bodyTemperature, at: Timestamp(milliseconds: 1_768_005_060_000), value: 36.6),
+        Sample(
+            type: .position, at: Timestamp(milliseconds: 1_768_005_060_500), value: nil,
+            position: Position(latitude: 45.5, longitude: 9.25, altitude: 120, accuracy: 4.5)),
+        Sample(
+            type: .heartRate, at: Timestamp(milliseconds: 1_768_005_062_000), value: 100.60000000000002,
+            position: Position(latitude: -1.5, longitude: 0)),
+    ]
+
+    @Test("ING-11, ING-12, ING-14: what was accepted is read back, sending again adds nothing, a restart forgets nothing")
+    func roundTrip() async throws {
+        try await withTemporaryFolder { folder in
+            let token = try await IngestHouse.run(in: folder) { house in
+                let device = try await house.addDevice()
+                let first = try await house.post(Self.mixed, token: device.token)
+                #expect(first.accepted == 5 && first.duplicates.isEmpty && first.rejected.isEmpty)
+                let second = try await house.post(Self.mixed + [.pulse(5, 60)], token: device.token)
+                #expect(second.accepted == 1 && second.duplicates == [0, 1, 2, 3, 4] && second.rejected.isEmpty)
+                return device.token
+            }
+            try await IngestHouse.run(in: folder) { house in
+                for metric in [Metric.heartRate, .bodyTemperature, .position] {
+                    let expected = (Self.mixed + [.pulse(5, 60)]).filter { $0.type == metric }.sorted { $0.at < $1.at }
+                    #expect(try await house.samples(metric, token: token) == expected)
+                    #expect(try await house.samples(metric, token: token, limit: 1) == expected)
+                }
+                let again = try await house.post(Self.mixed, token: token)
+                #expect(again.accepted == 0 && again.duplicates == [0, 1, 2, 3, 4])
+                let latest: IngestHouse.List<IngestHouse.Entry> = try await house.request("GET", "/ingest/v1/latest", token: token)
+                    .decoded()
+                #expect(latest.items.compactMap(\.sample) == [Self.mixed[4], Self.mixed[2], Self.mixed[3]])
+            }
+        }
+    }
+
+    @Test("INV-10, ING-04: another value for the same metric and time is a conflict; the stored one stays")
+    func conflict() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            _ = try await house.post([.pulse(1000, 60), .pulse(2000, 61)], token: device.token)
+            let answer = try await house.post(
+                [.pulse(1000, 60), .pulse(2000, 99), .pulse(3000, 62), .pulse(3000, 63)], token: device.token)
+            #expect(answer.accepted == 1 && answer.duplicates == [0])
+            #expect(answer.rejected.map(\.index) == [1, 3])
+            #expect(answer.rejected.allSatisfy { $0.type == "urn:trackme:problem:conflicting-value" && !$0.detail.contains("99") })
+            #expect(try await house.samples(.heartRate, token: device.token).map(\.value) == [60, 61, 62])
+            let alone = try await house.post(Sample.pulse(1000, 77).json, token: device.token)
+            #expect(alone.status == 409 && alone.problem == "conflicting-value")
+        }
+    }
+
+    @Test(
+        "However uploads overlap and repeat, each metric and time is stored once, with the first value",
+        arguments: 1...6 as ClosedRange<UInt64>)
+    func overlapping(_ seed: UInt64) async throws {
+        try await IngestHouse.run { house in
+            var generator = SeededGenerator(seed: seed)
+            let person = try await house.addDevice()
+            let other = try await house.addDevice(of: person.person)
+            var stored: [Int64: Double] = [:]
+            for round in 0..<25 {
+                let spread: Int64 = round % 3 == 0 ? 4_000_000 : 60_000
+                let samples = (0..<Int.random(in: 1...40, using: &generator)).map { _ in
+                    Sample.pulse(
+                        Int64.random(in: 1...spread, using: &generator) / 500 * 500 + 1, Double(Int.random(in: 60...62, using: &generator)))
+                }
+                let answer = try await house.post(samples, token: round % 2 == 0 ? person.token : other.token)
+                var expected = (accepted: 0, duplicates: [Int](), conflicts: [Int]())
+                for (index, sample) in samples.enumerated() {
+                    switch stored[sample.at.milliseconds] {
+                    case nil:
+                        stored[sample.at.milliseconds] = sample.value
+                        expected.accepted += 1
+                    case sample.value: expected.duplicates.append(index)
+                    default: expected.conflicts.append(index)
+                    }
+                }
+                #expect(answer.accepted == expected.accepted)
+                #expect(answer.duplicates == expected.duplicates)
+                #expect(answer.rejected.map(\.index) == expected.conflicts)
+            }
+            let expected = stored.sorted { $0.key < $1.key }.map { Sample.pulse($0.key, $0.value) }
+            #expect(try await house.samples(.heartRate, token: person.token, limit: 7) == expected)
+        }
+    }
+
+    @Test("A batch keeps its good entries; the bad ones are named by place, quarantined and not repeated (ING-08)")
+    func badEntries() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let response = try await house.post(
+                """
+                [{"type":"heart-rate","at":1000,"value":60},{"type":"heart-rate","at":2000,"value":999},{"type":"mood","at":1,"value":1},
+                 {"type":"heart-rate","at":"2999-01-01T00:00:00Z","value":60},{"type":"heart-rate","at":3000,"value":"60"}]
+                """, token: device.token)
+            let answer: IngestHouse.Answer = try response.decoded()
+            #expect(response.status == 200 && answer.accepted == 1)
+            #expect(
+                answer.rejected.map { "\($0.index) \($0.type.replacing(Problem.prefix, with: ""))" } == [
+                    "1 impossible-value", "2 unknown-metric", "3 future-time", "4 malformed-entry",
+                ])
+            #expect(answer.rejected[1].detail.contains("mood"), "ING-05: an unknown type is named")
+            #expect(!response.text.contains("999"))
+            let quarantined = try await house.ingest.store.read { db in
+                try QuarantineTable().count(db, of: DeviceTable().personNumber(db, device.person) ?? 0)
+            }
+            #expect(quarantined == 4)
+        }
+    }
+
+    @Test(
+        "Every bad upload gets its status and its problem",
+        arguments: [
+            ("{\"type\":", 400, "malformed-json"), ("", 400, "malformed-json"), ("[1,]", 400, "malformed-json"),
+            ("\"x\"", 422, "not-entries"),
+            ("{\"type\":\"heart-rate\",\"at\":1,\"value\":\"60\"}", 422, "malformed-entry"), ("{}", 422, "malformed-entry"),
+            ("{\"type\":\"mood\",\"at\":1,\"value\":60}", 422, "unknown-metric"),
+            ("{\"type\":\"heart-rate\",\"at\":1,\"value\":0}", 422, "impossible-value"),
+            ("{\"type\":\"heart-rate\",\"at\":1,\"value\":60,\"unit\":\"bpm\"}", 422, "wrong-unit"),
+            ("{\"type\":\"heart-rate\",\"at\":0,\"value\":60}", 422, "impossible-time"),
+            ("{\"type\":\"heart-rate\",\"at\":\"2999-01-01T00:00:00Z\",\"value\":60}", 422, "future-time"),
+            ("{\"type\":\"position\",\"at\":1,\"latitude\":91,\"longitude\":0}", 422, "impossible-position"),
+            ("[" + Array(repeating: "{}", count: 10_001).joined(separator: ",") + "]", 413, "too-many-entries"),
+            ("[" + String(repeating: " ", count: 1 << 20) + "]", 413, "body-too-large"),
+        ])
+    func badUploads(_ text: String, _ status: Int, _ problem: String) async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let response = try await house.post(text, token: device.token)
+            #expect(response.status == status && response.problem == problem, "\(response.text.prefix(300))")
+            #expect(response.headers["content-type"] == "application/problem+json")
+            #expect(try await house.samples(.heartRate, token: device.token).isEmpty)
+        }
+    }
+
+    @Test("Bad gzip, other types, no token, a wrong one and a revoked one are refused (ING-10, ING-20)")
+    func badRequests() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let entry = Sample.pulse(1000, 60).json
+            let gzip = try await house.post(entry, token: device.token, headers: ["Content-Encoding": "gzip"])
+            #expect(gzip.status == 400 && gzip.problem == "bad-encoding")
+            #expect(try await house.post(entry, token: device.token, type: "text/csv").status == 415)
+            for token in [nil, "tmd_nobody", "x"] {
+                let response = try await house.post(entry, token: token)
+                #expect(response.status == 401 && response.problem == "unauthorised")
+            }
+            _ = try await house.trackme.ask(RevokeDevice(device: device.device), deadline: .seconds(5))
+            #expect(try await house.post(entry, token: device.token).status == 401)
+            let other = try await house.addDevice(of: device.person)
+            #expect(try await house.samples(.heartRate, token: other.token).isEmpty)
+        }
+    }
+
+    @Test("A key is answered as the first time; with another body it is refused")
+    func idempotency() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let entries = [Sample.pulse(1000, 60), .pulse(2000, 61)]
+            let key = ["Idempotency-Key": "first"]
+            let first = try await house.post(entries.upload, token: device.token, headers: key)
+            let again = try await house.post(entries.upload, token: device.token, headers: key)
+            #expect(first.status == 200 && again.status == 200 && again.body == first.body, "not as duplicates: the first answer")
+            #expect(again.headers["idempotency-replayed"] == "true")
+            let other = try await house.post([Sample.pulse(3000, 60)].upload, token: device.token, headers: key)
+            #expect(other.status == 422 && other.problem == "idempotency-conflict")
+            let second = try await house.addDevice(of: device.person)
+            #expect(try await house.post([Sample.pulse(4000, 60)].upload, token: second.token, headers: key).status == 200)
+            let refused = ["Idempotency-Key": "refused"]
+            for _ in 0..<2 {
+                let response = try await house.post("{\"type\":\"heart-rate\",\"at\":1,\"value\":0}", token: device.token, headers: refused)
+                #expect(response.status == 422 && response.problem == "impossible-value")
+            }
+            #expect(try await house.samples(.heartRate, token: device.token).count == 3)
+        }
+    }
+
+    @Test("ING-14: a backlog of lines is taken piece by piece and answered once; again, nothing is added")
+    func lines() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let samples = (0..<25_000).map { Sample.pulse(1_768_000_000_000 + Int64($0) * 1000, Double(60 + $0 % 30)) }
+            let text =
+                samples.prefix(12_000).map { $0 }.lines + "\nnot json\n" + samples.dropFirst(12_000).map { $0 }.lines
+                + "{\"type\":\"mood\",\"at\":1,\"value\":1}"
+            let answer: IngestHouse.Answer = try await house.post(text, token: device.token, type: "application/x-ndjson").decoded()
+            #expect(answer.accepted == 25_000 && answer.duplicateCount == 0 && answer.rejectedCount == 2)
+            #expect(answer.rejected.map(\.index) == [12_000, 25_001])
+            #expect(try await house.samples(.heartRate, token: device.token) == samples)
+            let again: IngestHouse.Answer = try await house.post(text, token: device.token, type: "application/x-ndjson").decoded()
+            #expect(
+                again.accepted == 0 && again.duplicateCount == 25_000 && again.duplicates == Array(0..<1000) && again.rejectedCount == 2)
+            let stream = try await house.request(
+                "GET", "/ingest/v1/entries?type=heart-rate", token: device.token, headers: ["Accept": "application/x-ndjson"])
+            let read = try stream.body.split(separator: 0x0A).compactMap {
+                try JSONDecoder().decode(IngestHouse.Entry.self, from: $0).sample
+            }
+            #expect(read == samples)
+        }
+    }
+
+    @Test("A device that comes too often is told when to come again")
+    func tooOften() async throws {
+        try await IngestHouse.run(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house in
+            let device = try await house.addDevice()
+            var refused: IngestHouse.Response?
+            for index in 0..<20 where refused == nil {
+                let response = try await house.post(Sample.pulse(Int64(index) + 1, 60).json, token: device.token)
+                if response.status == 429 { refused = response }
+            }
+            #expect(refused?.problem == "too-many-requests" && refused?.headers["retry-after"] != nil)
+        }
+    }
+
+    @Test("A full disk is said so, nothing acknowledged is lost, and what was there can be read")
+    func full() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            _ = try await house.post([.pulse(1000, 60)], token: device.token)
+            try await house.ingest.store.write { db in
+                let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+                try db.execute(sql: "PRAGMA max_page_count = \(pages)")
+            }
+            var refused: IngestHouse.Response?
+            var accepted = 1
+            for index in 1..<200 where refused == nil {
+                let samples = (0..<1000).map { Sample.pulse(Int64(index * 1000 + $0) * 1000, Double.random(in: 60...90)) }
+                let response = try await house.post(samples.upload, token: device.token)
+                if response.status == 200 { accepted += 1000 } else { refused = response }
+            }
+            #expect(refused?.status == 507 && refused?.problem == "insufficient-storage" && refused?.headers["retry-after"] != nil)
+            #expect(try await house.samples(.heartRate, token: device.token).count == accepted)
+        }
+    }
+
+    @Test(
+        "Entries of real recordings are read back as they were, a second time nothing is added",
+        arguments: [
+            "run-lisbon-2017.csv", "run-highlands-2013.csv", "icu-vitals-32h.csv",
+        ])
+    func recordings(_ name: String) async throws {
+        guard let series = try Recording.samples(name) else { return }
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let all = series.flatMap { $0 }.sorted { $0.at < $1.at }
+            var stored: [String: Sample] = [:]
+            for _ in 0..<2 {
+                for start in stride(from: 0, to: all.count, by: 777) {
+                    let part = Array(all[start..<min(all.count, start + 777)])
+                    let known = stored.count
+                    let conflicts = part.indices.filter { place in
+                        let key = "\(part[place].type) \(part[place].at.milliseconds)"
+                        defer { stored[key] = stored[key] ?? part[place] }
+                        return stored[key].map { $0 != part[place] } ?? false
+                    }
+                    let answer = try await house.post(part, token: device.token)
+                    #expect(answer.accepted == stored.count - known && answer.rejected.map(\.index) == conflicts)
+                }
+            }
+            for samples in series {
+                let expected = stored.values.filter { $0.type == samples[0].type }.sorted { $0.at < $1.at }
+                #expect(try await house.samples(samples[0].type, token: device.token) == expected)
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+"""Starts the real executables for the interop tests: a folder, keys and ports of their own, nothing shared.
+
+The folder of the executables is TRACKME_BUILD, `.build/debug` of the repository where that is not set.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from urllib.request import Request, urlopen
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.path.abspath(os.path.join(HERE, "..", "..", os.environ.get("TRACKME_BUILD", ".build/debug")))
+EXECUTABLES = ("trackme", "ingest", "sos-dispatcher")
+LIMIT_S = 60
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def await_until(what, seconds, is_true):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := is_true():
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def read_lines(path):
+    """The whole lines of a JSON lines file that may be growing."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+class Suite:
+    """`trackme up` with ingest and the dispatcher; stops what it has started and nothing else."""
+
+    def __init__(self, settings):
+        self.folder = tempfile.mkdtemp(prefix="interop-", dir="/tmp")  # short: paths of ipc sockets have a limit
+        self.data = os.path.join(self.folder, "var")
+        self.ports = free_ports(2)
+        self.ingest_url, self.sos_url = (f"http://127.0.0.1:{port}" for port in self.ports)
+        self.programs = []
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("TRACKME_")} | settings
+        self.log = open(os.path.join(self.folder, "up.log"), "wb")
+        self.up = subprocess.Popen(
+            [self.executable("trackme"), "up", "--data", self.data, "--only", "ingest", "--only", "sos-dispatcher",
+             "--ingest-port", str(self.ports[0]), "--sos-port", str(self.ports[1])],
+            env=environment, stdout=self.log, stderr=self.log, start_new_session=True)
+
+    @staticmethod
+    def executable(name):
+        return os.path.join(BUILD, name)
+
+    def await_ready(self):
+        await_until("both services are ready", 20, lambda: all(map(self._is_ready, (self.ingest_url, self.sos_url))))
+
+    def _is_ready(self, url):
+        if self.up.poll() is not None:
+            raise AssertionError(f"trackme up ended with {self.up.returncode}:\n{self.tail()}")
+        try:
+            with urlopen(f"{url}/health/ready", timeout=1) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def tail(self):
+        with open(self.log.name, encoding="utf-8", errors="replace") as file:
+            return file.read()[-3000:]
+
+    def trackme(self, *arguments):
+        done = subprocess.run([self.executable("trackme"), *arguments, "--data", self.data], capture_output=True, text=True, timeout=LIMIT_S)
+        if done.returncode:
+            raise AssertionError(f"trackme {' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def start(self, *command, name):
+        """Starts a program that `close` stops; its output goes to a file in the suite's folder."""
+        with open(os.path.join(self.folder, f"{name}.out"), "ab") as output:
+            program = subprocess.Popen(command, stdout=output, stderr=output)
+        self.programs.append(program)
+        return program
+
+    def simulate(self, *arguments, name):
+        return self.start(
+            self.executable("trackme"), "simulate", *arguments, "--url", self.ingest_url, "--data", self.data,
+            "--state", os.path.join(self.folder, name), "--ledger", os.path.join(self.folder, f"{name}.jsonl"), name=name)
+
+    def python(self, program, *arguments, name):
+        return self.start(sys.executable, os.path.join(HERE, program), *arguments, name=name)
+
+    def output(self, name):
+        with open(os.path.join(self.folder, f"{name}.out"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def kill_service(self, name):
+        """kill -9, as a crash; `trackme up` starts it again."""
+        processes = [process for process, program in self._of_own_session() if program == name]
+        if len(processes) != 1:
+            raise AssertionError(f"{name} runs {len(processes)} times")
+        os.kill(processes[0], signal.SIGKILL)
+
+    def get(self, path, token):
+        with urlopen(Request(f"{self.sos_url}{path}", headers={"Authorization": f"Bearer {token}"}), timeout=2) as answer:
+            return json.load(answer)
+
+    def emergencies(self):
+        """Pairs of emergency and person, newest first."""
+        return re.findall(r"^(emg_\w{26})\s+(per_\w{26})", self.trackme("sos", "list"), re.MULTILINE)
+
+    def close(self):
+        for program in self.programs:
+            if program.poll() is None:
+                program.kill()
+            program.wait()
+        self.up.terminate()
+        try:
+            self.up.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            pass
+        for process, _ in self._of_own_session():
+            os.kill(process, signal.SIGKILL)
+        self.up.wait()
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _of_own_session(self):
+        """Process ids and names of programs of what `trackme up` has started, and of itself."""
+        listed = subprocess.run(["ps", "-A", "-o", "pid=,comm="], capture_output=True, text=True, check=True).stdout
+        for process, program in (line.split(maxsplit=1) for line in listed.splitlines()):
+            try:
+                if os.getsid(int(process)) == self.up.pid:
+                    yield int(process), os.path.basename(program)
+            except OSError:
+                pass  # it has ended meanwhile, or is somebody else's
+
+
+class SuiteTestCase(unittest.TestCase):
+    """One suite per class; the whole class is done within a minute."""
+
+    settings = {}
+
+    @classmethod
+    def setUpClass(cls):
+        missing = [name for name in EXECUTABLES if not os.access(Suite.executable(name), os.X_OK)]
+        if missing:
+            raise unittest.SkipTest(f"no {', '.join(missing)} in {BUILD}: build first, or name the folder in TRACKME_BUILD")
+
+        def too_long(*_):
+            raise TimeoutError(f"{cls.__name__} took more than {LIMIT_S} s")
+
+        signal.signal(signal.SIGALRM, too_long)
+        signal.alarm(LIMIT_S - 12)  # what is left is for stopping
+        cls.addClassCleanup(signal.alarm, 0)
+        cls.suite = Suite(cls.settings)
+        cls.addClassCleanup(cls.suite.close)
+        cls.suite.await_ready()

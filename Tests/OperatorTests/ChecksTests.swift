@@ -1,0 +1,84 @@
+// The doctor's judgements, and bounds on the command line.
+
+import Contracts
+import Testing
+
+@testable import Operator
+
+@Suite("Checks")
+struct ChecksTests {
+    private func file(exists: Bool = true, mode: Int = 0o600, writable: Bool = true, ours: Bool = true) -> FileFacts {
+        FileFacts(path: "var/keys/x", exists: exists, mode: mode, isWritable: writable, isOurs: ours)
+    }
+
+    @Test("each fault has its level, and each that is not well has a mend")
+    func levels() {
+        let table: [(Finding, Finding.Level)] = [
+            (Checks.library("libzmq", package: "libzmq5", isPresent: true), .ok),
+            (Checks.library("libzmq", package: "libzmq5", isPresent: false), .failure),
+            (Checks.caddy(version: "2.6.2"), .ok), (Checks.caddy(version: nil), .warning),
+            (Checks.port(8101, of: "ingest", .free, setting: "--ingest-port"), .ok),
+            (Checks.port(8101, of: "ingest", .ours, setting: "--ingest-port"), .ok),
+            (Checks.port(8101, of: "ingest", .taken, setting: "--ingest-port"), .failure),
+            (Checks.port(80, of: "edge", .forbidden, setting: "--edge-http-port"), .failure),
+            (Checks.folder("data", file(mode: 0o700)), .ok), (Checks.folder("data", file(exists: false)), .ok),
+            (Checks.folder("data", file(mode: 0o700, writable: false)), .failure),
+            (Checks.folder("data", file(mode: 0o777)), .failure), (Checks.folder("data", file(mode: 0o700, ours: false)), .failure),
+            (Checks.secret(file()), .ok), (Checks.secret(file(mode: 0o640)), .failure), (Checks.secret(file(exists: false)), .failure),
+            (Checks.disk(free: 100 << 20), .failure), (Checks.disk(free: 1 << 30), .warning), (Checks.disk(free: 100 << 30), .ok),
+            (Checks.clock(Timestamp(milliseconds: 0), isSynchronised: true), .failure),
+            (Checks.clock(Timestamp(milliseconds: 1_800_000_000_000), isSynchronised: false), .warning),
+            (Checks.clock(Timestamp(milliseconds: 1_800_000_000_000), isSynchronised: true), .ok),
+            (Checks.openFiles(soft: 128, hard: 4096), .failure), (Checks.openFiles(soft: 512, hard: 4096), .warning),
+            (Checks.openFiles(soft: 1024, hard: 4096), .ok),
+            (Checks.busFolder("/srv/var/bus"), .ok), (Checks.busFolder(String(repeating: "/long", count: 20)), .failure),
+            (Checks.configuration(.init(service: "ingest", status: .exited(0), complaint: "")), .ok),
+            (Checks.configuration(.init(service: "ingest", status: .exited(78), complaint: "TRACKME_ING_X: no such setting")), .failure),
+            (Checks.configuration(.init(service: "ingest", status: nil, complaint: "")), .failure),
+            (Checks.configuration(.init(service: "ingest", status: .exited(127), complaint: "")), .failure),
+        ]
+        for (finding, level) in table {
+            #expect(finding.level == level, "\(finding.line)")
+            #expect(finding.mend.isEmpty == (level == .ok), "\(finding.line)")
+        }
+    }
+
+    @Test("a mistyped setting is found, and the right one is guessed")
+    func strangers() {
+        let known: Set<String> = ["TRACKME_SOS_DISPATCH_AT_S", "TRACKME_HTTP_PORT"]
+
+        let found = Checks.unknownSettings(
+            ["PATH", "TRACKME_HTTP_PORT", "TRACKME_SOS_DISPATCH_AT", "TRACKME_COLOUR_OF_THE_SKY"], known: known)
+
+        #expect(found.map(\.level) == [.failure, .failure])
+        #expect(found[0].mend == "unset it")
+        #expect(found[1].mend.contains("TRACKME_SOS_DISPATCH_AT_S"))
+        #expect(Checks.unknownSettings(["HOME"], known: known).map(\.level) == [.ok])
+    }
+}
+
+@Suite("BoundArgument")
+struct BoundArgumentTests {
+    @Test(
+        "SOS-08: bounds are read as they are written, one end may be open",
+        arguments: [
+            ("heart-rate=50:110", Bounds(low: 50, high: 110)), ("glucose=:250", Bounds(low: nil, high: 250)),
+            ("oxygen-saturation=90:", Bounds(low: 90, high: nil)), ("body-temperature=35.5:38.5", Bounds(low: 35.5, high: 38.5)),
+        ])
+    func reads(text: String, expected: Bounds) throws {
+        #expect(try BoundArgument(parsing: text).bounds == expected)
+    }
+
+    @Test(
+        "SOS-08: what is no bound is refused with the reason",
+        arguments: [
+            ("heart-rate", "METRIC=LOW:HIGH"), ("heart-rate=50", "METRIC=LOW:HIGH"), ("mood=1:2", "no metric"),
+            ("heart-rate=110:50", "below"),
+            ("heart-rate=0:110", "from 1.0 to 350.0"), ("heart-rate=50:nan", "from 1.0"), ("heart-rate=:", "neither"),
+            ("position=1:2", "METRIC=LOW:HIGH"),
+            ("heart-rate=50:110:120", "METRIC=LOW:HIGH"), ("", "METRIC=LOW:HIGH"),
+        ])
+    func refuses(text: String, reason: String) {
+        #expect { try BoundArgument(parsing: text) } throws: { "\($0)".contains(reason) }
+    }
+}

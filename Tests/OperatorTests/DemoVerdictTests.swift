@@ -1,0 +1,144 @@
+// The demo is judged by what was written down, and each fault fails it.
+
+import ArgumentParser
+import Contracts
+import Sealing
+import Testing
+
+@testable import Operator
+
+@Suite("DemoVerdict")
+struct DemoVerdictTests {
+    private static let failing = PersonID.random()
+    private static let healthy = PersonID.random()
+    private static let emergency = EmergencyID.random()
+    private static let t0 = Timestamp(milliseconds: 1_768_005_060_000)
+
+    private static func good() -> DemoEvidence {
+        let entry = ListEmergencies.Entry(
+            emergency: emergency, person: failing, state: "dispatched", t0: t0, dispatchedAt: t0 + .milliseconds(3500),
+            acknowledgedAt: t0 + .milliseconds(3530), closedAt: nil)
+        let message = DeskEntry(
+            receivedAt: t0 + .milliseconds(3510), messageId: "\(emergency)-0", sha256: "ab", kind: "alert", verified: true, v1: true,
+            v1a: true,
+            answer: "accepted", repeated: 0)
+        return DemoEvidence(
+            failing: failing, healthy: healthy, emergencies: [entry], deskLedger: [message],
+            audit: VerifyAudit.Reply(rows: 7, firstBroken: nil, head: "00"), waiting: 0, refused: 0)
+    }
+
+    @Test("SOS-15: a call acknowledged in time, once, verified, holds")
+    func holds() {
+        let claims = DemoVerdict.judge(Self.good())
+        #expect(claims.filter { !$0.holds }.map(\.claim) == [])
+    }
+
+    @Test("each planted fault fails the demo", arguments: 0..<11)
+    func bites(fault: Int) {
+        var evidence = Self.good()
+        switch fault {
+        case 0: evidence.emergencies[0].acknowledgedAt = Self.t0 + .seconds(5)
+        case 1: evidence.emergencies[0].acknowledgedAt = nil
+        case 2: evidence.emergencies = []
+        case 3: evidence.deskLedger = []
+        case 4: evidence.deskLedger[0].messageId = "\(EmergencyID.random())-0"
+        case 5: evidence.deskLedger[0].v1a = nil
+        case 6:
+            var changed = evidence.deskLedger[0]
+            changed.sha256 = "cd"
+            evidence.deskLedger.append(changed)
+        case 7:
+            var second = evidence.emergencies[0]
+            second.person = Self.healthy
+            evidence.emergencies.append(second)
+        case 8: evidence.waiting = 1
+        case 9: evidence.audit.firstBroken = 3
+        default:
+            var second = evidence.deskLedger[0]
+            second.messageId = "\(Self.emergency)-1"
+            evidence.deskLedger.append(second)
+        }
+        #expect(DemoVerdict.judge(evidence).contains { !$0.holds })
+    }
+}
+
+@Suite("AuditProof")
+struct AuditProofTests {
+    private func chain(_ count: Int) -> [(sequence: Int64, entry: String, previous: [UInt8], hash: [UInt8])] {
+        var previous = [UInt8](repeating: 0, count: 32)
+        return (1...count).map { number in
+            let entry = #"{"action":"opened","sequence":\#(number)}"#
+            let length = withUnsafeBytes(of: UInt64(entry.utf8.count).bigEndian, Array.init)
+            let hash = Digest.sha256(previous + length + Array(entry.utf8))
+            defer { previous = hash }
+            return (Int64(number), entry, previous, hash)
+        }
+    }
+
+    private func proof(_ rows: [(sequence: Int64, entry: String, previous: [UInt8], hash: [UInt8])]) -> AuditProof {
+        var proof = AuditProof()
+        for row in rows { proof.check(sequence: row.sequence, entry: row.entry, previous: row.previous, hash: row.hash) }
+        return proof
+    }
+
+    @Test("a whole chain is whole, and its head is the last row's hash")
+    func whole() {
+        let rows = chain(5)
+        #expect(proof(rows).firstBroken == nil && proof(rows).rows == 5 && proof(rows).head == rows[4].hash)
+        #expect(proof([]).head == [UInt8](repeating: 0, count: 32))
+    }
+
+    @Test("a changed, removed, repeated or re-hashed row is named")
+    func broken() {
+        var changed = chain(5)
+        changed[2].entry = changed[2].entry.replacing("opened", with: "closed")
+        #expect(proof(changed).firstBroken == 3)
+        var removed = chain(5)
+        removed.remove(at: 1)
+        #expect(proof(removed).firstBroken == 3)
+        var repeated = chain(5)
+        repeated.insert(repeated[1], at: 2)
+        #expect(proof(repeated).firstBroken == 2)
+        var misnumbered = chain(5)
+        misnumbered[4].entry = #"{"action":"opened","sequence":9}"#
+        let length = withUnsafeBytes(of: UInt64(misnumbered[4].entry.utf8.count).bigEndian, Array.init)
+        misnumbered[4].hash = Digest.sha256(misnumbered[4].previous + length + Array(misnumbered[4].entry.utf8))
+        #expect(proof(misnumbered).firstBroken == 5)
+    }
+}
+
+@Suite("Commands")
+struct CommandTests {
+    @Test(
+        "what cannot be meant is refused with the reason",
+        arguments: [
+            (["simulate", "--people", "0"], "--people"), (["simulate", "--rate", "1", "--interval", "1s"], "either"),
+            (["simulate", "--failing", "9"], "--failing"), (["sos", "subscribe", "per_00000000000000000000000000"], "clauses"),
+            (["replay", "x.csv", "--speed", "0"], "--speed"), (["replay", "x.csv", "--url", "ftp://x"], "--url"),
+            (["consumers", "forget", "x", "--of", "nobody"], "--of"), (["keys", "add-peer", "X"], "lower-case"),
+            (["keys", "add-peer", "ingest", "--hear", "ingest.samples"], "belongs to the suite"),
+            (["keys", "add-peer", "x"], "at least one right"),
+            (["up", "--only", "postgres"], "no part postgres"), (["desk", "--mode", "nice"], "mode"),
+            (["device", "add", "--name", ""], "--name"),
+        ])
+    func refuses(arguments: [String], reason: String) {
+        #expect {
+            try TrackMe.parseAsRoot(arguments)
+        } throws: { error in
+            TrackMe.exitCode(for: error).rawValue == ExitStatus.usage.rawValue && TrackMe.fullMessage(for: error).contains(reason)
+        }
+    }
+
+    @Test("every command explains itself with an example")
+    func help() {
+        for command in Self.leaves(TrackMe.self) where !command.configuration.abstract.isEmpty {
+            #expect(command.configuration.discussion.contains("Example:"), "\(command)")
+            #expect(command.configuration.discussion.contains("Exit codes:"), "\(command)")
+        }
+    }
+
+    private static func leaves(_ command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
+        let below = command.configuration.subcommands
+        return below.isEmpty ? [command] : below.flatMap(leaves)
+    }
+}

@@ -1,0 +1,167 @@
+// The supervisor's decisions as tables of what happened and what to do.
+
+import Testing
+
+@testable import Operator
+
+@Suite("SupervisorMachine")
+struct SupervisorMachineTests {
+    private func started(_ names: [String] = ["ingest", "sos-dispatcher", "edge"]) -> SupervisorMachine {
+        var machine = SupervisorMachine(parts: names)
+        _ = machine.begun(at: .zero)
+        return machine
+    }
+
+    @Test("parts are started in order, at once")
+    func begins() {
+        var machine = SupervisorMachine(parts: ["ingest", "sos-dispatcher"])
+
+        #expect(machine.begun(at: .zero) == [.start("ingest"), .start("sos-dispatcher")])
+    }
+
+    @Test("the suite is ready once, when the last part answers")
+    func ready() {
+        var machine = started(["ingest", "sos-dispatcher"])
+
+        #expect(machine.answered("ingest", at: .milliseconds(80)) == [])
+        #expect(machine.answered("sos-dispatcher", at: .milliseconds(90)) == [.say(.everythingIsReady)])
+        #expect(machine.answered("ingest", at: .milliseconds(100)) == [])
+    }
+
+    @Test("SOS-28: a part that crashes is started again at once, and its return is told")
+    func restarts() {
+        var machine = started(["ingest"])
+        _ = machine.answered("ingest", at: .milliseconds(50))
+
+        let actions = machine.exited("ingest", .signalled(9), at: .seconds(30))
+
+        #expect(actions == [.say(.restarting("ingest", status: .signalled(9))), .start("ingest")])
+        #expect(machine.answered("ingest", at: .seconds(31)) == [.say(.readyAgain("ingest"))])
+    }
+
+    @Test("five crashes in ten seconds are told once, and it is still started every second")
+    func crashLoop() {
+        var machine = started(["ingest"])
+        for second in 1...4 { #expect(machine.exited("ingest", .exited(1), at: .seconds(second)).last == .start("ingest")) }
+
+        #expect(machine.exited("ingest", .exited(1), at: .seconds(5)) == [.say(.crashLoop("ingest", status: .exited(1)))])
+        #expect(machine.timePassed(to: .milliseconds(5900)) == [])
+        #expect(machine.timePassed(to: .seconds(6)) == [.start("ingest")])
+        #expect(machine.exited("ingest", .exited(1), at: .milliseconds(6100)) == [])
+        #expect(machine.timePassed(to: .milliseconds(7100)) == [.start("ingest")])
+    }
+
+    @Test("after a quiet time a crash is a first crash again")
+    func forgetsOldCrashes() {
+        var machine = started(["ingest"])
+        for second in 1...5 { _ = machine.exited("ingest", .exited(1), at: .seconds(second)) }
+        _ = machine.timePassed(to: .seconds(6))
+
+        #expect(machine.exited("ingest", .exited(1), at: .seconds(60)).last == .start("ingest"))
+    }
+
+    @Test("a part that refuses its settings before it was ready stops the suite with 78")
+    func refusedConfiguration() {
+        var machine = started(["ingest", "sos-dispatcher"])
+
+        let actions = machine.exited("sos-dispatcher", .exited(78), at: .milliseconds(20))
+
+        #expect(actions == [.say(.configurationRefused("sos-dispatcher")), .terminate("ingest")])
+        #expect(machine.exited("ingest", .exited(0), at: .milliseconds(40)) == [.finished(.configuration)])
+    }
+
+    @Test("parts are stopped one after the other in reverse order")
+    func stops() {
+        var machine = started()
+
+        #expect(machine.stopRequested(at: .seconds(1)) == [.terminate("edge")])
+        #expect(machine.stopRequested(at: .seconds(1)) == [])
+        #expect(machine.exited("edge", .exited(0), at: .seconds(2)) == [.terminate("sos-dispatcher")])
+        #expect(machine.exited("sos-dispatcher", .exited(0), at: .seconds(3)) == [.terminate("ingest")])
+        #expect(machine.exited("ingest", .exited(0), at: .seconds(4)) == [.finished(.ok)])
+    }
+
+    @Test("a part that does not stop within its bound is killed, and the exit code says so")
+    func killsTheSlow() {
+        var machine = started(["ingest"])
+        _ = machine.stopRequested(at: .zero)
+
+        #expect(machine.timePassed(to: .milliseconds(9900)) == [])
+        #expect(machine.timePassed(to: .seconds(10)) == [.say(.killed("ingest")), .kill("ingest")])
+        #expect(machine.timePassed(to: .seconds(11)) == [])
+        #expect(machine.exited("ingest", .signalled(9), at: .seconds(11)) == [.finished(.failed)])
+    }
+
+    @Test("a crash while the suite stops starts nothing")
+    func crashWhileStopping() {
+        var machine = started(["ingest", "sos-dispatcher"])
+        _ = machine.stopRequested(at: .zero)
+
+        #expect(machine.exited("ingest", .signalled(11), at: .seconds(1)) == [])
+        #expect(machine.exited("sos-dispatcher", .exited(0), at: .seconds(2)) == [.finished(.ok)])
+    }
+
+    @Test("a part that was ready and answers nothing for ten seconds is replaced")
+    func replacesTheHung() {
+        var machine = started(["ingest"])
+        _ = machine.answered("ingest", at: .seconds(1))
+
+        #expect(machine.timePassed(to: .milliseconds(10_900)) == [])
+        #expect(machine.timePassed(to: .seconds(11)) == [.say(.unresponsive("ingest")), .kill("ingest")])
+        #expect(machine.timePassed(to: .seconds(12)) == [])
+        #expect(machine.exited("ingest", .signalled(9), at: .seconds(12)).last == .start("ingest"))
+    }
+
+    @Test("a part that cannot even be started is tried again like one that crashed")
+    func cannotStart() {
+        var machine = started(["ingest"])
+
+        #expect(machine.exited("ingest", .couldNotStart("no such file"), at: .milliseconds(1)).last == .start("ingest"))
+    }
+
+    @Test("whatever happens, a stop always ends, and nothing is started after it", arguments: 0..<300 as Range<UInt64>)
+    func alwaysEnds(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let names = ["a", "b", "c"]
+        var machine = SupervisorMachine(parts: names)
+        var now = Duration.zero
+        var alive: Set<String> = []
+        var finished = false
+        func note(_ actions: [SupervisorAction], stopping: Bool) {
+            for action in actions {
+                switch action {
+                case .start(let name):
+                    #expect(!stopping && !alive.contains(name))
+                    alive.insert(name)
+                case .terminate(let name), .kill(let name): #expect(alive.contains(name))
+                case .finished:
+                    #expect(alive.isEmpty && !finished)
+                    finished = true
+                case .say: break
+                }
+            }
+        }
+        note(machine.begun(at: now), stopping: false)
+        for _ in 0..<60 {
+            now += .milliseconds(Int64(random.next() % 3000))
+            let name = names[Int(random.next() % 3)]
+            switch random.next() % 3 {
+            case 0: note(machine.answered(name, at: now), stopping: false)
+            case 1 where alive.contains(name):
+                alive.remove(name)
+                note(machine.exited(name, .exited(Int32(random.next() % 3)), at: now), stopping: false)
+            default: note(machine.timePassed(to: now), stopping: false)
+            }
+        }
+        note(machine.stopRequested(at: now), stopping: true)
+        for _ in 0..<20 where !finished {
+            now += .seconds(6)
+            note(machine.timePassed(to: now), stopping: true)
+            if let name = alive.sorted().last {
+                alive.remove(name)
+                note(machine.exited(name, .exited(0), at: now), stopping: true)
+            }
+        }
+        #expect(finished)
+    }
+}

@@ -1,0 +1,132 @@
+// The supervisor with real child processes.
+
+import Foundation
+import Synchronization
+import TestKit
+import Testing
+
+@testable import Operator
+
+@Suite("Supervisor")
+struct SupervisorTests {
+    private final class Notes: Sendable {
+        private let kept = Mutex<(lines: [String], notices: [SupervisorNotice])>(([], []))
+        func line(_ name: String, _ text: String) { kept.withLock { $0.lines.append("\(name): \(text)") } }
+        func notice(_ notice: SupervisorNotice) { kept.withLock { $0.notices.append(notice) } }
+        var lines: [String] { kept.withLock { $0.lines } }
+        var notices: [SupervisorNotice] { kept.withLock { $0.notices } }
+    }
+
+    private func part(_ name: String, _ script: String) -> SupervisedPart {
+        SupervisedPart(
+            name: name, command: ChildCommand(executable: "/bin/sh", arguments: ["-c", script], environment: ["PATH": "/usr/bin:/bin"])
+        ) { true }
+    }
+
+    @Test("SOS-28: a killed part is back at once, its lines carry its name, and a stop ends everything in order")
+    func wholeLife() async throws {
+        let notes = Notes()
+        let supervisor = Supervisor(
+            [
+                part("one", "echo $$; trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done"),
+                part("two", "echo hello; exec sleep 1000"),
+            ],
+            line: notes.line, notice: notes.notice)
+        let running = Task { await supervisor.run() }
+        try await eventually("ready") { notes.notices.contains(.everythingIsReady) }
+        let first: pid_t = try await eventually("its number") { notes.lines.compactMap { pid_t($0.dropFirst("one: ".count)) }.first }
+
+        kill(first, SIGKILL)
+
+        try await eventually("its second life") { notes.lines.compactMap { pid_t($0.dropFirst("one: ".count)) }.count == 2 }
+        #expect(notes.notices.contains(.restarting("one", status: .signalled(SIGKILL))))
+        supervisor.stop()
+        #expect(await running.value == .ok)
+        #expect(notes.lines.contains("two: hello") && notes.lines.last == "one: bye")
+    }
+
+    @Test("a part that ignores the request to stop is killed after its bound")
+    func stubborn() async throws {
+        let notes = Notes()
+        var limits = SupervisorMachine.Limits()
+        limits.stopBound = .milliseconds(200)
+        let supervisor = Supervisor(
+            [part("deaf", "trap '' TERM; echo up; while :; do sleep 0.05; done")], limits: limits, line: notes.line, notice: notes.notice)
+        let running = Task { await supervisor.run() }
+        try await eventually("up") { notes.lines.contains("deaf: up") }
+        supervisor.stop()
+
+        #expect(await running.value == .failed)
+        #expect(notes.notices.contains(.killed("deaf")))
+    }
+
+    @Test("a part that refuses its configuration stops the suite with 78")
+    func configuration() async throws {
+        let notes = Notes()
+        let refusing = SupervisedPart(
+            name: "bad",
+            command: ChildCommand(executable: "/bin/sh", arguments: ["-c", "echo TRACKME_X: no such setting; exit 78"], environment: [:])
+        ) { false }
+
+        let status = await Supervisor([refusing], line: notes.line, notice: notes.notice).run()
+
+        #expect(status == .configuration && notes.notices == [.configurationRefused("bad")])
+    }
+
+    @Test("an executable that is not there is told like a crash")
+    func missing() async throws {
+        let notes = Notes()
+        let supervisor = Supervisor(
+            [SupervisedPart(name: "gone", command: ChildCommand(executable: "/nowhere/at-all", environment: [:])) { false }],
+            line: notes.line,
+            notice: notes.notice)
+        let running = Task { await supervisor.run() }
+        try await eventually("told of the loop") { notes.notices.contains { if case .crashLoop = $0 { true } else { false } } }
+        supervisor.stop()
+
+        #expect(await running.value == .ok)
+    }
+
+    @Test("the suite's children end when the supervisor itself is killed", .enabled(if: SystemProgram.find("setpriv") != nil))
+    func orphans() async throws {
+        // A shell stands for the supervisor: the child asks to be told when the thread that made it ends.
+        let notes = Notes()
+        let (ended, end) = AsyncStream<ChildStatus>.makeStream()
+        let process = ChildProcess(
+            ChildCommand(
+                executable: "/bin/sh", arguments: ["-c", "grep -c . /proc/self/status; exec sleep 1000"],
+                environment: ["PATH": "/usr/bin:/bin"])
+        ) {
+            notes.line("child", $0)
+        } exited: {
+            end.yield($0)
+        }
+        try await eventually("running") { !notes.lines.isEmpty }
+        process.signal(SIGTERM)
+        var statuses = ended.makeAsyncIterator()
+
+        #expect(await statuses.next() == .signalled(SIGTERM))
+        #expect(process.processID == nil)
+        process.signal(SIGKILL)
+    }
+
+    @Test("long lines are cut, and a last line without an end is handed on")
+    func lines() async throws {
+        let notes = Notes()
+        let (ended, end) = AsyncStream<ChildStatus>.makeStream()
+        _ = ChildProcess(
+            ChildCommand(
+                executable: "/bin/sh", arguments: ["-c", "head -c 40000 /dev/zero | tr '\\0' x; echo; printf last"],
+                environment: ["PATH": "/usr/bin:/bin"])
+        ) {
+            notes.line("child", $0)
+        } exited: {
+            end.yield($0)
+        }
+        var statuses = ended.makeAsyncIterator()
+        _ = await statuses.next()
+
+        try await eventually("all lines") { notes.lines.last == "child: last" }
+        #expect(notes.lines.map { $0.count - 7 } == [16_384, 16_384, 40_000 - 2 * 16_384, 4])
+    }
+}

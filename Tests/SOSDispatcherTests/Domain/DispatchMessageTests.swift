@@ -1,0 +1,125 @@
+// What integrators are sent: the golden bytes, and what must never be missing from them.
+
+import Contracts
+import Foundation
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Dispatch message")
+struct DispatchMessageTests {
+    static let emergency = EmergencyID("emg_0123456789abcdefghjkmnpqrs").unsafelyUnwrapped
+
+    /// A subscriber whose heart rate fell to 31 somewhere in Milan.
+    private func facts(kind: DispatchMessage.Kind = .alert, position: Bool = true, entries: Int = 3) -> DispatchFacts {
+        var story = SupervisionStory()
+        var subscriber = Subscriber()
+        for index in 0..<entries {
+            let second = Double(index)
+            let isLast = index == entries - 1
+            let place = Position(latitude: 45.5, longitude: 9.125 + second / 8, altitude: 120, accuracy: 12)
+            let upload = Supervision.Upload(
+                at: SupervisionStory.at(second), receivedAt: SupervisionStory.at(second), declaredInterval: nil,
+                entries: [
+                    Sample(type: .heartRate, at: SupervisionStory.at(second), value: isLast ? 31 : 70, position: position ? place : nil),
+                    Sample(type: .oxygenSaturation, at: SupervisionStory.at(second), value: 93.5),
+                ])
+            subscriber.note(upload, watched: story.machine.thresholds.watched)
+            _ = story.machine.uploaded(upload)
+        }
+        subscriber.supervision = story.machine.state
+        let end = Double(entries - 1)
+        guard let episode = story.machine.state.episode else { preconditionFailure("the heart has failed") }
+        return DispatchFacts(
+            id: MessageID(emergency: Self.emergency, sequence: kind == .alert ? 0 : 1), kind: kind, episode: episode,
+            subscriber: subscriber,
+            rules: story.machine.rules, pid: "sub_00000000000000000000000000", decidedAt: SupervisionStory.at(end + 3.5),
+            sent: SupervisionStory.at(end + 3.504), calledOffBy: kind == .cancel ? .falseAlarm : nil, trace: "0123456789abcdefghjkmnpqrs")
+    }
+
+    private static let letterhead = DispatchLetterhead(contact: "+39021234567")
+
+    @Test("SOS-16: alert and cancel are, byte for byte, the golden ones", arguments: [DispatchMessage.Kind.alert, .cancel])
+    func golden(kind: DispatchMessage.Kind) throws {
+        let bytes = try DispatchMessage(facts(kind: kind), under: Self.letterhead).encoded()
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../Golden/dispatch-1-\(kind.rawValue).json")
+        // Written once where it is absent, then only compared: the format is only ever added to.
+        guard let golden = FileManager.default.contents(atPath: file.path) else {
+            try Data(bytes).write(to: file)
+            Issue.record("\(file.lastPathComponent) was absent and has been written: check it in")
+            return
+        }
+        #expect(String(decoding: golden, as: UTF8.self) == String(decoding: bytes, as: UTF8.self))
+    }
+
+    @Test("SOS-16, INV-14: the message carries time, place, value with threshold, danger and recent course")
+    func content() {
+        let message = DispatchMessage(facts(), under: Self.letterhead)
+        #expect(message.trigger.threshold.value == 31)
+        #expect(message.trigger.threshold.limit == 45)
+        #expect(message.trigger.threshold.side == "below")
+        #expect(message.trigger.threshold.samples.map(\.value) == [70, 70, 31])
+        #expect(message.parameters.map(\.metric) == ["heart-rate"])
+        #expect(message.location.lat == 45.5)
+        #expect(message.location.trusted)
+        #expect(message.location.previous.count == 2)
+        #expect(message.headline.contains("Heart rate"))
+        #expect(message.firstBreachAt == "2026-01-10T00:00:02.000Z")
+        #expect(message.sender.contact == "+39021234567")
+        #expect(message.trace.decidedAfterMs == 3500)
+    }
+
+    @Test("SOS-20: without any known position the message says so plainly")
+    func noPosition() {
+        let location = DispatchMessage(facts(position: false), under: Self.letterhead).location
+        #expect(location.method == "none")
+        #expect(location.lat == nil && !location.trusted)
+    }
+
+    @Test("SOS-20: an old position is sent with its age and is not vouched for")
+    func oldPosition() {
+        var old = facts()
+        old.sent = SupervisionStory.at(900)
+        let location = DispatchMessage(old, under: Self.letterhead).location
+        #expect(location.lat == 45.5)
+        #expect(location.ageS == 898)
+        #expect(!location.trusted)
+    }
+
+    @Test("A cancellation refers to what went before and says who gave it")
+    func cancel() {
+        let message = DispatchMessage(facts(kind: .cancel), under: Self.letterhead)
+        #expect(message.references == ["\(Self.emergency)-0"])
+        #expect(message.reason == DispatchMessage.Reason(by: "person", answer: "false-alarm"))
+        #expect(message.emergencyId == "\(Self.emergency)")
+    }
+
+    @Test("A message stays under 16 KiB with every metric's recent course in it")
+    func size() throws {
+        var full = facts()
+        for metric in Metric.all where metric.definition.shape == .scalar {
+            for second in 0..<100 {
+                full.subscriber.course.note(-1234.567891234 + Double(second), of: metric, at: SupervisionStory.at(Double(second)))
+            }
+        }
+        #expect(try DispatchMessage(full, under: Self.letterhead).encoded().count < 16 << 10)
+    }
+
+    @Test("A person's name for integrators is not the suite's internal id")
+    func noInternalID() throws {
+        let text = String(decoding: try DispatchMessage(facts(), under: Self.letterhead).encoded(), as: UTF8.self)
+        #expect(!text.contains("per_"))
+    }
+
+    @Test("Message ids are read as they are written, and nothing else is")
+    func messageID() {
+        let id = MessageID(emergency: Self.emergency, sequence: 12)
+        #expect(MessageID(id.description) == id)
+        for wrong in [
+            "", "\(Self.emergency)", "\(Self.emergency)-", "\(Self.emergency)-x", "\(Self.emergency)--1", "\(Self.emergency)-01", "x-1",
+        ] {
+            #expect(MessageID(wrong) == nil)
+        }
+    }
+}

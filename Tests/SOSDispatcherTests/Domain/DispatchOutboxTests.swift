@@ -1,0 +1,98 @@
+// One message at a time, without end, until it is acknowledged.
+
+import Contracts
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Dispatch outbox")
+struct DispatchOutboxTests {
+    private func message(_ sequence: Int, _ kind: DispatchMessage.Kind = .alert) -> OutboxMessage {
+        OutboxMessage(
+            id: MessageID(emergency: DispatchMessageTests.emergency, sequence: sequence), kind: kind, body: [UInt8(sequence)],
+            createdAt: SupervisionStory.at(Double(sequence)))
+    }
+
+    @Test("SOS-19: the first attempt is due at once, then one each retry interval from the last start, without end")
+    func repeats() {
+        var outbox = DispatchOutbox()
+        outbox.add(message(0))
+        #expect(outbox.nextAttempt(retry: .seconds(1)) == SupervisionStory.at(0))
+        for second in 1...1000 {
+            outbox.attempted(message(0).id, at: SupervisionStory.at(Double(second)))
+            #expect(outbox.nextAttempt(retry: .milliseconds(200)) == SupervisionStory.at(Double(second) + 0.2))
+        }
+        #expect(outbox.current?.attempts == 1000)
+        outbox.ended(message(0).id, .acknowledged)
+        #expect(outbox.nextAttempt(retry: .seconds(1)) == nil)
+    }
+
+    @Test("An update waits until the alert is acknowledged")
+    func updateWaits() {
+        var outbox = DispatchOutbox()
+        outbox.add(message(0))
+        outbox.add(message(1, .update))
+        #expect(outbox.current?.id.sequence == 0)
+        outbox.ended(message(0).id, .acknowledged)
+        #expect(outbox.current?.id.sequence == 1)
+    }
+
+    @Test("A cancellation takes the place of what is unacknowledged, and a later call the place of the cancellation")
+    func cancelSupersedes() {
+        var outbox = DispatchOutbox()
+        outbox.add(message(0))
+        outbox.add(message(1, .update))
+        outbox.add(message(2, .cancel))
+        #expect(outbox.messages.map(\.end) == [.superseded, .superseded, nil])
+        outbox.add(message(3))
+        #expect(outbox.current?.id.sequence == 3)
+        #expect(outbox.isLatestAlert(message(3).id) && !outbox.isLatestAlert(message(0).id))
+        #expect(outbox.nextSequence == 4)
+    }
+
+    @Test("The same message again changes nothing, whatever it holds")
+    func sameMessage() {
+        var outbox = DispatchOutbox()
+        outbox.add(message(0))
+        outbox.ended(message(0).id, .acknowledged)
+        outbox.add(OutboxMessage(id: message(0).id, kind: .alert, body: [99], createdAt: SupervisionStory.at(9)))
+        #expect(outbox.messages.count == 1 && outbox.messages[0].body == [0])
+        #expect(outbox.current == nil)
+    }
+
+    @Test("The first acknowledgement counts; one for a message that was superseded still counts")
+    func acknowledgedOnce() {
+        var outbox = DispatchOutbox()
+        outbox.add(message(0))
+        outbox.add(message(1, .cancel))
+        let ends: [OutboxMessage.End] = [.acknowledged, .acknowledged, .superseded]
+        let took = ends.map { outbox.ended(message(0).id, $0) }
+        #expect(took == [true, false, false])
+        #expect(outbox.current?.id.sequence == 1)
+    }
+}
+
+@Suite("Due list")
+struct DueListTests {
+    @Test("Everybody is taken out at the wanted time or before, in any order of wanting", arguments: 0..<20)
+    func takes(seed: UInt64) {
+        var dice = SupervisionPropertyTests.Dice(state: seed)
+        var list = DueList<Int>()
+        var wanted: [Int: Int64] = [:]
+        for _ in 0..<500 {
+            let name = Int.random(in: 0..<50, using: &dice)
+            let due = Int64.random(in: 0..<1000, using: &dice)
+            list.want(name, at: Timestamp(milliseconds: due))
+            wanted[name] = min(wanted[name] ?? due, due)
+            if Int.random(in: 0..<10, using: &dice) == 0 {
+                let now = Int64.random(in: 0..<1000, using: &dice)
+                let taken = list.take(dueBy: Timestamp(milliseconds: now))
+                #expect(Set(taken) == Set(wanted.filter { $0.value <= now }.keys))
+                #expect(taken.count == Set(taken).count)
+                for name in taken { wanted[name] = nil }
+            }
+            #expect(list.earliest?.milliseconds == wanted.values.min() || list.earliest.map { $0.milliseconds < 1000 } ?? true)
+        }
+        #expect(Set(list.take(dueBy: Timestamp(milliseconds: 1000))) == Set(wanted.keys))
+    }
+}

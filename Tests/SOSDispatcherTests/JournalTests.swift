@@ -1,0 +1,119 @@
+// What is stored when, and that nothing gets lost or overtaken on the way.
+
+import Contracts
+import Foundation
+import ServiceKit
+import Synchronization
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Journal")
+struct JournalTests {
+    private struct Refused: Error {}
+
+    /// A store that remembers what it was given and refuses when told to.
+    private final class Shelf: Sendable {
+        struct Contents: Sendable {
+            var batches: [StoreBatch] = []
+            var states: [PersonID: Int64] = [:]
+            var position: Int64 = 0
+            var refuses = false
+        }
+
+        let contents = Mutex(Contents())
+
+        func save(_ batch: StoreBatch) throws -> [EventRelay.Committed] {
+            try contents.withLock { contents in
+                if contents.refuses { throw Refused() }
+                contents.batches.append(batch)
+                for (person, watched) in batch.subscribers { contents.states[person] = watched.subscriber.supervision.now.milliseconds }
+                for person in batch.removed { contents.states[person] = nil }
+                contents.position = batch.positions.values.map(\.next).max() ?? contents.position
+            }
+            return []
+        }
+
+        var position: Int64 { contents.withLock { $0.position } }
+        var states: [PersonID: Int64] { contents.withLock { $0.states } }
+        var batches: [StoreBatch] { contents.withLock { $0.batches } }
+        func refuse(_ refuses: Bool) { contents.withLock { $0.refuses = refuses } }
+    }
+
+    private func journal(_ shelf: Shelf) -> Journal {
+        Journal(save: { try shelf.save($0) }, publish: { _ in }, logger: Running.quiet)
+    }
+
+    private func batch(_ states: [PersonID: Int64], position: Int64? = nil) -> StoreBatch {
+        var batch = StoreBatch()
+        for (person, version) in states {
+            var watched = Watched()
+            watched.subscriber.supervision.now = Timestamp(milliseconds: version)
+            batch.put(watched, of: person)
+        }
+        if let position { batch.positions["s"] = StreamPosition(stream: "s", epoch: "e", next: position) }
+        return batch
+    }
+
+    @Test("States in which nothing happened go in slices, and the stream's position with the last of them")
+    func slices() async throws {
+        let shelf = Shelf()
+        let journal = journal(shelf)
+        let states = Dictionary(uniqueKeysWithValues: (0..<250).map { _ in (PersonID.random(), Int64(1)) })
+        journal.note(StoreBatch(), patient: batch(states, position: 7))
+        let running = Task { await journal.run() }
+        try await eventually("all of them") { shelf.position == 7 }
+        #expect(shelf.batches.map(\.subscribers.count) == [100, 100, 50])
+        #expect(shelf.batches.map(\.positions.isEmpty) == [true, true, false])
+        running.cancel()
+        await running.value
+    }
+
+    @Test("A commit that is refused is tried again with what has come since, and the newest state wins")
+    func refused() async throws {
+        let shelf = Shelf()
+        let journal = journal(shelf)
+        let person = PersonID.random()
+        shelf.refuse(true)
+        journal.note(batch([person: 1]))
+        await #expect(throws: Refused.self) { try await journal.commit() }
+        journal.note(batch([person: 2]))
+        #expect(await journal.commit(within: .seconds(60)) == false)
+        shelf.refuse(false)
+        try await journal.commit()
+        #expect(shelf.states == [person: 2])
+    }
+
+    @Test("Whatever is refused on the way: no state goes back, a position never runs ahead of the states it counts", arguments: 0..<10)
+    func random(seed: UInt64) async throws {
+        let shelf = Shelf()
+        let journal = journal(shelf)
+        var dice = SupervisionPropertyTests.Dice(state: seed)
+        let people = (0..<150).map { _ in PersonID.random() }
+        var noted: [PersonID: Int64] = [:]
+        var atPosition: [Int64: [PersonID: Int64]] = [:]
+        let running = Task { await journal.run() }
+        for step in Int64(1)...300 {
+            let chosen = people.shuffled(using: &dice).prefix(5)
+            let states = Dictionary(uniqueKeysWithValues: chosen.map { ($0, step) })
+            noted.merge(states) { $1 }
+            atPosition[step] = noted
+            let (urgent, patient) = batch(states, position: step).parted(urgent: Set(chosen.prefix(Int.random(in: 0...2, using: &dice))))
+            journal.note(urgent, patient: patient)
+            switch Int.random(in: 0..<12, using: &dice) {
+            case 0: shelf.refuse(true)
+            case 1, 2: shelf.refuse(false)
+            case 3, 4: try? await journal.commit()
+            default: await Task.yield()
+            }
+            let (position, states2) = shelf.contents.withLock { ($0.position, $0.states) }
+            for (person, version) in atPosition[position] ?? [:] { #expect((states2[person] ?? 0) >= version) }
+        }
+        shelf.refuse(false)
+        running.cancel()
+        await running.value
+        #expect(shelf.states == noted)
+        #expect(shelf.position == 300)
+    }
+}

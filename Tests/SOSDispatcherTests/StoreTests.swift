@@ -1,0 +1,117 @@
+// What the tables themselves make sure of.
+
+import Bus
+import Contracts
+import Foundation
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Store of supervision")
+struct StoreTests {
+    private func withStore(_ body: (SOSStore) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let runtime = try Stage.runtime(.sosDispatcher, folder, [:])
+            let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
+            let keys = try runtime.openPersonKeys()
+            _ = try await keys.makeKey(for: Self.person)
+            try await body(SOSStore(database, keys: keys, logger: Running.quiet))
+            await database.close()
+            await keys.close()
+            await runtime.bus.shutdown()
+        }
+    }
+
+    private static let person = PersonID(bits: 7)
+
+    private func emergency(_ number: UInt128, closed: Bool = false) -> EmergencyRecord {
+        var record = EmergencyRecord(
+            id: EmergencyID(bits: number), person: Self.person, t0: Timestamp(milliseconds: Int64(number)))
+        if closed { record.follow(.closed, at: Timestamp(milliseconds: 9)) }
+        return record
+    }
+
+    private func batch(_ records: EmergencyRecord...) -> StoreBatch {
+        var batch = StoreBatch()
+        for record in records { batch.emergencies[record.id] = record }
+        return batch
+    }
+
+    @Test("SOS-24: a second open emergency of one person is refused, also by the table; one that follows a closed one is not")
+    func oneOpen() async throws {
+        try await withStore { store in
+            _ = try await store.save(batch(emergency(1)))
+            await #expect(throws: (any Error).self) { try await store.save(batch(emergency(2))) }
+            _ = try await store.save(batch(emergency(1, closed: true), emergency(2)))
+            #expect(try await store.emergencies(of: Self.person, limit: 10).map(\.id) == [EmergencyID(bits: 2), EmergencyID(bits: 1)])
+        }
+    }
+
+    @Test("A message's bytes are never replaced, and an acknowledgement is never taken back")
+    func bytesStay() async throws {
+        try await withStore { store in
+            let id = MessageID(emergency: EmergencyID(bits: 1), sequence: 0)
+            func batch(_ body: [UInt8], _ end: OutboxMessage.End?) -> StoreBatch {
+                var batch = StoreBatch()
+                let message = OutboxMessage(id: id, kind: .alert, body: body, createdAt: Timestamp(milliseconds: 1), attempts: 3, end: end)
+                batch.messages[id] = (Self.person, message)
+                return batch
+            }
+            _ = try await store.save(batch([1, 2, 3], nil))
+            _ = try await store.save(batch([9], .acknowledged))
+            _ = try await store.save(batch([9], .superseded))
+            let message = try #require(try await store.outbox(of: id.emergency)?.outbox.messages.first)
+            #expect(message.body == [1, 2, 3] && message.end == .acknowledged && message.attempts == 3)
+        }
+    }
+
+    @Test("State, message and position come back as they were stored")
+    func comesBack() async throws {
+        try await withStore { store in
+            var watched = Watched()
+            var machine = Supervision(rules: SupervisionRules())
+            _ = machine.subscribed(
+                own: [.heartRate: Bounds(low: 50, high: nil)], declaredInterval: .seconds(5), at: Timestamp(milliseconds: 1000))
+            watched.subscriber.supervision = machine.state
+            watched.heard = Watched.Heard(epoch: "e", sequence: 12)
+            var batch = StoreBatch()
+            batch.put(watched, of: Self.person)
+            batch.positions["ingest.samples.07"] = StreamPosition(stream: "ingest.samples.07", epoch: "e", next: 13)
+            _ = try await store.save(batch)
+            let memory = try store.load()
+            #expect(memory.subscribers == [Self.person: watched])
+            #expect(memory.positions.map(\.next) == [13])
+            batch = StoreBatch()
+            batch.remove(Self.person)
+            _ = try await store.save(batch)
+            let emptied = try store.load()
+            #expect(emptied.subscribers.isEmpty)
+        }
+    }
+
+    @Test("The steady clock keeps its offset through restarts of the process and gets a new one with the machine")
+    func steadyOffset() async throws {
+        try await withStore { store in
+            let offsets = try [("a", 5), ("a", 9), ("b", 9), ("", 11), ("", 12)].map { try store.steadyOffset(boot: $0.0, fresh: $0.1) }
+            #expect(offsets == [5, 5, 9, 11, 12])
+        }
+        let clock = SteadyClock(offset: Timestamp.now.milliseconds - SteadyClock.sinceBoot)
+        #expect(clock.steady(fromWall: .now + .seconds(3600)) <= clock.now)
+        #expect(clock.now - clock.steady(fromWall: .now - .seconds(3600)) >= .seconds(3600))
+    }
+
+    @Test("No fact goes into a state twice, and another epoch begins anew")
+    func hearsOnce() {
+        func header(_ sequence: Int64, epoch: String = "e") -> StreamHeader {
+            StreamHeader(
+                stream: "s", epoch: epoch, sequence: sequence, head: sequence, type: "t", subject: "", at: Timestamp(milliseconds: 0),
+                trace: "")
+        }
+        var watched = Watched()
+        let took = [header(1), header(3), header(3), header(2), header(4), header(1, epoch: "f")].map { watched.hears($0) }
+        #expect(took == [true, true, false, false, true, true])
+    }
+}

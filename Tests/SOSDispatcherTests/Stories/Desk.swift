@@ -1,0 +1,145 @@
+// A small emergency desk for tests: a real HTTP server that says what a test tells it to.
+
+import Contracts
+import Foundation
+import HTTPKit
+import HTTPTypes
+import Logging
+import NIOCore
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Synchronization
+import TestKit
+
+@testable import SOSDispatcher
+
+/// Receives dispatches, keeps them all, and answers in one of several ways.
+final class Desk: Sendable {
+    enum Manner: Sendable {
+        case acknowledges(Acknowledgement.Result)
+        /// A 2xx and no word.
+        case silent
+        /// Acknowledges, signed with a secret that nobody shares.
+        case forges
+        /// Acknowledges without a signature.
+        case unsigned
+        /// Signs well, about another message.
+        case confuses
+        case fails(Int)
+        /// Acknowledges the first attempt only when it has seen this many.
+        case slow(Int)
+    }
+
+    struct Receipt: Sendable {
+        var id: String
+        var timestamp: String
+        var signatures: String
+        var body: [UInt8]
+        var at: Timestamp
+
+        var message: DispatchMessage? { try? JSONDecoder().decode(DispatchMessage.self, from: Data(body)) }
+    }
+
+    private let manner: Mutex<Manner>
+    private let received = Mutex<[Receipt]>([])
+    private let secret: Mutex<WebhookSecret?>
+
+    init(_ manner: Manner, secret: WebhookSecret? = nil) {
+        self.manner = Mutex(manner)
+        self.secret = Mutex(secret)
+    }
+
+    var receipts: [Receipt] { received.withLock { $0 } }
+
+    func become(_ manner: Manner) {
+        self.manner.withLock { $0 = manner }
+    }
+
+    func share(_ secret: WebhookSecret) {
+        self.secret.withLock { $0 = secret }
+    }
+
+    /// Listens on loopback; 0 takes a free port.
+    func open(port: Int = 0) async -> (running: Running, port: Int) {
+        let server = HTTPServer(
+            .init(title: "Desk", version: "1", summary: "A desk for tests.", prefix: "desk"), routes: [route], port: port,
+            health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in throw Problem.unauthorised }, logger: Running.quiet)
+        let running = Running([server])
+        return (running, await server.boundPort)
+    }
+
+    private var route: Route {
+        Route(
+            .post, "/desk/v1/messages", access: .anyone, summary: "Receive a dispatch",
+            body: BodyShape([.init(DispatchMessage.contentType, .anything)]), answers: [Answer(200, "An acknowledgement")]
+        ) { [self] exchange in
+            let receipt = Receipt(
+                id: exchange.header(WebhookSignature.idHeader) ?? "", timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
+                signatures: exchange.header(WebhookSignature.signatureHeader) ?? "",
+                body: Array(try await exchange.body().readableBytesView), at: exchange.receivedAt)
+            received.withLock { $0.append(receipt) }
+            if case .slow(let count) = manner.withLock({ $0 }) {
+                try await eventually("\(count) attempts") { self.receipts.count >= count }
+            }
+            return try answer(receipt)
+        }
+    }
+
+    private func answer(_ receipt: Receipt) throws -> HTTPAnswer {
+        let shared = secret.withLock { $0 } ?? WebhookSecret.random()
+        switch manner.withLock({ $0 }) {
+        case .acknowledges(let result): return try Self.acknowledgement(receipt.id, result, signedWith: shared)
+        case .silent: return .empty(status: 204)
+        case .forges: return try Self.acknowledgement(receipt.id, .accepted, signedWith: .random())
+        case .unsigned: return try Self.acknowledgement(receipt.id, .accepted, signedWith: nil)
+        case .confuses: return try Self.acknowledgement(receipt.id + "1", .accepted, signedWith: shared)
+        case .slow: return try Self.acknowledgement(receipt.id, .accepted, signedWith: shared)
+        case .fails(let status): return .text("no", status: status)
+        }
+    }
+
+    static func body(_ message: String, _ result: Acknowledgement.Result, ackID: String = "desk-1") throws -> [UInt8] {
+        let acknowledgement = Acknowledgement(
+            messageId: message, result: result, ackId: ackID, reason: result == .rejected ? "no ambulance is free" : nil)
+        return Array(try JSONEncoder().encode(AcknowledgementBody(ack: acknowledgement)))
+    }
+
+    private static func acknowledgement(
+        _ message: String, _ result: Acknowledgement.Result, signedWith secret: WebhookSecret?
+    ) throws -> HTTPAnswer {
+        let body = try body(message, result)
+        let answer = HTTPAnswer.bytes(body, contentType: MediaType.json)
+        guard let secret else { return answer }
+        let signature = try WebhookSignature.sign(id: "desk-1", at: .now, body: body, secrets: [secret])
+        return try [
+            (WebhookSignature.idHeader, signature.id), (WebhookSignature.timestampHeader, signature.timestamp),
+            (WebhookSignature.signatureHeader, signature.signatures),
+        ].reduce(answer) { answer, header in
+            guard let name = HTTPField.Name(header.0) else { throw Problem.internal }
+            return answer.with(name, header.1)
+        }
+    }
+}
+
+/// Services that run until they are stopped.
+struct Running: Sendable {
+    static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private let group: ServiceGroup
+    private let task: Task<Void, any Error>
+
+    init(_ services: [any Service]) {
+        let group = ServiceGroup(
+            configuration: .init(
+                services: services.map { .init(service: $0, successTerminationBehavior: .ignore) }, logger: Self.quiet))
+        self.group = group
+        task = Task { try await group.run() }
+    }
+
+    /// Gracefully, as SIGTERM does.
+    func stop() async {
+        await group.triggerGracefulShutdown()
+        try? await task.value
+    }
+}

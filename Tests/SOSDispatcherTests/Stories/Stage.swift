@@ -1,0 +1,180 @@
+// Where stories play: the real dispatcher in a temporary folder, with an ingest that says what a test tells it to.
+
+import Bus
+import Contracts
+import Foundation
+import HTTPKit
+import Outbound
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import Synchronization
+import TestKit
+
+@testable import SOSDispatcher
+
+/// A suite of three peers on ipc: an ingest that only talks, the dispatcher under test, and the operator who asks.
+final class Stage: Sendable {
+    let folder: URL
+    let desk: Desk
+    let ingest: TalkingIngest
+    private let operatorsRuntime: Runtime
+    private let ask: BusClient
+
+    /// Builds everything around the dispatcher; `start` starts that.
+    private init(_ folder: URL, _ desk: Desk) async throws {
+        (self.folder, self.desk) = (folder, desk)
+        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
+        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
+        try keys.write(WebhookSecret.random().text, to: keys.file("webhook.secret", of: .sosDispatcher))
+        desk.share(try WebhookSecret(keys.readSecret(keys.file("webhook.secret", of: .sosDispatcher))))
+        ingest = try await TalkingIngest(try Stage.runtime(.ingest, folder, [:]))
+        operatorsRuntime = try Stage.runtime(.trackme, folder, [:])
+        ask = try await operatorsRuntime.client(of: .sosDispatcher)
+    }
+
+    static func play(_ desk: Desk, _ body: (Stage) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let stage = try await Stage(folder, desk)
+            do {
+                try await body(stage)
+            } catch {
+                await stage.close()
+                throw error
+            }
+            await stage.close()
+        }
+    }
+
+    private func close() async {
+        await ingest.close()
+        await operatorsRuntime.bus.shutdown()
+    }
+
+    /// The dispatcher, running.
+    struct Dispatcher: Sendable {
+        let parts: SOSParts
+        let runtime: Runtime
+        let running: Running
+
+        func stop() async {
+            await running.stop()
+            await runtime.bus.shutdown()
+        }
+    }
+
+    func start(deskPort: Int, _ settings: [String: String] = [:]) async throws -> Dispatcher {
+        let environment = [
+            "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(deskPort)/desk/v1/messages", "TRACKME_SOS_RETRY_S": "0.2",
+        ].merging(settings) { $1 }
+        var reader = SettingsReader(environment: environment)
+        let runtime = try Stage.runtime(.sosDispatcher, folder, environment)
+        let parts = try await SOSParts(SOSAssembly.settings(&reader), on: runtime)
+        try reader.finish(prefixes: SOSAssembly.prefixes)
+        return Dispatcher(parts: parts, runtime: runtime, running: Running(parts.services))
+    }
+
+    static func runtime(_ peer: Peer, _ folder: URL, _ environment: [String: String]) throws -> Runtime {
+        var reader = SettingsReader(
+            environment: [
+                "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("\(peer)").path,
+                "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
+                "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
+            ].merging(environment) { $1 })
+        return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: Running.quiet)
+    }
+
+    // MARK: What the operator does
+
+    func question<R: BusRequest>(_ request: R) async throws -> R.Reply {
+        try await ask.ask(request, deadline: .seconds(5))
+    }
+
+    func subscribe(_ person: PersonID, bounds: [String: Bounds] = [:]) async throws {
+        _ = try await question(SubscribePerson(person: person, clausesAccepted: true, bounds: bounds))
+    }
+
+    /// Subscribes, lets the heart fail, and asks for help so that nobody has to wait for the prompt.
+    func callForHelp(_ person: PersonID) async throws -> EmergencyID {
+        try await subscribe(person)
+        try await ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+        return try await eventually("the call") {
+            let reply = try? await self.question(AnswerPrompt(person: person, answer: .help))
+            return reply?.emergency
+        }
+    }
+
+    func timeline(_ emergency: EmergencyID) async throws -> [String] {
+        try await question(ReadTimeline(emergency: emergency)).steps.map(\.event)
+    }
+
+    func state(_ emergency: EmergencyID) async throws -> String? {
+        try await question(ListEmergencies(person: nil, limit: 1000)).emergencies.first { $0.emergency == emergency }?.state
+    }
+}
+
+/// The ingest service's side of the bus, with a real log and replay, and nothing else.
+final class TalkingIngest: Sendable {
+    private let runtime: Runtime
+    private let store: Store
+    private let samples: EventRelay
+    private let devices: EventRelay
+    private let epoch: String
+    private let latest = Mutex<[Sample]>([])
+
+    init(_ runtime: Runtime) async throws {
+        self.runtime = runtime
+        let store = try runtime.openStore(
+            applicationID: 1,
+            migrations: [
+                Migration(1, "streams") { db in
+                    try StreamLog.create(in: db)
+                    try Confirmations.create(in: db)
+                }
+            ])
+        self.store = store
+        epoch = try await store.read { try StreamLog().epoch($0) }
+        samples = EventRelay(publisher: try await runtime.publisher(of: .samples, epoch: epoch, heads: [:]), heads: [:])
+        devices = EventRelay(publisher: try await runtime.publisher(of: .devices, epoch: epoch, heads: [:]), heads: [:])
+        var methods = Methods()
+        let epoch = epoch
+        StreamSource(families: [.samples, .devices], store: store, render: { $1.body }) { _ in
+            SnapshotStream.Reply(epoch: epoch, sequence: 0, facts: [], next: nil)
+        }.register(in: &methods)
+        methods.on(ReadLatest.self) { [self] request, _ in
+            ReadLatest.Reply(samples: latest.withLock { $0.filter { request.types.contains($0.type) } })
+        }
+        try await runtime.answer(methods)
+    }
+
+    func know(_ samples: [Sample]) {
+        latest.withLock { $0 = samples }
+    }
+
+    func say(_ person: PersonID, _ entries: [Sample], receivedAt: Timestamp = .now, interval: Int64? = nil) async throws {
+        let recorded = SamplesRecorded(device: .random(), receivedAt: receivedAt, intervalMs: interval, samples: entries)
+        let body = Array(try JSONEncoder().encode(recorded))
+        try await say(StreamFamily.samplesStream(of: person), SamplesRecorded.type, person, body, samples)
+    }
+
+    func say(_ state: DeviceState) async throws {
+        let body = Array(try JSONEncoder().encode(state))
+        try await say(StreamFamily.devices.streams[0], DeviceState.type, state.person, body, devices)
+    }
+
+    private func say(_ stream: String, _ type: String, _ person: PersonID, _ body: [UInt8], _ relay: EventRelay) async throws {
+        let at = Timestamp.now
+        let sequence = try await store.write { db in
+            try StreamLog().append(db, stream: stream, type: type, subject: person, at: at, body: body)
+        }
+        let header = StreamHeader(
+            stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: type, subject: "\(person)", at: at, trace: "")
+        relay.committed(.init(header: header, payload: { body }))
+    }
+
+    func close() async {
+        await runtime.bus.shutdown()
+        await store.close()
+    }
+}

@@ -1,0 +1,154 @@
+// Ingest, the SOS dispatcher and a desk in one process, on real ipc sockets in a temporary folder: where stories are told.
+
+import Bus
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import Outbound
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import TestKit
+
+@testable import Ingest
+@testable import Operator
+@testable import SOSDispatcher
+
+/// An upload that the story relies on was refused.
+struct NotTaken: Error {
+    var status: Int
+}
+
+struct StorySuite: Sendable {
+    let layout: SuiteLayout
+    let server: String
+    let deskLedger: URL
+    private let sender: HTTPSender
+
+    private static let quiet = Logger(label: "story") { _ in SwiftLogNoOpLogHandler() }
+    /// More than any answer of a story.
+    private static let answerBytes = 8 << 20
+
+    /// Starts everything with these settings over the defaults, and stops it afterwards.
+    static func with(_ settings: [String: String] = [:], _ body: (StorySuite) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let ports = try FreePorts.find(3)
+            let layout = SuiteLayout(data: folder.path, environment: [:])
+            _ = try SuiteKeys.makeMissing(layout)
+            let keys = layout.keys
+            try keys.write(WebhookSecret.random().text, to: keys.file("webhook.secret", of: .sosDispatcher))
+            _ = try keys.secret("signing.seed", of: .sosDispatcher)
+
+            let ledger = folder.appendingPathComponent("desk.jsonl")
+            let desk = DeskService(
+                mode: .accept, keys: try DeskKeys.load(layout, secretFile: nil, publicKey: nil), ledger: try DeskLedger(ledger),
+                show: { _ in }, callBack: { _, _ in })
+            let webhook = [
+                "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(ports[2])\(DeskService.path)", "TRACKME_SOS_MESSAGE_STATUS": "test",
+            ]
+            let settings = settings.merging(webhook) { $1 }
+            let ingest = try await parts(IngestAssembly.self, layout, ports[0], settings)
+            let sos = try await parts(SOSAssembly.self, layout, ports[1], settings)
+            let groups = [ingest.services, sos.services, [desk.server(port: ports[2])]].map {
+                ServiceGroup(services: $0, logger: quiet)
+            }
+            let running = groups.map { group in Task { try await group.run() } }
+            let suite = StorySuite(layout: layout, server: "http://127.0.0.1:\(ports[0])", ledger: ledger)
+            do {
+                for port in ports { try await eventually("port \(port) is ready") { await Readiness().isReady(port: port) } }
+                try await body(suite)
+            } catch {
+                await stop(groups, running, [sos.runtime, ingest.runtime])
+                throw error
+            }
+            await stop(groups, running, [sos.runtime, ingest.runtime])
+        }
+    }
+
+    private static func parts<Built: Assembly>(
+        _: Built.Type, _ layout: SuiteLayout, _ port: Int, _ settings: [String: String]
+    ) async throws -> (services: [any Service], runtime: Runtime) {
+        var environment = layout.environment(of: Built.peer, httpPort: port)
+        environment.merge(settings) { $1 }
+        var reader = SettingsReader(environment: environment)
+        let suite = SuiteSettings(&reader, peer: Built.peer, httpPort: port)
+        let own = Built.settings(&reader)
+        let runtime = try Runtime(peer: Built.peer, settings: suite, logger: quiet)
+        return (try await Built.build(own, on: runtime), runtime)
+    }
+
+    private static func stop(_ groups: [ServiceGroup], _ running: [Task<Void, any Error>], _ runtimes: [Runtime]) async {
+        for group in groups.reversed() { await group.triggerGracefulShutdown() }
+        for task in running { _ = await task.result }
+        for runtime in runtimes { await runtime.bus.shutdown() }
+    }
+
+    private init(layout: SuiteLayout, server: String, ledger: URL) {
+        var settings = OutboundSettings()
+        settings.policy = .anywhere
+        sender = HTTPSender(settings, logger: StorySuite.quiet)
+        (self.layout, self.server, deskLedger) = (layout, server, ledger)
+    }
+
+    // MARK: What people do
+
+    func ask<Request: BusRequest>(_ request: Request) async throws -> Request.Reply {
+        try await SuiteConnection.with(layout) { try await $0.ask(request) }
+    }
+
+    /// Somebody with a wearable.
+    func someone(wearing name: String = "watch", every interval: Duration = .seconds(1)) async throws -> AddDevice.Reply {
+        try await ask(AddDevice(person: nil, name: name, intervalMs: interval.wholeMilliseconds))
+    }
+
+    /// Somebody who subscribed to AutomatedSOS.
+    func subscriber(bounds: [String: Bounds] = [:]) async throws -> AddDevice.Reply {
+        let watch = try await someone()
+        _ = try await ask(SubscribePerson(person: watch.person, clausesAccepted: true, bounds: bounds))
+        return watch
+    }
+
+    func upload(_ samples: [Sample], from watch: AddDevice.Reply) async throws -> Operator.UploadReply {
+        let transport = UploadTransport.http(server: server, authorities: nil)
+        return await transport.send(
+            UploadBody.batch(try samples.map(UploadBody.entry)), watch.token, "story-\(UInt64.random(in: 0 ... .max))")
+    }
+
+    /// Delivers one heart rate of this moment; fails the story where it is not taken.
+    func beat(_ rate: Double, from watch: AddDevice.Reply, and others: [Sample] = []) async throws {
+        let sample = Sample(type: .heartRate, at: .now, value: rate)
+        let reply = try await upload([sample] + others, from: watch)
+        guard reply.outcome == .answered(status: 200, retryAfter: nil) else {
+            throw NotTaken(status: reply.outcome.status)
+        }
+    }
+
+    func get(_ path: String, as watch: AddDevice.Reply) async throws -> (status: Int, json: Data) {
+        let response = try await sender.send(
+            OutboundRequest(
+                url: server + path, headers: [("Authorization", "Bearer \(watch.token)")], maxResponseBytes: StorySuite.answerBytes))
+        return (response.status, Data(response.body))
+    }
+
+    // MARK: What comes of it
+
+    func emergencies(of watch: AddDevice.Reply) async throws -> [ListEmergencies.Entry] {
+        try await ask(ListEmergencies(person: watch.person, limit: 100)).emergencies
+    }
+
+    func acknowledged(of watch: AddDevice.Reply) async throws -> ListEmergencies.Entry {
+        try await eventually("an emergency is acknowledged") {
+            try await emergencies(of: watch).first { $0.acknowledgedAt != nil }
+        }
+    }
+
+    func steps(of emergency: EmergencyID) async throws -> [String] {
+        try await ask(ReadTimeline(emergency: emergency)).steps.map(\.event)
+    }
+
+    /// What the desk has received, of one kind.
+    func desk(_ kind: String) throws -> [DeskEntry] {
+        try DeskLedger.read(deskLedger).filter { $0.kind == kind }
+    }
+}

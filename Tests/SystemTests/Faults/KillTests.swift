@@ -1,0 +1,85 @@
+// Kills: `kill -9` of each service during load and during emergencies.
+
+import Contracts
+import Foundation
+import TestKit
+import Testing
+
+@testable import Operator
+
+extension SystemTests {
+    @Suite("Killed processes")
+    struct KillTests {
+        @Test(
+            "ING-11, ING-12, NFR-08, SOS-28: kill -9 of ingest during load loses no acknowledged entry and no emergency",
+            .timeLimit(.minutes(15)))
+        func ingest() async throws {
+            let follower = Peer("follower")
+            try await RealSuite.with(SuiteShape(followers: [follower])) { suite in
+                let load = try LoadGenerator(try await suite.addPeople(10), to: suite)
+                let witness = Follower(follower, of: suite)
+                try await witness.start()
+                var recoveries = RecoveryTimes()
+                load.start()
+                for cycle in 0..<FaultSizes.kills {
+                    try await load.untilAcknowledged(20)
+                    if cycle < load.wearers.count { await load.wearers[cycle].fallIll() }
+                    // At another place of the group commit each time.
+                    try await Task.sleep(for: .milliseconds(Int.random(in: 0...150)))
+                    recoveries.add(try await suite.ingest.killAndRecover())
+                }
+                try await load.untilAcknowledged(20)
+                let report = try await suite.judge(load, followers: [witness])
+                print("figure: kill -9 of ingest, \(FaultSizes.kills) cycles: \(recoveries.line); \(report.figures.line)")
+                #expect(report.violations.isEmpty, "\(report.summary)")
+                #expect(report.figures.breaches == min(FaultSizes.kills, load.wearers.count))
+                #expect(suite.ingest.ends.filter { $0 == .signalled(SIGKILL) }.count == FaultSizes.kills)
+            }
+        }
+
+        @Test(
+            "INV-15, INV-22, SOS-15, SOS-19, SOS-24, SOS-28: kill -9 of sos-dispatcher during load and emergencies misses and doubles no call",
+            .timeLimit(.minutes(15)))
+        func dispatcher() async throws {
+            try await RealSuite.with { suite in
+                let load = try LoadGenerator(try await suite.addPeople(max(10, FaultSizes.kills)), to: suite)
+                var recoveries = RecoveryTimes()
+                load.start()
+                try await load.untilAcknowledged(20)
+                for cycle in 0..<FaultSizes.kills {
+                    await load.wearers[cycle].fallIll()
+                    // The kills go through the course of an emergency: alert, confirmed, call, acknowledgement.
+                    try await Task.sleep(for: .milliseconds(cycle * 4100 / FaultSizes.kills + Int.random(in: 0...200)))
+                    recoveries.add(try await suite.sos.killAndRecover())
+                }
+                try await load.untilAcknowledged(20)
+                let report = try await suite.judge(load)
+                print("figure: kill -9 of sos-dispatcher, \(FaultSizes.kills) cycles: \(recoveries.line); \(report.figures.line)")
+                #expect(report.violations.isEmpty, "\(report.summary)")
+                #expect(report.figures.breaches == FaultSizes.kills)
+            }
+        }
+
+        @Test(
+            "NFR-08, SOS-28: kill -9 of everything at once during an emergency loses nothing and calls once", .timeLimit(.minutes(5)))
+        func everything() async throws {
+            try await RealSuite.with { suite in
+                let load = try LoadGenerator(try await suite.addPeople(4), to: suite)
+                load.start()
+                try await load.untilAcknowledged(10)
+                await load.wearers[0].fallIll()
+                try await load.untilAcknowledged(10)
+                async let first: Void = suite.ingest.kill()
+                async let second: Void = suite.sos.kill()
+                _ = try await (first, second)
+                try await suite.ingest.untilReady()
+                try await suite.sos.untilReady()
+                try await load.untilAcknowledged(10)
+                let report = try await suite.judge(load)
+                print("figure: kill -9 of both at once: \(report.figures.line)")
+                #expect(report.violations.isEmpty, "\(report.summary)")
+                #expect(report.figures.breaches == 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// The end of every fault test: bring the suite to rest, collect the evidence, hand it to the checker, print the figures.
+
+import Contracts
+import Foundation
+import TestKit
+import Testing
+
+@testable import Operator
+
+extension RealSuite {
+    /// Ends the load, waits for what is under way, reads everything back, stops the suite and has it judged. What never comes
+    /// about is left for the checker to find.
+    func judge(
+        _ load: LoadGenerator, followers: [Follower] = [], outages: [ClosedRange<Timestamp>] = [], patience: Duration = .seconds(15)
+    ) async throws -> CheckReport {
+        let given = try await load.stop()
+        if given > 0 { print("· \(given) uploads were given up unacknowledged (\(load.statuses.line))") }
+        var evidence = Evidence()
+        let account = load.ledger.account
+        (evidence.sent, evidence.acknowledged, evidence.breaches) = (account.sent, account.acknowledged, account.breaches)
+        evidence.outages = outages
+        let ill = Set(account.breaches.map(\.entry.person))
+        await patiently(patience) {
+            ill.isSubset(of: try await everyEmergency().filter { $0.acknowledgedAt != nil }.map(\.person))
+        }
+        evidence.stored = try await ReadBack(server: server).entries(of: load.wearers)
+        evidence.emergencies = try await everyEmergency()
+        evidence.audit = try await ask(VerifyAudit())
+        for follower in followers {
+            evidence.streams += try await follower.account(patience: patience)
+            await follower.stop()
+        }
+        await patiently(patience) {
+            try await MetricsPage(of: sos.port).value("bus_consumer_lag", family: .samples) == 0
+        }
+        try await stop()
+        evidence.desk = DeskLine.read(deskLedger)
+        let stores = StoppedStores(folders: storeFolders)
+        evidence.stores = stores.examine()
+        evidence.consumers = try stores.dispatcherProgress()
+        return Checker.forThisMachine.report(evidence)
+    }
+
+    /// Whether it comes about or not, the checker will say.
+    private func patiently(_ patience: Duration, _ condition: @Sendable () async throws -> Bool) async {
+        do {
+            try await eventually("everything is acknowledged", within: patience, isTrue: condition)
+        } catch {
+            print("· waited in vain: \(error)")
+        }
+    }
+
+    private func everyEmergency() async throws -> [ListEmergencies.Entry] {
+        try await ask(ListEmergencies(person: nil, limit: 1000)).emergencies
+    }
+}
+
+extension Checker {
+    /// With the deadline of `TRACKME_FAULT_DEADLINE_S`, for machines that are busy with other things; else the promise's 5 s.
+    static var forThisMachine: Checker {
+        var checker = Checker()
+        if let text = FaultSizes.environment["TRACKME_FAULT_DEADLINE_S"], let seconds = Int(text) { checker.deadline = .seconds(seconds) }
+        return checker
+    }
+}
+
+/// How large the fault tests are. The defaults keep all of them within some minutes; the issue's sizes come by environment.
+enum FaultSizes {
+    static let environment = ProcessInfo.processInfo.environment
+
+    private static func number(_ name: String, _ usual: Int) -> Int { environment[name].flatMap { Int($0) } ?? usual }
+
+    /// Kills of one service in one test: `TRACKME_FAULT_CYCLES` (issue 2 names 50).
+    static let kills = number("TRACKME_FAULT_CYCLES", 6)
+    /// Power cuts: `TRACKME_FAULT_POWER_CUTS`.
+    static let powerCuts = number("TRACKME_FAULT_POWER_CUTS", 2)
+    /// How long the desk is down: `TRACKME_FAULT_OUTAGE_S` (issue 2 names a minute).
+    static let outage = Duration.seconds(number("TRACKME_FAULT_OUTAGE_S", 8))
+    /// Facts that a slow consumer and a late joiner must catch up with: `TRACKME_FAULT_BACKLOG`.
+    /// More than the 10,000 frames that an inbox holds, so that its consumer loses some and has to ask for them.
+    static let backlog = number("TRACKME_FAULT_BACKLOG", 11_000)
+}
+
+/// Recovery times as one line.
+struct RecoveryTimes {
+    private(set) var all: [Duration] = []
+
+    mutating func add(_ time: Duration) { all.append(time) }
+
+    var line: String {
+        let sorted = all.map(\.wholeMilliseconds).sorted()
+        guard let least = sorted.first, let most = sorted.last else { return "no recoveries" }
+        return "recovery of \(sorted.count): min \(least), median \(sorted[sorted.count / 2]), max \(most) ms"
+    }
+}

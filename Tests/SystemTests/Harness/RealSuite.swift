@@ -1,0 +1,160 @@
+// A whole suite of real processes in a temporary folder: ingest, sos-dispatcher, and a desk with a ledger.
+
+import Contracts
+import Foundation
+import ServiceKit
+import TestKit
+
+@testable import Operator
+
+/// What differs from the usual suite.
+struct SuiteShape: Sendable {
+    /// Further environment of single services.
+    var environment: [Peer: [String: String]] = [:]
+    /// Ingest runs in a child of the test bundle with this fault planted.
+    var planted: PlantedFault?
+    /// Peers that may follow the ingest streams.
+    var followers: [Peer] = []
+    /// Stores of these services lie in this folder instead.
+    var storeFolder: (peers: Set<Peer>, folder: URL)?
+    /// How the desk behaves.
+    var deskMode = "accept"
+}
+
+struct RealSuite: Sendable {
+    let root: URL
+    let layout: SuiteLayout
+    let ingest: ServiceProcess
+    let sos: ServiceProcess
+    let desk: ServiceProcess
+    let deskLedger: URL
+    let storeFolders: [URL]
+
+    var server: String { "http://127.0.0.1:\(ingest.port)" }
+    var data: URL { layout.data }
+
+    /// Starts everything, gives it to `body`, and stops what still runs.
+    static func with<Value>(_ shape: SuiteShape = SuiteShape(), _ body: (RealSuite) async throws -> Value) async throws -> Value {
+        try await withTemporaryFolder { root in
+            let suite = try RealSuite(shape, root: root)
+            let value: Value
+            do {
+                try await suite.start()
+                value = try await body(suite)
+            } catch {
+                suite.showLogs()
+                try? await suite.stop()
+                throw error
+            }
+            try await suite.stop()
+            return value
+        }
+    }
+
+    init(_ shape: SuiteShape, root: URL) throws {
+        self.root = root
+        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("TRACKME_") }
+        let layout = SuiteLayout(data: root.appendingPathComponent("data").path, environment: inherited)
+        self.layout = layout
+        deskLedger = root.appendingPathComponent("desk.jsonl")
+        _ = try SuiteKeys.makeMissing(layout)
+        for follower in shape.followers {
+            try layout.keys.makeBusKeys(.init(peer: follower, key: "", hear: [StreamFamily.samples.name], ask: []))
+        }
+        let logs = layout.data.appendingPathComponent("log")
+        try FileManager.default.createDirectory(at: logs, withIntermediateDirectories: true)
+        let ports = try FreePorts.find(3)
+        let desk = ports[2]
+        let common = [
+            "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_SOS_MESSAGE_STATUS": "exercise",
+            "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(desk)\(DeskService.path)",
+        ]
+        func service(_ peer: Peer, _ port: Int) throws -> ServiceProcess {
+            var environment = layout.environment(of: peer, httpPort: port)
+            environment.merge(common) { $1 }
+            if let elsewhere = shape.storeFolder, elsewhere.peers.contains(peer) {
+                environment["TRACKME_STORE_DIRECTORY"] = elsewhere.folder.appendingPathComponent(peer.name).path
+            }
+            environment.merge(shape.environment[peer] ?? [:]) { $1 }
+            var command = ChildCommand(
+                executable: ServiceExecutable(peer: peer, port: port).file.path, environment: environment)
+            if peer == .ingest, let planted = shape.planted { command = planted.command(over: environment) }
+            return try ServiceProcess(peer.name, port: port, command: command, log: logs.appendingPathComponent("\(peer).log"))
+        }
+        ingest = try service(.ingest, ports[0])
+        sos = try service(.sosDispatcher, ports[1])
+        self.desk = try RealSuite.desk(root, layout, port: desk, sosPort: ports[1], mode: shape.deskMode)
+        storeFolders = [layout.data] + (shape.storeFolder.map { [$0.folder] } ?? [])
+    }
+
+    private static func desk(_ root: URL, _ layout: SuiteLayout, port: Int, sosPort: Int, mode: String) throws -> ServiceProcess {
+        let command = ChildCommand(
+            executable: ServiceExecutable.folder.appendingPathComponent("trackme").path,
+            arguments: [
+                "desk", "--port", "\(port)", "--ledger", root.appendingPathComponent("desk.jsonl").path, "--data", layout.data.path,
+                "--sos",
+                "http://127.0.0.1:\(sosPort)", "--mode", mode,
+            ], environment: layout.environment)
+        return try ServiceProcess("desk", port: port, command: command, log: root.appendingPathComponent("desk.log"))
+    }
+
+    /// A desk of other manners in the place of the suite's own, which is stopped; with the same ledger.
+    func anotherDesk(mode: String) throws -> ServiceProcess {
+        try RealSuite.desk(root, layout, port: desk.port, sosPort: sos.port, mode: mode)
+    }
+
+    /// The desk last: it reads the secret that the dispatcher makes at its first start.
+    private func start() async throws {
+        ingest.start()
+        try await ingest.untilReady()
+        sos.start()
+        try await sos.untilReady()
+        desk.start()
+        try await desk.untilReady()
+    }
+
+    func stop() async throws {
+        try await sos.stop()
+        try await ingest.stop()
+        try await desk.stop()
+    }
+
+    func ask<Request: BusRequest>(_ request: Request) async throws -> Request.Reply {
+        try await SuiteConnection.with(layout) { try await $0.ask(request) }
+    }
+
+    /// A new person with one device, supervised on request.
+    func addPerson(name: String = "watch", supervised: Bool) async throws -> AddDevice.Reply {
+        try await SuiteConnection.with(layout) { connection in
+            let added = try await connection.ask(AddDevice(person: nil, name: name, intervalMs: 1000))
+            if supervised {
+                _ = try await connection.ask(SubscribePerson(person: added.person, clausesAccepted: true, bounds: [:]))
+            }
+            return added
+        }
+    }
+
+    func addPeople(_ count: Int, supervised: Bool = true) async throws -> [AddDevice.Reply] {
+        try await SuiteConnection.with(layout) { connection in
+            var people: [AddDevice.Reply] = []
+            for _ in 0..<count {
+                let added = try await connection.ask(AddDevice(person: nil, name: "watch", intervalMs: 1000))
+                if supervised {
+                    _ = try await connection.ask(SubscribePerson(person: added.person, clausesAccepted: true, bounds: [:]))
+                }
+                people.append(added)
+            }
+            return people
+        }
+    }
+
+    /// For a test that failed: the last lines of every log.
+    private func showLogs() {
+        let logs = [ingest, sos].map { data.appendingPathComponent("log/\($0.name).log") } + [root.appendingPathComponent("desk.log")]
+        for log in logs {
+            let lines = String(decoding: FileManager.default.contents(atPath: log.path) ?? Data(), as: UTF8.self)
+                .split(separator: "\n").suffix(12)
+            FileHandle.standardError.write(Data("— \(log.lastPathComponent)\n\(lines.joined(separator: "\n"))\n".utf8))
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// Nothing personal is readable in any file of a suite that was really used.
+
+import Contracts
+import Foundation
+import ServiceKit
+import TestKit
+import Testing
+
+@testable import Operator
+
+/// Looks for planted words and numbers in files, in all the spellings in which they could have been kept.
+struct CanaryHunt {
+    struct Canary {
+        var name: String
+        var bytes: Data
+    }
+
+    let canaries: [Canary]
+
+    init(texts: [String], numbers: [Double]) {
+        var canaries: [Canary] = []
+        for text in texts + numbers.map({ "\($0)" }) {
+            canaries.append(Canary(name: "\(text) as text", bytes: Data(text.utf8)))
+            for alignment in 0..<3 {
+                canaries.append(Canary(name: "\(text) as base64, alignment \(alignment)", bytes: CanaryHunt.base64(text, alignment)))
+            }
+        }
+        for number in numbers {
+            canaries.append(Canary(name: "\(number) as a Double", bytes: withUnsafeBytes(of: number.bitPattern.littleEndian) { Data($0) }))
+            canaries.append(
+                Canary(name: "\(number) as a Double, big-endian", bytes: withUnsafeBytes(of: number.bitPattern.bigEndian) { Data($0) }))
+            canaries.append(
+                Canary(name: "\(number) as a Float", bytes: withUnsafeBytes(of: Float(number).bitPattern.littleEndian) { Data($0) }))
+        }
+        self.canaries = canaries
+    }
+
+    /// The digits that the text has in base64 wherever `alignment` bytes stand before it; those that it shares with its
+    /// neighbours are left out.
+    private static func base64(_ text: String, _ alignment: Int) -> Data {
+        let encoded = (Data(repeating: 0, count: alignment) + Data(text.utf8)).base64EncodedString()
+        let digits = encoded.prefix { $0 != "=" }
+        let whole = (alignment + text.utf8.count) * 8 / 6
+        return Data(digits.prefix(whole).dropFirst((alignment * 8 + 5) / 6).utf8)
+    }
+
+    /// What was found where. Empty files and sockets hold nothing.
+    func findings(in folder: URL) -> (found: [String], files: Int, bytes: Int) {
+        var (found, files, bytes): ([String], Int, Int) = ([], 0, 0)
+        let everything = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
+        for case let file as URL in everything ?? FileManager.DirectoryEnumerator() {
+            guard (try? file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true,
+                let content = try? Data(contentsOf: file)
+            else { continue }
+            files += 1
+            bytes += content.count
+            found += canaries.filter { content.range(of: $0.bytes) != nil }.map { "\($0.name) in \(file.lastPathComponent)" }
+        }
+        return (found, files, bytes)
+    }
+}
+
+@Suite("The hunt for personal data")
+struct CanaryHuntTests {
+    @Test("finds a name, a number and a place in every spelling")
+    func bites() async throws {
+        let number = 73.28125
+        let hunt = CanaryHunt(texts: ["Pina Rossi"], numbers: [number])
+        for before in 0..<3 {
+            try await withTemporaryFolder { folder in
+                let padding = Data(repeating: UInt8(ascii: "x"), count: before)
+                let text = (padding + Data("Pina Rossi and more".utf8)).base64EncodedString()
+                try Data(text.utf8).write(to: folder.appendingPathComponent("a"))
+                #expect(hunt.findings(in: folder).found == ["Pina Rossi as base64, alignment \(before) in a"])
+            }
+        }
+        try await withTemporaryFolder { folder in
+            var content = Data("value 73.28125 of Pina Rossi".utf8)
+            withUnsafeBytes(of: number.bitPattern.littleEndian) { content.append(contentsOf: $0) }
+            withUnsafeBytes(of: Float(number).bitPattern.littleEndian) { content.append(contentsOf: $0) }
+            try content.write(to: folder.appendingPathComponent("a"))
+            #expect(
+                Set(hunt.findings(in: folder).found)
+                    == ["Pina Rossi as text in a", "73.28125 as text in a", "73.28125 as a Double in a", "73.28125 as a Float in a"])
+        }
+    }
+}
+
+extension SystemTests {
+    @Suite("Personal data at rest")
+    struct PrivacyTests {
+        private static let name = "Giuseppina Filippetti"
+        private static let address = "nonna.pina@posta-privata.example"
+        private static let value = 73.28125
+        private static let latitude = 45.4642137
+
+        @Test(
+            "NFR-11, INV-19: a name, an address, a value and a place are in no file of the suite, logs included, during and after an emergency",
+            .timeLimit(.minutes(5)))
+        func canaries() async throws {
+            let hunt = CanaryHunt(texts: [Self.name, Self.address], numbers: [Self.value, Self.latitude])
+            let environment = ["TRACKME_LOG_LEVEL": "trace", "TRACKME_ING_UPKEEP_S": "0.2"]
+            try await RealSuite.with(SuiteShape(environment: [.ingest: environment, .sosDispatcher: environment])) { suite in
+                let watch = try await suite.addPerson(name: Self.name, supervised: false)
+                _ = try await suite.ask(AddDevice(person: watch.person, name: Self.address, intervalMs: nil))
+                _ = try await suite.ask(
+                    SubscribePerson(person: watch.person, clausesAccepted: true, bounds: ["heart-rate": Bounds(low: nil, high: 70)]))
+                let recording = suite.root.appendingPathComponent("canary.csv")
+                let token = suite.root.appendingPathComponent("token")
+                try Data((watch.token + "\n").utf8).write(to: token)
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: token.path)
+                try Data(Self.recording.utf8).write(to: recording)
+                try suite.trackme("replay", recording.path, "--url", suite.server, "--token-file", token.path)
+                try await eventually("the emergency is acknowledged") {
+                    try await suite.ask(ListEmergencies(person: watch.person, limit: 1)).emergencies.contains { $0.acknowledgedAt != nil }
+                }
+                _ = try await suite.ask(AnswerPrompt(person: watch.person, answer: .falseAlarm))
+                try await eventually("the cancellation is acknowledged") {
+                    DeskLine.read(suite.deskLedger).contains { $0.sequence == 1 && $0.isAcknowledgement }
+                }
+                let back = try await ReadBack(server: suite.server).entries(of: watch.person, token: watch.token, type: .position)
+                #expect(back.first?.reading.position?.latitude == Self.latitude, "the canary was not stored at all")
+                let running = hunt.findings(in: suite.data)
+                #expect(running.found.isEmpty, "\(running.found)")
+                try await suite.stop()
+                let stopped = hunt.findings(in: suite.data)
+                #expect(stopped.found.isEmpty, "\(stopped.found)")
+                print("figure: canaries: none in \(stopped.files) files, \(stopped.bytes) bytes, nor in \(running.files) while running")
+            }
+        }
+
+        /// Ten seconds that have just passed, all critical for the person's own bounds.
+        private static var recording: String {
+            let now = Timestamp.now
+            let rows = (0..<10).map { second in
+                "\((now - .seconds(10 - second)).rfc3339),\(value),\(latitude),9.1903412"
+            }
+            return "time,heart_rate_bpm,latitude,longitude\n" + rows.joined(separator: "\n") + "\n"
+        }
+    }
+}
