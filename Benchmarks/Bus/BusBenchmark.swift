@@ -22,7 +22,8 @@ struct BusBenchmark {
         for _ in 0..<stage.rounds {
             let count = 50_000 * stage.seconds
             ours.append(try await measure(count, in: folder))
-            let text = try await Program.output(program, ["ipc://\(folder.path)/c.ipc", "\(count)", "\(Self.payload)", "\(Self.headerBytes)"])
+            let text = try await Program.output(
+                program, ["ipc://\(folder.path)/c.ipc", "\(count)", "\(Self.payload)", "\(Self.headerBytes)"])
             guard let rate = Double(text.split(separator: "\n").last ?? "") else { throw BenchmarkError("bus-reference: \(text)") }
             reference.append(rate)
             roundTrips.append(try await askAndAnswer(in: folder))

@@ -9,7 +9,8 @@ enum Machine {
             .split(separator: ":").last?.trimmingCharacters(in: .whitespaces)
         let kernel = read("/proc/sys/kernel/osrelease").trimmingCharacters(in: .whitespacesAndNewlines)
         let load = read("/proc/loadavg").split(separator: " ").first ?? "?"
-        return "\(processor ?? "unknown processor"), \(ProcessInfo.processInfo.activeProcessorCount) cores, Linux \(kernel), load before \(load)"
+        return
+            "\(processor ?? "unknown processor"), \(ProcessInfo.processInfo.activeProcessorCount) cores, Linux \(kernel), load before \(load)"
     }()
 
     private static func read(_ path: String) -> String {

@@ -19,7 +19,8 @@ struct Thresholds {
     /// Prints what became worse and ends with 1 where anything did. Rows without a threshold are too noisy to be compared.
     func check(_ rows: [Row]) throws {
         let regressions = rows.compactMap { row -> String? in
-            guard let known = figures[row.name], row.higherIsBetter ? row.figure < known * (1 - Self.tolerance) : row.figure > known * (1 + Self.tolerance)
+            guard let known = figures[row.name],
+                row.higherIsBetter ? row.figure < known * (1 - Self.tolerance) : row.figure > known * (1 + Self.tolerance)
             else { return nil }
             return "\(row.name): \(Report.short(row.figure)), was \(Report.short(known))"
         }

@@ -48,7 +48,9 @@ struct IngestBenchmark {
         let (ours, reference) = try await alternate(pair, batch: 1, connections: Self.paced.connections, pause: Self.paced.pause)
         let beside = "InfluxDB, the same pace"
         return [
-            Row("single entries at a pace", "uploads/s", ours.map { rate($0, 1) }, reference: reference.map { rate($0, 1) }, beside: beside, higherIsBetter: true),
+            Row(
+                "single entries at a pace", "uploads/s", ours.map { rate($0, 1) }, reference: reference.map { rate($0, 1) }, beside: beside,
+                higherIsBetter: true),
             Row("single entries at a pace, p50", "ms", ours.map(\.p50), reference: reference.map(\.p50), beside: beside),
             Row("single entries at a pace, p99", "ms", ours.map(\.p99), reference: reference.map(\.p99), beside: beside, .below(50)),
         ]
@@ -89,7 +91,9 @@ struct IngestBenchmark {
             let back = try await pair.killUnderLoad(target)
             let (stored, acknowledged) = (try await pair.count(target), pair.acknowledged(by: target))
             let name = target == .trackme ? "ingest" : "InfluxDB"
-            print("\(name): \(acknowledged) entries acknowledged, \(stored) read back after kill -9, ready after \(Report.short(back.milliseconds)) ms")
+            print(
+                "\(name): \(acknowledged) entries acknowledged, \(stored) read back after kill -9, ready after \(Report.short(back.milliseconds)) ms"
+            )
             rows.append(
                 Row(
                     "\(name), entries after kill -9", "lost", [Double(max(0, acknowledged - stored))],

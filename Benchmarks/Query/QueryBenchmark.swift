@@ -26,11 +26,15 @@ struct QueryBenchmark {
         let loaded = ContinuousClock.now - begun
         for body in month.lineProtocol(perBody: 10_000) {
             let answer = try await influx.client.send("POST", "/write?db=bench&precision=ms", body: body)
-            guard answer.status == 204 else { throw BenchmarkError("InfluxDB: \(String(decoding: answer.body.prefix(300), as: UTF8.self))") }
+            guard answer.status == 204 else {
+                throw BenchmarkError("InfluxDB: \(String(decoding: answer.body.prefix(300), as: UTF8.self))")
+            }
         }
         let upkeep = try await Self.untilIdle(ingest)
         _ = try await Self.untilIdle(reference)
-        print("a month of \(month.count) entries: uploaded in \(Report.short(loaded.inSeconds)) s, upkeep went on for \(Report.short(upkeep.inSeconds)) s more")
+        print(
+            "a month of \(month.count) entries: uploaded in \(Report.short(loaded.inSeconds)) s, upkeep went on for \(Report.short(upkeep.inSeconds)) s more"
+        )
         let rows = try await measure(suite, device.token, influx, month)
         ingest.kill9()
         reference.kill9()
@@ -45,7 +49,8 @@ struct QueryBenchmark {
         let counted = chart.items.reduce(0) { $0 + $1.count }
         guard counted == month.count else { throw BenchmarkError("the chart counts \(counted) of \(month.count) entries") }
         let theirs = "/query?db=bench&epoch=ms&q="
-        let mean = "SELECT min(value),mean(value),max(value),count(value) FROM \"heart-rate\" WHERE time >= \(month.start)s AND time < \(month.end)s GROUP BY time(1h)"
+        let mean =
+            "SELECT min(value),mean(value),max(value),count(value) FROM \"heart-rate\" WHERE time >= \(month.start)s AND time < \(month.end)s GROUP BY time(1h)"
         let page = "SELECT value FROM \"heart-rate\" WHERE time >= \(month.start + 86_400 * Self.days / 2)s LIMIT 1000"
         let last = "SELECT last(value) FROM \"heart-rate\""
         let beside = "InfluxDB, the same question"
@@ -72,7 +77,9 @@ struct QueryBenchmark {
             var took: [Double] = []
             for _ in 0..<Self.questions {
                 let answer = try await ask()
-                guard answer.status == 200 else { throw BenchmarkError("\(answer.status) \(String(decoding: answer.body.prefix(300), as: UTF8.self))") }
+                guard answer.status == 200 else {
+                    throw BenchmarkError("\(answer.status) \(String(decoding: answer.body.prefix(300), as: UTF8.self))")
+                }
                 took.append(answer.took.milliseconds)
             }
             medians.append(took.sorted().percentile(50))

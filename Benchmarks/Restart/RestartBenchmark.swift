@@ -16,7 +16,8 @@ struct RestartBenchmark {
         let up = try Program(
             Program.own("trackme"),
             [
-                "up", "--data", suite.folder.path, "--only", "ingest", "sos-dispatcher", "--ingest-port", "\(suite.ingestPort)", "--sos-port",
+                "up", "--data", suite.folder.path, "--only", "ingest", "sos-dispatcher", "--ingest-port", "\(suite.ingestPort)",
+                "--sos-port",
                 "\(suite.sosPort)",
             ], environment: RescueSuite.settings(deskPort: deskPort), log: suite.folder.appendingPathComponent("up.log"))
         let sos = WebClient(port: suite.sosPort)

@@ -43,7 +43,9 @@ struct RescueSuite {
         let body = "{\"type\":\"heart-rate\",\"at\":\"\(Timestamp.now.rfc3339)\",\"value\":\(heartRate)}"
         let answer = try await suite.ingest.send(
             "POST", "/ingest/v1/entries", token: device.token, contentType: "application/json", body: Array(body.utf8))
-        guard answer.status == 200 else { throw BenchmarkError("upload: \(answer.status) \(String(decoding: answer.body.prefix(300), as: UTF8.self))") }
+        guard answer.status == 200 else {
+            throw BenchmarkError("upload: \(answer.status) \(String(decoding: answer.body.prefix(300), as: UTF8.self))")
+        }
     }
 
     struct Rescue: Sendable {

@@ -61,9 +61,12 @@ struct SOSBenchmark {
         let disk = phase.disk.sorted()
         let beside = "fdatasync of 4 KiB in the same folder"
         return [
-            Row("sos \(when), entry sent to decision heard, p50", "ms", [decided.percentile(50)], reference: [disk.percentile(50)], beside: beside),
             Row(
-                "sos \(when), entry sent to decision heard, p99", "ms", [decided.percentile(99)], reference: [disk.percentile(99)], beside: beside,
+                "sos \(when), entry sent to decision heard, p50", "ms", [decided.percentile(50)], reference: [disk.percentile(50)],
+                beside: beside),
+            Row(
+                "sos \(when), entry sent to decision heard, p99", "ms", [decided.percentile(99)], reference: [disk.percentile(99)],
+                beside: beside,
                 .referencePlus(10)),
             Row("sos \(when), critical entry to acknowledged, p50", "ms", [acknowledged.percentile(50)]),
             Row("sos \(when), critical entry to acknowledged, p99", "ms", [acknowledged.percentile(99)], .below(100)),

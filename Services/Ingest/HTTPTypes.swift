@@ -170,6 +170,6 @@ enum IngestSchemas {
 
     /// `Page` of anything.
     static func page(of item: JSONSchema) -> JSONSchema {
-        .object(.required("items", .array(of: item)), .required("next", .string().nullable(), "Null at the end; else the `after` of the next page."))
+        .object(.required("items", .array(of: item)), .required("next", .string().nullable(), "Send it as `after`; null at the end."))
     }
 }

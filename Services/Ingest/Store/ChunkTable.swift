@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// One row: what stands in the open and the sealed columns.
 struct ChunkRow: Sendable {
@@ -51,15 +52,23 @@ struct ChunkTable: Sendable {
 
     /// - Parameter sequence: of the row of the person's stream that names the chunk; 0 where none does.
     func insert(_ db: Database, _ chunk: SealedChunk, id: Int64, sequence: Int64) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO chunks (id, person, metric, span_class, first, last, count, device, sequence, body)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            id, chunk.series.person, Int64(chunk.series.metric.number), chunk.outline.spanClass.exponent, chunk.outline.first,
-            chunk.outline.last, chunk.outline.count, chunk.device, sequence, Data(chunk.body),
-        ])
+        try db.run(
+            """
+            INSERT INTO chunks (id, person, metric, span_class, first, last, count, device, sequence, body)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        ) { row in
+            row.integer(id)
+            row.integer(chunk.series.person)
+            row.integer(Int64(chunk.series.metric.number))
+            row.integer(chunk.outline.spanClass.exponent)
+            row.integer(chunk.outline.first)
+            row.integer(chunk.outline.last)
+            row.integer(chunk.outline.count)
+            row.integer(chunk.device)
+            row.integer(sequence)
+            row.bytes(chunk.body)
+        }
     }
 
     func delete(_ db: Database, ids: [Int64]) throws {

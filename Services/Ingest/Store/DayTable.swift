@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// One day of one series.
 struct DayKey: Hashable, Sendable {
@@ -49,12 +50,16 @@ struct DayTable: Sendable {
 
     /// Notes that a chunk has come with entries of that day. Most days are noted already; then nothing is written.
     func touch(_ db: Database, _ key: DayKey) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO days (person, metric, day) VALUES (?, ?, ?)
-                ON CONFLICT DO UPDATE SET dirty = 1, compacted = 0 WHERE dirty = 0
-                """
-        ).execute(arguments: [key.series.person, Int64(key.series.metric.number), key.day])
+        try db.run(
+            """
+            INSERT INTO days (person, metric, day) VALUES (?, ?, ?)
+            ON CONFLICT DO UPDATE SET dirty = 1, compacted = 0 WHERE dirty = 0
+            """
+        ) { row in
+            row.integer(key.series.person)
+            row.integer(Int64(key.series.metric.number))
+            row.integer(key.day)
+        }
     }
 
     func state(_ db: Database, _ key: DayKey) throws -> DayState? {

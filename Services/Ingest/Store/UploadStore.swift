@@ -147,14 +147,17 @@ struct UploadStore: Sendable {
             at: upload.receivedAt, trace: upload.trace, body: record.encoded())
         for (number, chunk) in sealed.enumerated() {
             try chunks.insert(db, chunk, id: ids[number], sequence: sequence)
-            for day in days(of: chunk.outline, plan.groups[number]) { try days.touch(db, DayKey(series: chunk.series, day: day)) }
+            let days = chunk.outline.days
+            if days.count == 1 {
+                try self.days.touch(db, DayKey(series: chunk.series, day: days.lowerBound))
+            } else {
+                for day in Set(plan.groups[number].samples.map { UTCDay.number(of: $0.at.milliseconds) }) {
+                    try self.days.touch(db, DayKey(series: chunk.series, day: day))
+                }
+            }
             memory.added(to: chunk.series, last: chunk.outline.last)
         }
         return sequence
-    }
-
-    private func days(of outline: ChunkOutline, _ group: MetricGroup) -> any Sequence<Int64> {
-        outline.days.count == 1 ? outline.days : Set(group.samples.map { UTCDay.number(of: $0.at.milliseconds) })
     }
 }
 

@@ -57,22 +57,33 @@ package struct StreamLog: Sendable {
         _ db: Database, stream: String, type: String, subject: PersonID?, at: Timestamp, trace: String = "", body: [UInt8]
     ) throws -> Int64 {
         let (number, sequence) = try advance(db, stream)
-        try db.cachedStatement(
-            sql: "INSERT INTO stream_log (stream, sequence, type, subject, at, trace, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [number, sequence, type, subject?.blob, at.milliseconds, trace, Data(body)])
+        try db.run("INSERT INTO stream_log (stream, sequence, type, subject, at, trace, body) VALUES (?, ?, ?, ?, ?, ?, ?)") { row in
+            row.integer(number)
+            row.integer(sequence)
+            row.text(type)
+            if let subject { row.bytes(subject.bytes) } else { row.null() }
+            row.integer(at.milliseconds)
+            row.text(trace)
+            row.bytes(body)
+        }
         return sequence
     }
 
     private func advance(_ db: Database, _ stream: String) throws -> (number: Int64, sequence: Int64) {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT INTO stream_heads (stream, head) VALUES (?, 1)
-                ON CONFLICT (stream) DO UPDATE SET head = head + 1 RETURNING number, head
-                """)
-        guard let row = try Row.fetchOne(statement, arguments: [stream]) else {
-            throw StoreError.settingRefused(name: "stream_heads", wanted: "one row", found: "none")
+        let known = try db.first("SELECT number, head FROM stream_heads WHERE stream = ?") {
+            $0.text(stream)
+        } read: {
+            (number: $0.integer(0), sequence: $0.integer(1) + 1)
         }
-        return (row[0], row[1])
+        guard let known else {
+            try db.run("INSERT INTO stream_heads (stream, head) VALUES (?, 1)") { $0.text(stream) }
+            return (db.lastInsertedRowID, 1)
+        }
+        try db.run("UPDATE stream_heads SET head = ? WHERE number = ?") { row in
+            row.integer(known.sequence)
+            row.integer(known.number)
+        }
+        return known
     }
 
     /// The sequence of the stream's last fact; 0 where there was none yet.

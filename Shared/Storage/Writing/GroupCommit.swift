@@ -46,16 +46,16 @@ struct GroupCommit: Sendable {
 
     /// One body in a savepoint. Nil where it threw and its own work alone was undone: it has been told so. Throws what ends the group.
     private func perform(_ write: WaitingWrite, on database: Database) throws -> (@Sendable () -> Void)? {
-        try database.cachedStatement(sql: "SAVEPOINT body").execute()
+        try database.run("SAVEPOINT body")
         do {
             let acknowledge = try write.perform(database)
-            try database.cachedStatement(sql: "RELEASE body").execute()
+            try database.run("RELEASE body")
             return acknowledge
         } catch {
             // After a full disk or a lack of memory SQLite may have undone the whole transaction, other bodies' work too.
             guard database.isInsideTransaction, Fault(error)?.isFatal != true else { throw error }
-            try database.cachedStatement(sql: "ROLLBACK TO body").execute()
-            try database.cachedStatement(sql: "RELEASE body").execute()
+            try database.run("ROLLBACK TO body")
+            try database.run("RELEASE body")
             write.refuse(Fault.translate(error))
             return nil
         }
