@@ -36,11 +36,13 @@ struct App: AsyncParsableCommand {
         let interrupts = Program.endAllOnInterrupt()
         defer { withExtendedLifetime(interrupts) { Program.endAll() } }
         print(Machine.line)
+        fflush(nil)
         var rows: [Row] = []
         for name in BenchmarkName.each where benchmarks.contains(name) || benchmarks.contains(.all) {
             let found = try await name.measure(on: stage)
             try Report.write(found, of: name.rawValue, to: stage.results)
             print(Report.table(found))
+            fflush(nil)
             rows += found
         }
         if check { try Thresholds.load().check(rows) }

@@ -42,6 +42,6 @@ enum Report {
     static func short(_ value: Double) -> String {
         guard value.isFinite else { return "-" }
         if abs(value) >= 100 || value == value.rounded() { return String(Int(value.rounded())) }
-        return String(format: abs(value) >= 10 ? "%.1f" : "%.2f", value)
+        return String(format: abs(value) >= 10 ? "%.1f" : abs(value) >= 0.1 ? "%.2f" : "%.4f", value)
     }
 }

@@ -33,7 +33,7 @@ final class SamplesFollower: Sendable {
         try await Stage.wait("the first heartbeat") { state.next.withLock { $0.count } == StreamFamily.partitions }
     }
 
-    /// Returns when nothing new has come for half a second, and says how much was heard since the beginning.
+    /// Returns when nothing new has come for half a second.
     func catchUp() async throws {
         try await Stage.wait("the follower", atMost: .seconds(120)) { [state] in
             state.last.withLock { $0 } < .now - .milliseconds(500)

@@ -73,7 +73,7 @@ struct SOSParts: Sendable {
         }.register(in: &methods)
         try await runtime.answer(methods)
 
-        let server = SOSParts.server(dispatcher, store, secrets, settings, runtime)
+        let server = SOSParts.server(supervision, dispatcher, store, secrets, settings, runtime)
         let samples = try await runtime.consumer(of: .samples)
         let devices = try await runtime.consumer(of: .devices)
         services = [
@@ -119,14 +119,15 @@ struct SOSParts: Sendable {
     }
 
     private static func server(
-        _ dispatcher: Dispatcher, _ store: SOSStore, _ secrets: IntegratorSecrets, _ settings: Settings, _ runtime: Runtime
+        _ supervision: SupervisionService, _ dispatcher: Dispatcher, _ store: SOSStore, _ secrets: IntegratorSecrets,
+        _ settings: Settings, _ runtime: Runtime
     ) -> HTTPServer {
         let routes = HTTPRoutes(dispatcher: dispatcher, store: store, publicKey: secrets.signing.publicKey)
         return HTTPServer(
             .init(
                 title: "TrackMe emergencies", version: "1.0.0", summary: "Where emergency services acknowledge calls.", prefix: "sos"),
             routes: routes.all, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
-            health: Health(missing: { [] }, metrics: runtime.metrics),
+            health: Health(missing: { await supervision.isListening() ? [] : ["never heard of ingest"] }, metrics: runtime.metrics),
             authenticate: { credentials, _ in
                 guard Digest.constantTimeEqual(Array(credentials.bearer.utf8), Array(secrets.token.utf8)) else {
                     throw Problem.unauthorised

@@ -45,6 +45,9 @@ struct BusRoutes: Sendable {
             throw Failure(.invalid, "the clauses of AutomatedSOS must be accepted before supervision can start")
         }
         let own = try OwnBounds.checked(request.bounds)
+        guard await supervision.isListening() else {
+            throw Failure(.unavailable, "ingest was never heard yet, so nobody could be watched: ask again")
+        }
         do {
             _ = try await keys.makeKey(for: request.person)
         } catch is PersonErased {

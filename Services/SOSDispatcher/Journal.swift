@@ -24,6 +24,8 @@ final class Journal: Sendable {
         /// Whose state has been noted as urgent while a slice was on its way.
         var overtaken: Set<PersonID> = []
         var isPatientDue = false
+        /// Whether what nobody waited for goes with the next urgent round.
+        var isEverythingDue = false
         var isWriting = false
         var waiting: [CheckedContinuation<Void, any Error>] = []
     }
@@ -62,6 +64,12 @@ final class Journal: Sendable {
         }
     }
 
+    /// As `commit`, together with everything patient that was noted.
+    func commitEverything() async throws {
+        state.withLock { $0.isEverythingDue = true }
+        try await commit()
+    }
+
     /// As `commit`, but waits no longer than `patience`; false if it is not on disk by then.
     func commit(within patience: Duration) async -> Bool {
         let (answers, answer) = AsyncStream<Bool>.makeStream()
@@ -88,13 +96,7 @@ final class Journal: Sendable {
     private func commitAll() async {
         while state.withLock({ !($0.urgent.isEmpty && $0.patient.isEmpty && $0.slices.isEmpty) || $0.isWriting }) {
             do {
-                // A patient change counts as one that somebody waits for.
-                state.withLock { state in
-                    state.urgent.add(state.slices)
-                    state.urgent.add(state.patient)
-                    (state.slices, state.patient) = (StoreBatch(), StoreBatch())
-                }
-                try await commit()
+                try await commitEverything()
             } catch {
                 logger.error("changes could not be stored before the stop", metadata: ["reason": "\(type(of: error))"])
                 return
@@ -159,6 +161,12 @@ final class Journal: Sendable {
 
     private func nextRound() -> Round? {
         state.withLock { state in
+            if state.isEverythingDue {
+                // Not before a slice on its way is stored or put back: the positions must not run ahead of its states.
+                state.urgent.add(state.slices)
+                state.urgent.add(state.patient)
+                (state.slices, state.patient, state.isEverythingDue) = (StoreBatch(), StoreBatch(), false)
+            }
             if !state.waiting.isEmpty || (state.isPatientDue && !state.urgent.isEmpty) {
                 defer { (state.urgent, state.waiting) = (StoreBatch(), []) }
                 return .urgent(state.urgent, state.waiting)

@@ -85,6 +85,24 @@ struct JournalTests {
         #expect(shelf.states == [person: 2])
     }
 
+    @Test("What is patient is on disk when everything was committed, and no older state or position comes after it")
+    func everything() async throws {
+        let shelf = Shelf()
+        let journal = journal(shelf)
+        let (one, other) = (PersonID.random(), PersonID.random())
+        journal.note(batch([one: 1]), patient: batch([other: 1], position: 7))
+        try await journal.commit()
+        #expect(shelf.position == 0 && shelf.states == [one: 1])
+        shelf.refuse(true)
+        journal.note(StoreBatch(), patient: batch([one: 2], position: 8))
+        await #expect(throws: Refused.self) { try await journal.commitEverything() }
+        journal.note(StoreBatch(), patient: batch([one: 3], position: 9))
+        shelf.refuse(false)
+        try await journal.commitEverything()
+        #expect(shelf.position == 9 && shelf.states == [one: 3, other: 1])
+        #expect(shelf.batches.count == 2)
+    }
+
     @Test("Whatever is refused on the way: no state goes back, a position never runs ahead of the states it counts", arguments: 0..<10)
     func random(seed: UInt64) async throws {
         let shelf = Shelf()
@@ -105,6 +123,7 @@ struct JournalTests {
             case 0: shelf.refuse(true)
             case 1, 2: shelf.refuse(false)
             case 3, 4: try? await journal.commit()
+            case 5: try? await journal.commitEverything()
             default: await Task.yield()
             }
             let (position, states2) = shelf.contents.withLock { ($0.position, $0.states) }

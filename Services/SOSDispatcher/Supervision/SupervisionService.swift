@@ -35,6 +35,9 @@ actor SupervisionService {
     private var changes = StoreBatch()
     private var due = DueList<PersonID>()
     private var alarm: (at: Timestamp, task: Task<Void, Never>)?
+    /// The epoch in which each partition was begun, and whether all of that is on disk.
+    private var begun: [String: String] = [:]
+    private var isBeginningStored = true
     /// Partitions with facts that are known to exist and have not been heard yet, and since when.
     private var behind: [String: Timestamp] = [:]
 
@@ -51,6 +54,7 @@ actor SupervisionService {
     /// Goes on where the last process stopped: everything that has become due meanwhile happens at once.
     func resume(_ memory: SOSStore.Memory) async {
         records = memory.emergencies
+        for position in memory.positions { begun[position.stream] = position.epoch }
         var effects = Effects()
         for (emergency, known) in memory.outboxes { sequences[emergency] = known.outbox.nextSequence }
         for (person, watched) in memory.subscribers {
@@ -106,6 +110,29 @@ actor SupervisionService {
         }
         for position in next { changes.positions[position.stream] = position }
         await settle(effects)
+        await begin(next)
+    }
+
+    /// Where a partition begins is stored at once: killed before, the dispatcher would begin it further on and pass over what was
+    /// said in between.
+    private func begin(_ positions: [StreamPosition]) async {
+        for position in positions where begun[position.stream] != position.epoch {
+            begun[position.stream] = position.epoch
+            isBeginningStored = false
+        }
+        await storeBeginning()
+    }
+
+    /// While the disk refuses, whoever asks tries it again.
+    private func storeBeginning() async {
+        if !isBeginningStored { isBeginningStored = (try? await journal.commitEverything()) != nil }
+    }
+
+    /// Whether nothing that ingest says from here on can be passed over, whatever happens to this process.
+    func isListening() async -> Bool {
+        guard StreamFamily.samples.streams.allSatisfy({ begun[$0] != nil }) else { return false }
+        await storeBeginning()
+        return isBeginningStored
     }
 
     private func hear(_ recorded: SamplesRecorded, of person: PersonID, _ effects: inout Effects) {

@@ -29,7 +29,8 @@ package struct StreamConsumer: Sendable {
     /// - Parameters:
     ///   - positions: As stored. A stream without one starts at the publisher's head, or with a snapshot where there are such.
     ///   - apply: Applies at most 256 events of several streams and stores `next` in the same transaction. Without events,
-    ///     stores `next` alone. Calls come one after the other.
+    ///     stores `next` alone. Calls come one after the other. Where a stream begins must be on disk when this returns: killed
+    ///     before, a newcomer would begin further on and never hear what was said in between.
     ///   - restart: Replaces all that is known from one stream by the snapshot and stores `next` in the same transaction.
     package func run(
         from positions: [StreamPosition],

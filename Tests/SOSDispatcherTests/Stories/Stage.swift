@@ -64,7 +64,8 @@ final class Stage: Sendable {
         }
     }
 
-    func start(deskPort: Int, _ settings: [String: String] = [:]) async throws -> Dispatcher {
+    /// Returns once it hears ingest, unless that is not to be awaited.
+    func start(deskPort: Int, _ settings: [String: String] = [:], listening: Bool = true) async throws -> Dispatcher {
         let environment = [
             "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(deskPort)/desk/v1/messages", "TRACKME_SOS_RETRY_S": "0.2",
         ].merging(settings) { $1 }
@@ -72,7 +73,9 @@ final class Stage: Sendable {
         let runtime = try Stage.runtime(.sosDispatcher, folder, environment)
         let parts = try await SOSParts(SOSAssembly.settings(&reader), on: runtime)
         try reader.finish(prefixes: SOSAssembly.prefixes)
-        return Dispatcher(parts: parts, runtime: runtime, running: Running(parts.services))
+        let running = Running(parts.services)
+        if listening { try await eventually("it hears ingest") { await parts.supervision.isListening() } }
+        return Dispatcher(parts: parts, runtime: runtime, running: running)
     }
 
     static func runtime(_ peer: Peer, _ folder: URL, _ environment: [String: String]) throws -> Runtime {

@@ -92,8 +92,10 @@ struct Checker: Sendable {
             for emergency in emergencies {
                 let late = (emergency.t0 - (breach.acknowledgedAt ?? emergency.t0)).wholeMilliseconds
                 let early = (breach.sentAt - emergency.t0).wholeMilliseconds
-                if late > 0 { violations.append(.wrongStart(emergency.emergency, milliseconds: late)) }
-                if early > 0 { violations.append(.wrongStart(emergency.emergency, milliseconds: -early)) }
+                guard late > 0 || early > 0 else { continue }
+                violations.append(
+                    .wrongStart(
+                        emergency.emergency, milliseconds: late > 0 ? late : -early, upload: breach.upload(at: emergency.t0)))
             }
         }
         violations += called.keys.filter { !ill.contains($0) }.map { .calledWithoutBreach($0) }

@@ -36,6 +36,21 @@ struct PlantedBreach: Hashable, Codable, Sendable {
     var sentAt: Timestamp
     /// When it was acknowledged: `t0` is never later. Nil while it is unknown.
     var acknowledgedAt: Timestamp?
+    /// The person's uploads after it, in order.
+    var later: [UploadTimes] = []
+
+    /// Which of the critical uploads was under way at `t0`, the first being 1; nil where none was.
+    func upload(at t0: Timestamp) -> Int? {
+        ([UploadTimes(sentAt: sentAt, acknowledgedAt: acknowledgedAt)] + later).firstIndex { $0.contains(t0) }.map { $0 + 1 }
+    }
+}
+
+/// From an upload's first attempt to its acknowledgement; without one it may still be under way.
+struct UploadTimes: Hashable, Codable, Sendable {
+    var sentAt: Timestamp
+    var acknowledgedAt: Timestamp?
+
+    func contains(_ time: Timestamp) -> Bool { sentAt <= time && time <= acknowledgedAt ?? time }
 }
 
 /// One line of the desk's ledger. The checker reads it by itself, so that the desk's code is not its own witness.

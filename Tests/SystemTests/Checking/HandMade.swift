@@ -95,7 +95,15 @@ struct HandMade: Sendable {
         },
         Fault(name: "t0 is later than the acknowledgement of the first critical entry") { run in
             run.evidence.breaches[0].acknowledgedAt = run.time(-1)
-            return [.wrongStart(run.emergency, milliseconds: 1)]
+            run.evidence.breaches[0].later = [
+                UploadTimes(sentAt: run.time(-1), acknowledgedAt: run.time(-1)),
+                UploadTimes(sentAt: run.time(0), acknowledgedAt: run.time(4)),
+            ]
+            return [.wrongStart(run.emergency, milliseconds: 1, upload: 3)]
+        },
+        Fault(name: "t0 is earlier than the first attempt of the first critical entry") { run in
+            run.evidence.breaches[0].sentAt = run.time(2)
+            return [.wrongStart(run.emergency, milliseconds: -2, upload: nil)]
         },
         Fault(name: "the desk saw no first alert") { run in
             run.evidence.desk = [run.line(taken: 3600, sequence: 1)]

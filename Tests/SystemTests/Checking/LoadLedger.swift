@@ -96,9 +96,11 @@ struct LoadAccount: Sendable {
         }
         for (batch, type) in critical {
             guard let known = batches[batch], let first = known.samples.first(where: { $0.type == type }) else { continue }
+            let later = batches.filter { $0.key > batch && $0.value.person == known.person }.sorted { $0.key < $1.key }
             breaches.append(
                 PlantedBreach(
-                    entry: SampleKey(person: known.person, type: type, at: first.at), sentAt: known.at, acknowledgedAt: answers[batch]))
+                    entry: SampleKey(person: known.person, type: type, at: first.at), sentAt: known.at, acknowledgedAt: answers[batch],
+                    later: later.map { UploadTimes(sentAt: $0.value.at, acknowledgedAt: answers[$0.key]) }))
         }
         unknownBatches = batches.count - answers.count
     }

@@ -12,7 +12,8 @@ enum Violation: Hashable, Sendable, CustomStringConvertible {
     case missed(PersonID)
     case calledTwice(PersonID)
     case calledWithoutBreach(PersonID)
-    case wrongStart(EmergencyID, milliseconds: Int64)
+    /// `upload`: which of the critical uploads it was that became the trigger, if any.
+    case wrongStart(EmergencyID, milliseconds: Int64, upload: Int?)
     case neverArrived(EmergencyID)
     case unacknowledged(EmergencyID)
     case late(EmergencyID, milliseconds: Int64)
@@ -39,7 +40,9 @@ enum Violation: Hashable, Sendable, CustomStringConvertible {
         case .missed(let person): "no ambulance was called for \(person)"
         case .calledTwice(let person): "one breach of \(person) made several emergencies"
         case .calledWithoutBreach(let person): "an ambulance was called for \(person), who was well"
-        case .wrongStart(let emergency, let milliseconds): "t0 of \(emergency) lies \(milliseconds) ms outside of its first upload"
+        case .wrongStart(let emergency, let milliseconds, let upload):
+            "t0 of \(emergency) lies \(milliseconds) ms outside of its first upload: "
+                + (upload.map { "critical upload \($0) became the trigger" } ?? "no critical upload was under way then")
         case .neverArrived(let emergency): "the desk never saw the first alert of \(emergency)"
         case .unacknowledged(let emergency): "\(emergency) has no acknowledgement"
         case .late(let emergency, let milliseconds): "\(emergency) was acknowledged after \(milliseconds) ms"

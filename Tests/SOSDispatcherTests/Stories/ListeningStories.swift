@@ -1,0 +1,85 @@
+// From when on a dispatcher passes over nothing that ingest says, whatever happens to it.
+
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import Outbound
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Listening, whole service")
+struct ListeningStories {
+    private static let sender: HTTPSender = {
+        var settings = OutboundSettings()
+        settings.policy = .anywhere
+        return HTTPSender(settings, logger: Running.quiet)
+    }()
+
+    @Test("SOS-28: a dispatcher killed as soon as it took a subscription hears the critical entry that was said while it was down")
+    func killedAtOnce() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let person = PersonID.random()
+            var dispatcher = try await stage.start(deskPort: 9)
+            try await stage.subscribe(person)
+            let (live, left) = (stage.folder.appendingPathComponent("sos-dispatcher"), stage.folder.appendingPathComponent("left"))
+            try await leave(dispatcher, live, in: left)
+            await dispatcher.stop()
+            try FileManager.default.removeItem(at: live)
+            try FileManager.default.moveItem(at: left, to: live)
+
+            let first = Timestamp.now - .milliseconds(200)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: first, value: 31)], receivedAt: first)
+            dispatcher = try await stage.start(deskPort: 9)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let emergency = try await eventually("the alert") {
+                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first
+            }
+            #expect(emergency.t0 == first)
+            await dispatcher.stop()
+        }
+    }
+
+    /// What a kill at this moment would leave on the disk.
+    private func leave(_ dispatcher: Stage.Dispatcher, _ live: URL, in folder: URL) async throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for name in try FileManager.default.contentsOfDirectory(atPath: live.path) where name.hasSuffix(".db") {
+            let copy = folder.appendingPathComponent(name)
+            try await DatabaseQueue(path: live.appendingPathComponent(name).path).vacuum(into: copy.path)
+        }
+    }
+
+    @Test("Where a stream begins is on disk when its first stretch has been taken, with all that was decided before")
+    func beginning() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let dispatcher = try await stage.start(deskPort: 9)
+            let position = StreamPosition(stream: StreamFamily.samples.streams[3], epoch: "restored", next: 7)
+            await dispatcher.parts.supervision.apply([], [position])
+            let stored = try await dispatcher.parts.store.store.read { try ConsumerPositions().load($0) }
+            #expect(stored.contains(position))
+            #expect(Set(stored.map(\.stream)).isSuperset(of: StreamFamily.samples.streams))
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("As long as ingest was never heard the dispatcher is not ready and takes no subscription")
+    func neverHeard() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            await stage.ingest.close()
+            let dispatcher = try await stage.start(deskPort: 9, listening: false)
+            let health = OutboundRequest(url: "http://127.0.0.1:\(await dispatcher.parts.server.boundPort)/health/ready")
+            #expect(try await Self.sender.send(health).status == 503)
+            do {
+                try await stage.subscribe(.random())
+                Issue.record("was not refused")
+            } catch let failure as Failure {
+                #expect(failure.code == .unavailable)
+            }
+            await dispatcher.stop()
+        }
+    }
+}
