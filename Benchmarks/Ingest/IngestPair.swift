@@ -41,7 +41,7 @@ final class IngestPair {
             target: target, url: url ?? "http://127.0.0.1:\(port)", devices: deviceFile, batch: batch, start: cursors[target] ?? 0,
             seconds: seconds ?? stage.seconds, connections: connections, pauseMilliseconds: pause
         ).run()
-        report(target, batch, outcome, processor: (programs[target]?.processorTime ?? before) - before)
+        report(target, batch, outcome, processor: max(.zero, (programs[target]?.processorTime ?? before) - before))
         acknowledgedEntries[target, default: 0] += outcome.accepted * batch
         // One of wrk's threads may have gone round its devices more often than the other.
         cursors[target, default: 0] += ((outcome.requests + connections) * 2 / devices.count + 2) * batch
