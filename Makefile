@@ -12,7 +12,7 @@ RELEASE     := .build/release
 
 LIBRARIES   := git ca-certificates libzmq3-dev libssl-dev libcurl4-openssl-dev zlib1g-dev libsqlite3-dev
 RUN_NEEDS   := $(LIBRARIES) caddy
-TEST_NEEDS  := $(RUN_NEEDS) e2fsprogs python3 python3-venv
+TEST_NEEDS  := $(RUN_NEEDS) e2fsprogs python3 python3-venv openssl kannel kannel-extras chromium chromium-driver
 BENCH_NEEDS := $(RUN_NEEDS) wrk influxdb gcc libc6-dev
 
 # Tests that run at the same time. Without a bound all six hundred begin at once, and on two cores each then waits for all others.

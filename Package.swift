@@ -19,15 +19,15 @@ extension Target.Dependency {
     static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
     static let grdb = product(name: "GRDB", package: "GRDB.swift")
     static let sqlite = product(name: "GRDBSQLite", package: "GRDB.swift")
-    static let hummingbird = product(name: "Hummingbird", package: "hummingbird")
-    static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
     static let httpTypes = product(name: "HTTPTypes", package: "swift-http-types")
     static let unixSignals = product(name: "UnixSignals", package: "swift-service-lifecycle")
     static let lifecycle = product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
     static let logging = product(name: "Logging", package: "swift-log")
     static let metrics = product(name: "Metrics", package: "swift-metrics")
     static let coreMetrics = product(name: "CoreMetrics", package: "swift-metrics")
+    static let mustache = product(name: "Mustache", package: "swift-mustache")
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
+    static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
 }
 
@@ -44,9 +44,11 @@ func systemLibrary(_ name: String, apt packages: [String]) -> Target {
 }
 
 /// One process: a folder of `Services/`.
-func service(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+/// - Parameter resources: files that travel beside the executable.
+func service(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
     .executableTarget(
-        name: name, dependencies: dependencies, path: "Services/\(name)", exclude: ["README.md"], swiftSettings: house)
+        name: name, dependencies: dependencies, path: "Services/\(name)", exclude: ["README.md"], resources: resources,
+        swiftSettings: house)
 }
 
 func tests(of name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -57,7 +59,9 @@ let package = Package(
     name: "TrackMe",
     products: [
         .executable(name: "ingest", targets: ["Ingest"]),
+        .executable(name: "consent", targets: ["Consent"]),
         .executable(name: "sos-dispatcher", targets: ["SOSDispatcher"]),
+        .executable(name: "notifier", targets: ["Notifier"]),
         .executable(name: "trackme", targets: ["Operator"]),
     ],
     dependencies: [
@@ -67,7 +71,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: ["FullFoundation"]),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
@@ -87,7 +91,12 @@ let package = Package(
         shared("Outbound", ["Contracts", "CCurl", .logging]),
         shared(
             "HTTPKit",
-            ["Contracts", "CZlib", .hummingbird, .hummingbirdCore, .httpTypes, .nioCore, .logging, .metrics, .lifecycle]),
+            [
+                "Contracts", "CZlib", .httpTypes, .mustache, .nioCore, .nioHTTP1, .nioPosix, .logging,
+                .metrics,
+                .lifecycle,
+            ]),
+        shared("Documents", ["Contracts"]),
         shared("Telemetry", [.logging, .metrics, .coreMetrics]),
 
         // MARK: Shared, floor 2: where floor 1 is joined
@@ -103,19 +112,31 @@ let package = Package(
         service(
             "Ingest",
             [
-                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", .grdb, .hummingbird, .httpTypes, .nioCore, .logging,
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Documents", "ServiceKit", .grdb, .httpTypes, .nioCore,
+                .logging, .metrics, .lifecycle,
+            ]),
+        service(
+            "Consent",
+            [
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", .grdb, .httpTypes, .nioCore, .logging,
                 .metrics, .lifecycle,
+            ], resources: [.copy("Resources/places.tsv")]),
+        service(
+            "Notifier",
+            [
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "ServiceKit", .grdb, .httpTypes, .nioCore,
+                .logging, .metrics, .lifecycle,
             ]),
         service(
             "SOSDispatcher",
             [
-                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "ServiceKit", .grdb, .hummingbird, .httpTypes, .nioCore,
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "ServiceKit", .grdb, .httpTypes, .nioCore,
                 .logging, .metrics, .lifecycle,
             ]),
         service(
             "Operator",
             [
-                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "ServiceKit", .argumentParser, .grdb, .hummingbird,
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "ServiceKit", .argumentParser, .grdb,
                 .httpTypes, .nioCore, .logging, .lifecycle,
             ]),
 
@@ -131,14 +152,28 @@ let package = Package(
         tests(of: "Storage", ["Storage", "Contracts", "TestKit", .grdb, .logging]),
         tests(of: "Sealing", ["Sealing", "Contracts", "TestKit"]),
         tests(of: "Outbound", ["Outbound", "Contracts", "TestKit", .logging]),
-        tests(of: "HTTPKit", ["HTTPKit", "Contracts", "TestKit", .hummingbird, .httpTypes, .lifecycle, .logging, .nioCore]),
+        tests(of: "HTTPKit", ["HTTPKit", "Contracts", "TestKit", .httpTypes, .lifecycle, .logging, .nioCore]),
+        tests(of: "Documents", ["Documents", "Contracts", "TestKit"]),
         tests(of: "Telemetry", ["Telemetry", "TestKit", .logging, .metrics]),
-        tests(of: "ServiceKit", ["ServiceKit", "Bus", "Storage", "Sealing", "Contracts", "TestKit", .grdb, .logging]),
+        tests(
+            of: "ServiceKit", ["ServiceKit", "Bus", "Storage", "Sealing", "HTTPKit", "Contracts", "TestKit", .grdb, .lifecycle, .logging]),
         tests(
             of: "Ingest",
             [
-                "Ingest", "Bus", "Contracts", "HTTPKit", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb, .httpTypes, .lifecycle,
+                "Ingest", "Bus", "Contracts", "Documents", "HTTPKit", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb, .httpTypes,
+                .lifecycle, .logging, .nioCore,
+            ]),
+        tests(
+            of: "Consent",
+            [
+                "Consent", "Bus", "Contracts", "HTTPKit", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb, .httpTypes, .lifecycle,
                 .logging, .nioCore,
+            ]),
+        tests(
+            of: "Notifier",
+            [
+                "Notifier", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb, .httpTypes,
+                .lifecycle, .logging, .nioCore,
             ]),
         tests(
             of: "SOSDispatcher",
@@ -152,15 +187,16 @@ let package = Package(
         tests(
             of: "Suite",
             [
-                "Ingest", "SOSDispatcher", "Operator", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage",
+                "Ingest", "Consent", "SOSDispatcher", "Notifier", "Operator", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing",
+                "ServiceKit", "Storage",
                 "TestKit", .grdb,
                 .lifecycle, .logging,
             ]),
         tests(
             of: "System",
             [
-                "Ingest", "SOSDispatcher", "Operator", "Bus", "Contracts", "Outbound", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb,
-                .lifecycle, .logging,
+                "Ingest", "Consent", "SOSDispatcher", "Notifier", "Operator", "Bus", "Contracts", "Outbound", "Sealing", "ServiceKit",
+                "Storage", "TestKit", .grdb, .lifecycle, .logging,
             ]),
     ]
 )

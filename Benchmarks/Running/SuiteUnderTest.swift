@@ -19,7 +19,7 @@ struct SuiteUnderTest: Sendable {
         (ingestPort, sosPort) = (try Stage.freePort(), try Stage.freePort())
         ingest = WebClient(port: ingestPort)
         operatorSeat = try Self.seat(.trackme, in: folder)
-        for peer in [Peer.ingest, .sosDispatcher] { _ = try operatorSeat.keys.busKeys(of: peer) }
+        for peer in Peer.suite { _ = try operatorSeat.keys.busKeys(of: peer) }
     }
 
     /// Another peer of the suite, played by the benchmarks.

@@ -7,6 +7,7 @@ import ServiceKit
 struct IngestQuestions: Sendable {
     let devices: Devices
     let readings: Readings
+    let manual: ManualEntries
     let streams: StreamSource
     let answers: StoredAnswers
 
@@ -15,6 +16,7 @@ struct IngestQuestions: Sendable {
         methods.on(AddDevice.self) { try await devices.add($0, $1) }
         methods.on(RevokeDevice.self) { try await devices.revoke($0, $1) }
         methods.on(ReadLatest.self) { request, _ in try await readings.latest(request) }
+        methods.on(RecordEntries.self) { try await manual.record($0, $1) }
         streams.register(in: &methods)
         return methods
     }

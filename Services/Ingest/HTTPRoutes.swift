@@ -9,6 +9,7 @@ import Storage
 struct IngestRoutes: Sendable {
     let uploads: Uploads
     let readings: Readings
+    let people: People
     let limiter: RateLimiter<Int64>
 
     var all: [Route] { [upload, entries, latest, coverage, metrics] }
@@ -30,19 +31,16 @@ struct IngestRoutes: Sendable {
                 ], limit: UploadLimits.compressedBytes, inflatedLimit: UploadLimits.inflatedBytes),
             answers: [
                 .json(200, "What became of every entry", IngestSchemas.uploadAnswer),
-                .problem(400, IngestProblem.malformedJSON.rawValue), .problem(409, IngestProblem.conflictingValue.rawValue),
-                .problem(413, IngestProblem.tooManyEntries.rawValue),
+                .problem(400, IngestProblem.malformedJSON.rawValue),
+                .problem(403, IngestProblem.accountNotKnown.rawValue, IngestProblem.accountNotActive.rawValue),
+                .problem(409, IngestProblem.conflictingValue.rawValue), .problem(413, IngestProblem.tooManyEntries.rawValue),
                 Answer(
-                    422, IngestProblem.allCases.filter { $0.status == 422 }.map { "`\($0.rawValue)`" }.joined(separator: ", "),
+                    422, IngestProblem.ofEntries.map { "`\($0.rawValue)`" }.joined(separator: ", "),
                     contents: [.init(MediaType.problem, Problem.schema)]),
                 .problem(507, IngestProblem.insufficientStorage.rawValue),
-            ], isRateLimited: true, takesIdempotencyKey: true
+            ], isRateLimited: true, takesIdempotencyKey: true, brief: { try takeBriefly($0, $1) }
         ) { exchange in
-            let device = try Self.device(exchange)
-            try limiter.admit(device.number)
-            let origin = UploadOrigin(
-                device: device, receivedAt: exchange.receivedAt, trace: String(exchange.requestID.prefix(32)),
-                idempotencyKey: exchange.mediaType == MediaType.json ? try exchange.idempotencyKey : nil)
+            let origin = try origin(of: exchange)
             return try await Self.answering {
                 if exchange.mediaType == MediaType.ndjson { return try await takeLines(exchange, origin) }
                 return try await takeDocument(exchange, origin)
@@ -50,15 +48,50 @@ struct IngestRoutes: Sendable {
         }
     }
 
+    private func origin(of exchange: Exchange) throws -> UploadOrigin {
+        let device = try Self.device(exchange)
+        try limiter.admit(device.number)
+        try Self.requireAcquisition(device)
+        return UploadOrigin(
+            device: device, receivedAt: exchange.receivedAt, trace: String(exchange.requestID.prefix(32)),
+            idempotencyKey: exchange.mediaType == MediaType.json ? try exchange.idempotencyKey : nil)
+    }
+
+    /// A small document, which most uploads are.
+    private func takeBriefly(_ exchange: Exchange, _ answer: BriefAnswer) throws -> Bool {
+        guard exchange.mediaType == MediaType.json, let body = try exchange.briefBody() else { return false }
+        let origin = try origin(of: exchange)
+        do {
+            try uploads.take(try read(body, origin), origin) { outcome in
+                answer {
+                    do {
+                        return try Self.said(try outcome())
+                    } catch {
+                        throw Self.refusal(of: error)
+                    }
+                }
+            }
+        } catch {
+            throw Self.refusal(of: error)
+        }
+        return true
+    }
+
     private func takeDocument(_ exchange: Exchange, _ origin: UploadOrigin) async throws -> HTTPAnswer {
         let body = try await exchange.body()
-        let received: ReceivedUpload
+        return try Self.said(await uploads.take(try read(body, origin), origin))
+    }
+
+    private func read(_ document: ByteBuffer, _ origin: UploadOrigin) throws -> ReceivedUpload {
         do {
-            received = try body.withUnsafeReadableBytes { try uploads.read(document: $0, origin) }
+            return try document.withUnsafeReadableBytes { try uploads.read(document: $0, origin) }
         } catch let fault as UploadFault {
             throw fault.problem
         }
-        switch try await uploads.take(received, origin) {
+    }
+
+    private static func said(_ reply: UploadReply) throws(Problem) -> HTTPAnswer {
+        switch reply {
         case .first(let answer): return .bytes(answer.json, contentType: MediaType.json)
         case .again(let json): return .bytes(json, contentType: MediaType.json).with(.idempotencyReplayed, "true")
         case .otherBody: throw Problem.idempotencyConflict
@@ -102,7 +135,7 @@ struct IngestRoutes: Sendable {
 
     private var entries: Route {
         Route(
-            .get, "/ingest/v1/entries", access: .device, summary: "One's own entries of one metric",
+            .get, "/ingest/v1/entries", access: .owner, summary: "One's own entries of one metric",
             description: """
                 In order of time. With a granularity other than `raw`, sums over whole minutes, hours or UTC days that have entries; the \
                 period is widened to whole ones. `Accept: application/x-ndjson` streams everything, one item a line, without pages.
@@ -122,7 +155,7 @@ struct IngestRoutes: Sendable {
                     ])
             ]
         ) { exchange in
-            let reader = try Self.reader(exchange)
+            let reader = try await reader(exchange)
             let period = try Self.period(exchange)
             let granularity = try exchange.queryChoice("granularity", of: Granularity.self) ?? .raw
             guard granularity == .raw || period.metric.definition.shape != .position else {
@@ -142,10 +175,10 @@ struct IngestRoutes: Sendable {
 
     private var latest: Route {
         Route(
-            .get, "/ingest/v1/latest", access: .device, summary: "The newest entry of each metric",
+            .get, "/ingest/v1/latest", access: .owner, summary: "The newest entry of each metric",
             answers: [.json(200, "One entry per metric that has any", IngestSchemas.page(of: IngestSchemas.storedEntry))]
         ) { exchange in
-            let reader = try Self.reader(exchange)
+            let reader = try await reader(exchange)
             return try await Self.answering {
                 var json = JSONBytes()
                 json.page(try await readings.latest(of: reader), next: nil) { $0.write(to: &$1) }
@@ -159,13 +192,13 @@ struct IngestRoutes: Sendable {
 
     private var coverage: Route {
         Route(
-            .get, "/ingest/v1/coverage", access: .device, summary: "How complete a series is",
+            .get, "/ingest/v1/coverage", access: .owner, summary: "How complete a series is",
             description: """
                 An entry covers one and a half times the interval that its device declared. Periods of at most \(Self.coverageDays) days.
                 """,
             parameters: Self.period, answers: [.json(200, "Share and longest gap", IngestSchemas.coverage)]
         ) { exchange in
-            let reader = try Self.reader(exchange)
+            let reader = try await reader(exchange)
             _ = try exchange.required("from", exchange.queryTime("from"))
             let period = try Self.period(exchange)
             guard !period.range.isEmpty, Int64(period.range.count) <= Self.coverageDays * Granularity.dayWidth else {
@@ -188,14 +221,27 @@ struct IngestRoutes: Sendable {
 // MARK: What requests say
 
 extension IngestRoutes {
-    private static func device(_ exchange: Exchange) throws(Problem) -> KnownDevice {
+    static func device(_ exchange: Exchange) throws(Problem) -> KnownDevice {
         guard let device = exchange.caller.context as? KnownDevice else { throw .unauthorised }
         return device
     }
 
-    private static func reader(_ exchange: Exchange) throws(Problem) -> Reader {
-        let device = try device(exchange)
-        return Reader(person: device.person, number: device.personNumber)
+    /// ING-10: says why nothing of the device's person is recorded at all.
+    static func requireAcquisition(_ device: KnownDevice) throws(Problem) {
+        if let bar = device.bar { throw bar.problem }
+    }
+
+    /// The person who asks, or whose device does.
+    private func reader(_ exchange: Exchange) async throws -> Reader {
+        if let device = exchange.caller.context as? KnownDevice { return Reader(person: device.person, number: device.personNumber) }
+        let person = try exchange.person
+        do {
+            return try await people.reader(of: person)
+        } catch is KeyDestroyed {
+            throw Refusal(.unavailable, retryAfter: .seconds(1))
+        } catch let error as StoreError {
+            throw Refusal.of(error)
+        }
     }
 
     private static func period(_ exchange: Exchange) throws(Problem) -> ReadingPeriod {
@@ -206,20 +252,27 @@ extension IngestRoutes {
         return ReadingPeriod(metric: metric, range: from..<to)
     }
 
-    private static func invalid(_ name: String, _ detail: String) -> Problem {
+    static func invalid(_ name: String, _ detail: String) -> Problem {
         Problem(
             "invalid-parameter", status: 400, title: "A parameter cannot be understood", detail: "Correct the named parameter.",
             errors: [.init(pointer: "query:\(name)", detail: detail)])
     }
 
-    /// Translates what the store and the keys say.
-    private static func answering(_ work: () async throws -> HTTPAnswer) async throws -> HTTPAnswer {
+    static func answering(_ work: () async throws -> HTTPAnswer) async throws -> HTTPAnswer {
         do {
             return try await work()
-        } catch let error as StoreError {
-            throw Refusal.of(error)
-        } catch is PersonErased {
-            throw Problem.unauthorised
+        } catch {
+            throw refusal(of: error)
+        }
+    }
+
+    /// Translates what the store and the keys say. A key is gone for the moment in which a person's data are erased while the account
+    /// goes on; of an erased account there are no tokens.
+    static func refusal(of error: any Error) -> any Error {
+        switch error {
+        case let error as StoreError: Refusal.of(error)
+        case is KeyDestroyed: Refusal(.unavailable, retryAfter: .seconds(1))
+        default: error
         }
     }
 }

@@ -7,7 +7,7 @@ import HTTPKit
 struct EntryItem: Sendable {
     let sample: Sample
     /// Who brought it.
-    let device: DeviceID?
+    let source: EntrySource
 
     func write(to json: inout JSONBytes) {
         json.literal("{\"type\":\"")
@@ -23,10 +23,16 @@ struct EntryItem: Sendable {
             json.literal(",\"position\":")
             json.position(position)
         }
-        if let device {
+        switch source {
+        case .device(let device):
             json.literal(",\"device\":\"")
             json.append(device.description)
             json.byte("\"")
+        case .manual, .imported:
+            json.literal(",\"source\":\"")
+            json.append(source.text)
+            json.byte("\"")
+        case .unknown: break
         }
         json.byte("}")
     }
@@ -85,6 +91,9 @@ struct MetricItem: Codable, Sendable {
     var loinc: String?
     var minimum: Double
     var maximum: Double
+    /// What is taken to be in range unless a person has own bounds.
+    var low: Double?
+    var high: Double?
     var precision: Int
     var english: String
     var italian: String
@@ -92,6 +101,7 @@ struct MetricItem: Codable, Sendable {
     init(_ definition: MetricDefinition) {
         (code, unit, loinc, precision) = (definition.code, definition.unit, definition.loinc, definition.precision)
         (minimum, maximum) = (definition.possible.lowerBound, definition.possible.upperBound)
+        (low, high) = (definition.bounds?.low, definition.bounds?.high)
         (english, italian) = (definition.english, definition.italian)
         shape =
             switch definition.shape {
@@ -145,7 +155,7 @@ enum IngestSchemas {
 
     static let storedEntry = JSONSchema.object(
         .required("type", metricCode), .required("at", .time), .optional("value", .number()), .optional("position", position),
-        .optional("device", .identifier(Device.self))
+        .optional("device", .identifier(Device.self)), .optional("source", .oneOf(["manual", "import"]), "Where no device brought it.")
     ).named("StoredEntry")
 
     static let stretch = JSONSchema.object(
@@ -164,6 +174,8 @@ enum IngestSchemas {
     static let metric = JSONSchema.object(
         .required("code", .string()), .required("shape", .oneOf(["scalar", "position", "event"])), .required("unit", .string(), "UCUM."),
         .optional("loinc", .string()), .required("minimum", .number()), .required("maximum", .number()),
+        .optional("low", .number(), "In range from here on, unless a person has own bounds."),
+        .optional("high", .number(), "And up to here."),
         .required("precision", .integer(in: 0...9), "Decimals that a person is shown."), .required("english", .string()),
         .required("italian", .string())
     ).named("Metric")

@@ -1,6 +1,7 @@
 // The schema of ingest.db, step by step. Times are ms since 1970; whatever was measured or said by a person is sealed.
 
 import GRDB
+import ServiceKit
 import Storage
 
 enum IngestSchema {
@@ -17,6 +18,19 @@ enum IngestSchema {
             try ChunkTable.create(in: db)
             try DayTable.create(in: db)
             try QuarantineTable.create(in: db)
-        }
+        },
+        Migration(2, "people and consent") { db in
+            try ConsumerPositions.create(in: db)
+            try MessageOutbox.create(in: db)
+            try TokenChecker.create(in: db)
+            try DeviceTable.extend(in: db)
+            try PauseTable.create(in: db)
+            try KnownAccountTable.create(in: db)
+            try PairingTable.create(in: db)
+            try GrantTable.create(in: db)
+            try ErasureFollower.create(in: db)
+            try ActivityStore.create(in: db)
+            try TransferStore.create(in: db)
+        },
     ]
 }

@@ -17,6 +17,24 @@ enum IngestProblem: String, CaseIterable, Sendable {
     case futureTime = "future-time"
     case conflictingValue = "conflicting-value"
     case insufficientStorage = "insufficient-storage"
+    case parameterNotTracked = "parameter-not-tracked"
+    case monitoringPaused = "monitoring-paused"
+    case accountNotKnown = "account-not-known"
+    case accountNotActive = "account-not-active"
+    case wrongNumber = "wrong-number"
+    case wrongSignature = "wrong-signature"
+    case pairingOver = "pairing-over"
+    case tooManyDevices = "too-many-devices"
+    case noSuchDevice = "no-such-device"
+    case trackedElsewhere = "parameter-already-tracked"
+    case impossibleTracking = "impossible-tracking"
+    case outOfDate = "out-of-date"
+    case tooManyPoints = "too-many-points"
+    case conflictingActivity = "conflicting-activity"
+    case tooManyActivities = "too-many-activities"
+    case tooManyExports = "too-many-exports"
+    case tooManyImports = "too-many-imports"
+    case notReady = "not-ready"
 
     /// The problem without its details; written out so that docs/problems.md can be made from it.
     private var plain: Problem {
@@ -33,6 +51,24 @@ enum IngestProblem: String, CaseIterable, Sendable {
         case .futureTime: Problem("future-time", status: 422, title: "The time lies in the future")
         case .conflictingValue: Problem("conflicting-value", status: 409, title: "Another value is stored for this metric and time")
         case .insufficientStorage: Problem("insufficient-storage", status: 507, title: "There is no room to store it")
+        case .parameterNotTracked: Problem("parameter-not-tracked", status: 422, title: "The metric is not tracked from this device")
+        case .monitoringPaused: Problem("monitoring-paused", status: 422, title: "The person has paused monitoring")
+        case .accountNotKnown: Problem("account-not-known", status: 403, title: "The person's account is not known yet")
+        case .accountNotActive: Problem("account-not-active", status: 403, title: "The person's account allows nothing to be recorded")
+        case .wrongNumber: Problem("wrong-number", status: 422, title: "The number is not the one that the device shows")
+        case .wrongSignature: Problem("wrong-signature", status: 422, title: "The device does not prove its key")
+        case .pairingOver: Problem("pairing-over", status: 410, title: "The device does not offer itself any more")
+        case .tooManyDevices: Problem("too-many-devices", status: 409, title: "There are too many devices")
+        case .noSuchDevice: Problem("no-such-device", status: 422, title: "The person has no such device")
+        case .trackedElsewhere: Problem("parameter-already-tracked", status: 409, title: "A more reliable device delivers it already")
+        case .impossibleTracking: Problem("impossible-tracking", status: 422, title: "The devices cannot be used like that")
+        case .outOfDate: Problem("out-of-date", status: 422, title: "The value is no longer current")
+        case .tooManyPoints: Problem("too-many-points", status: 422, title: "The chart would have too many points")
+        case .conflictingActivity: Problem("conflicting-activity", status: 409, title: "There is another activity with the same times")
+        case .tooManyActivities: Problem("too-many-activities", status: 422, title: "There are too many activities")
+        case .tooManyExports: Problem("too-many-exports", status: 429, title: "There were enough exports today")
+        case .tooManyImports: Problem("too-many-imports", status: 429, title: "Too many files wait to be imported")
+        case .notReady: Problem("not-ready", status: 409, title: "The files are not written yet")
         }
     }
 
@@ -42,6 +78,23 @@ enum IngestProblem: String, CaseIterable, Sendable {
         var problem = plain
         (problem.detail, problem.errors) = (detail, errors)
         return problem
+    }
+}
+
+extension IngestProblem {
+    /// What a document that is one entry can be refused for.
+    static let ofEntries: [IngestProblem] = [
+        .notEntries, .malformedEntry, .unknownMetric, .wrongUnit, .impossibleValue, .impossiblePosition, .impossibleTime, .futureTime,
+        .parameterNotTracked, .monitoringPaused,
+    ]
+}
+
+extension AcquisitionBar {
+    var problem: Problem {
+        switch self {
+        case .unknown: IngestProblem.accountNotKnown.problem(detail)
+        case .inactive: IngestProblem.accountNotActive.problem(detail)
+        }
     }
 }
 

@@ -9,6 +9,17 @@ struct IngestSettings: Sendable {
     /// What coverage assumes of a device that declared no interval.
     let undeclaredInterval: Duration
     let upkeepInterval: Duration
+    let pairingOffersPerHour: Int
+    let pairingTriesPerHour: Int
+    /// How old what a person types in may be (ING-09).
+    let manualMaximumAge: Duration
+    /// Days with data that statistics need (MYD-09).
+    let statistics: StatisticsRules
+    /// How old a value may be to say something about now (MYD-08).
+    let recent: Duration
+    let exportsPerDay: Int
+    let exportsKept: Duration
+    let exportFileMebibytes: Int
 
     init(_ reader: inout SettingsReader) {
         clockSkew = reader.read(.seconds("ing.clock_skew_s", default: 60, in: 0...600, "How far ahead an entry's time may lie."))
@@ -17,6 +28,24 @@ struct IngestSettings: Sendable {
         undeclaredInterval = reader.read(
             .seconds(
                 "ing.undeclared_interval_s", default: 60, in: 1...86_400, "Assumed between entries of a device that declared no interval."))
+        pairingOffersPerHour = reader.read(
+            .integer("ing.pairing_offers_per_h", default: 60, in: 1...100_000, "Devices that may offer themselves per hour and address."))
+        pairingTriesPerHour = reader.read(
+            .integer("ing.pairing_tries_per_h", default: 10, in: 1...100_000, "Numbers that may be typed per hour, person and address."))
+        manualMaximumAge = reader.read(
+            .hours("ing.manual_max_age_h", default: 24, in: 0.01...8760, "How old an entry typed in by hand may be."))
+        statistics = StatisticsRules(
+            leastDaysOfWeek: reader.read(
+                .integer("myd.min_days_week", default: 3, in: 1...7, "Days with data that statistics of a week need.")),
+            leastDaysOfMonth: reader.read(
+                .integer("myd.min_days_month", default: 10, in: 1...30, "Days with data that statistics of a month need.")))
+        recent = reader.read(
+            .hours("myd.recent_h", default: 24, in: 0.01...8760, "How old a value may be to count for the health status."))
+        exportsPerDay = reader.read(
+            .integer("myd.exports_per_day", default: 2, in: 1...1000, "Exports that a person may begin within 24 hours."))
+        exportsKept = reader.read(.hours("myd.export_kept_h", default: 24, in: 0.001...168, "How long an export can be downloaded."))
+        exportFileMebibytes = reader.read(
+            .integer("myd.export_file_mib", default: 16, in: 1...24, "Size at which one file of an export is ended and another begun."))
         upkeepInterval = reader.read(
             .seconds("ing.upkeep_s", default: 30, in: 0.05...3600, "How often roll-ups and merged chunks are brought up to date."))
     }

@@ -14,7 +14,7 @@ struct TrackMe: AsyncParsableCommand {
             \(ExitStatus.documentation)
             """,
         subcommands: [
-            Up.self, Demo.self, Doctor.self, Keys.self, DeviceCommand.self, SOSCommand.self, AuditCommand.self, ConsumersCommand.self,
-            Replay.self, Simulate.self, Desk.self,
+            Up.self, Demo.self, Doctor.self, Keys.self, DeviceCommand.self, OperatorCommand.self, SOSCommand.self, AuditCommand.self,
+            ConsumersCommand.self, Replay.self, Simulate.self, Desk.self,
         ])
 }

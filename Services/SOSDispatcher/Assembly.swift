@@ -73,20 +73,38 @@ struct SOSParts: Sendable {
         }.register(in: &methods)
         try await runtime.answer(methods)
 
+        let erasure = SupervisionErasure(supervision: supervision, dispatcher: dispatcher, journal: journal, store: store)
+        let erasures = try await ErasureFollower(on: runtime, store: database, keys: keys, steps: erasure.steps)
+
         let server = SOSParts.server(supervision, dispatcher, store, secrets, settings, runtime)
+        let hearing = try await SOSParts.hearing(memory, supervision, store, runtime)
+        services =
+            [
+                ClosedLast { await database.close() },
+                ClosedLast { await keys.close() },
+                Background { await journal.run() },
+                Background {
+                    try await LogRetention(families: [.emergencies], store: database, retention: runtime.settings.logRetention).run()
+                },
+                Background { try await answers.expire() },
+                Background(keys.keepBackups),
+                Background(Follower.accounts(on: runtime, store: database, tokens: nil, erasures: erasures).run),
+                Background(erasures.run),
+                dispatcher,
+                ClosedLast { await supervision.stop() },
+                server,
+            ] + hearing
+        (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
+        (self.server, token) = (server, secrets.token)
+    }
+
+    /// What follows ingest.
+    private static func hearing(
+        _ memory: SOSStore.Memory, _ supervision: SupervisionService, _ store: SOSStore, _ runtime: Runtime
+    ) async throws -> [any Service] {
         let samples = try await runtime.consumer(of: .samples)
         let devices = try await runtime.consumer(of: .devices)
-        services = [
-            ClosedLast { await database.close() },
-            ClosedLast { await keys.close() },
-            Background { await journal.run() },
-            Background {
-                try await LogRetention(families: [.emergencies], store: database, retention: runtime.settings.logRetention).run()
-            },
-            Background { try await answers.expire() },
-            dispatcher,
-            ClosedLast { await supervision.stop() },
-            server,
+        return [
             Background {
                 try await samples.run(
                     from: memory.positions.filter { StreamFamily.samples.streams.contains($0.stream) },
@@ -95,12 +113,17 @@ struct SOSParts: Sendable {
             Background {
                 try await devices.run(
                     from: memory.positions.filter { StreamFamily.devices.streams.contains($0.stream) },
-                    apply: { events, next in _ = try await store.save(DeviceFacts.batch(events, next)) },
-                    restart: { facts, next in try await store.replaceDevices(by: DeviceFacts.states(facts), next) })
+                    apply: { events, next in
+                        _ = try await store.save(DeviceFacts.batch(events, next))
+                        for pause in DeviceFacts.pauses(events) { await supervision.monitoring(pause) }
+                    },
+                    restart: { facts, next in
+                        let paused = DeviceFacts.pauses(facts)
+                        try await store.replaceDevices(by: DeviceFacts.states(facts), paused: paused, next)
+                        await supervision.monitoringPaused(by: Set(paused.map(\.person)))
+                    })
             },
         ]
-        (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
-        (self.server, token) = (server, secrets.token)
     }
 
     private static func relay(_ database: Store, _ runtime: Runtime) async throws -> EventRelay {
@@ -146,9 +169,18 @@ enum DeviceFacts {
         }
     }
 
+    /// Who has paused or resumed monitoring, in order.
+    static func pauses(_ events: [StreamEvent]) -> [MonitoringState] {
+        events.compactMap { event in
+            event.header.type == MonitoringState.type
+                ? try? JSONDecoder().decode(MonitoringState.self, from: Data(event.payload)) : nil
+        }
+    }
+
     static func batch(_ events: [StreamEvent], _ next: [StreamPosition]) -> StoreBatch {
         var batch = StoreBatch()
         batch.devices = states(events)
+        batch.pauses = pauses(events)
         for position in next { batch.positions[position.stream] = position }
         return batch
     }

@@ -27,6 +27,7 @@ struct BusRoutes: Sendable {
                 request.person, request.paused, interval: interval, answer: RememberedAnswer(Nothing(), to: context, in: answers))
             return Nothing()
         }
+        methods.on(ReadSupervision.self) { request, _ in await supervision.status(of: request.person) }
         methods.on(AnswerPrompt.self) { request, context in
             try await supervision.answerPrompt(request.person, request.answer) { RememberedAnswer($0, to: context, in: answers) }
         }
@@ -50,13 +51,16 @@ struct BusRoutes: Sendable {
         }
         do {
             _ = try await keys.makeKey(for: request.person)
-        } catch is PersonErased {
+        } catch is KeyDestroyed {
             throw Failure(.conflict, "this person was erased")
         }
         let isNew = await !supervision.isSubscribed(request.person)
         let interval = try? await store.longestInterval(of: request.person)
         try await supervision.subscribe(
             request.person, own: own, interval: interval, answer: RememberedAnswer(Nothing(), to: context, in: answers))
+        if (try? await store.isMonitoringPaused(request.person)) == true {
+            await supervision.monitoring(MonitoringState(person: request.person, paused: true))
+        }
         if isNew {
             // Nobody waits for this: until it comes, the person's position is unknown, and a call says so.
             Task { await supervision.note(latest(request.person), of: request.person) }

@@ -26,3 +26,9 @@ static inline CURLcode trackme_curl_set_opensocket(CURL *easy, curl_opensocket_c
 static inline CURLcode trackme_curl_set_header(CURL *easy, curl_write_callback value) {
   return curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, value);
 }
+static inline CURLcode trackme_curl_set_read(CURL *easy, curl_read_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_READFUNCTION, value);
+}
+static inline CURLcode trackme_curl_set_progress(CURL *easy, curl_xferinfo_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, value);
+}

@@ -8,11 +8,15 @@ package protocol Identified: Sendable {
 /// A prefix and 26 lower-case Crockford base32 digits (`per_01h2…`): 128 bits, from the system's random source unless
 /// derived. Written as that string in JSON; stores keep the 16 bytes.
 package struct Identifier<Kind: Identified>: Hashable, Sendable {
-    package let bits: UInt128
+    // Two words, not one UInt128: passed to an async function behind six other words, that one makes debug builds of Swift 6.3 crash.
+    private let high: UInt64
+    private let low: UInt64
 
     package init(bits: UInt128) {
-        self.bits = bits
+        (high, low) = (UInt64(truncatingIfNeeded: bits >> 64), UInt64(truncatingIfNeeded: bits))
     }
+
+    package var bits: UInt128 { UInt128(high) << 64 | UInt128(low) }
 
     package static func random() -> Self {
         Self(bits: UInt128.random(in: .min ... .max))
@@ -26,7 +30,7 @@ package struct Identifier<Kind: Identified>: Hashable, Sendable {
             bytes[prefix.count] == UInt8(ascii: "_"),
             let bits = Crockford.decode(bytes[(prefix.count + 1)...])
         else { return nil }
-        self.bits = bits
+        self.init(bits: bits)
     }
 }
 
@@ -101,7 +105,43 @@ package enum Crockford {
 package enum Person: Identified { package static let prefix = "per" }
 package enum Device: Identified { package static let prefix = "dev" }
 package enum Emergency: Identified { package static let prefix = "emg" }
+/// Who works for an organisation and logs in for it.
+package enum Member: Identified { package static let prefix = "mem" }
+/// Who runs the suite; sees no health data (ACC-35).
+package enum OperatorAccount: Identified { package static let prefix = "opr" }
+/// A third party.
+package enum Organisation: Identified { package static let prefix = "org" }
+/// One log-in on one device.
+package enum Session: Identified { package static let prefix = "ses" }
+/// A third party's request for one person's data.
+package enum DataRequest: Identified { package static let prefix = "req" }
+/// What a person's acceptance of a request allows.
+package enum Grant: Identified { package static let prefix = "grt" }
+/// The signed record of one decision of a person.
+package enum Receipt: Identified { package static let prefix = "rcp" }
+/// What the notifier brings to somebody.
+package enum Message: Identified { package static let prefix = "msg" }
+/// One order to erase, named apart from the person.
+package enum Erasure: Identified { package static let prefix = "ers" }
+/// Long work that is asked for once and finishes later.
+package enum Job: Identified { package static let prefix = "job" }
+/// A workout or another stretch of time with a path and figures.
+package enum Activity: Identified { package static let prefix = "act" }
+/// A device's offer to be paired.
+package enum Pairing: Identified { package static let prefix = "pai" }
 
 package typealias PersonID = Identifier<Person>
 package typealias DeviceID = Identifier<Device>
 package typealias EmergencyID = Identifier<Emergency>
+package typealias MemberID = Identifier<Member>
+package typealias OperatorID = Identifier<OperatorAccount>
+package typealias OrganisationID = Identifier<Organisation>
+package typealias SessionID = Identifier<Session>
+package typealias RequestID = Identifier<DataRequest>
+package typealias GrantID = Identifier<Grant>
+package typealias ReceiptID = Identifier<Receipt>
+package typealias MessageID = Identifier<Message>
+package typealias ErasureID = Identifier<Erasure>
+package typealias JobID = Identifier<Job>
+package typealias ActivityID = Identifier<Activity>
+package typealias PairingID = Identifier<Pairing>

@@ -1,7 +1,6 @@
 // Getting a whole body: bounded before and after inflating, and in time.
 
 import Contracts
-import Hummingbird
 package import NIOCore
 
 extension Exchange {
@@ -30,8 +29,8 @@ extension Exchange {
 
     private func collect(limit: Int) async throws -> ByteBuffer {
         var whole: ByteBuffer?
-        var iterator = requestBody.makeAsyncIterator()
-        while var chunk = try await nextChunk(&iterator) {
+        var reader = RequestBody.Reader(requestBody)
+        while var chunk = try await nextChunk(&reader) {
             guard (whole?.readableBytes ?? 0) + chunk.readableBytes <= limit else {
                 throw Problem.bodyTooLarge(limit: limit, inflated: false)
             }
@@ -62,15 +61,12 @@ extension Exchange {
         return output
     }
 
-    func nextChunk(_ iterator: inout RequestBody.AsyncIterator) async throws -> ByteBuffer? {
+    func nextChunk(_ reader: inout RequestBody.Reader) async throws -> ByteBuffer? {
         do {
-            return try await iterator.next()
+            return try await reader.next()
         } catch {
             leaveBody(.broken)
             throw error
         }
     }
 }
-
-/// The connection ended before the body did.
-struct BodyCutOff: Error {}

@@ -1,7 +1,6 @@
 // Getting a body piece by piece, as fast as the reader takes it and no faster.
 
 package import Contracts
-import Hummingbird
 package import NIOCore
 
 extension Exchange {
@@ -36,7 +35,7 @@ package struct BodyChunks: AsyncSequence, Sendable {
 
         private let exchange: Exchange
         private let coding: ContentCoding
-        private var base: RequestBody.AsyncIterator
+        private var base: RequestBody.Reader
         private var left: Int
         private var inflatedLeft: Int
         private let limits: (sent: Int, inflated: Int)
@@ -47,7 +46,7 @@ package struct BodyChunks: AsyncSequence, Sendable {
 
         init(_ chunks: BodyChunks) {
             (exchange, coding) = (chunks.exchange, chunks.coding)
-            base = chunks.exchange.requestBody.makeAsyncIterator()
+            base = RequestBody.Reader(chunks.exchange.requestBody)
             (left, inflatedLeft) = (chunks.limit, chunks.inflatedLimit)
             limits = (chunks.limit, chunks.inflatedLimit)
         }

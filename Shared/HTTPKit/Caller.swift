@@ -4,14 +4,22 @@ package import Contracts
 
 /// What a request showed of itself. Never logged: printing it tells only whether there was something.
 package struct Credentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// The token of `Authorization: Bearer`, 1 to 512 characters of the `b64token` alphabet (RFC 6750).
-    package let bearer: String
-
-    package init(bearer: String) {
-        self.bearer = bearer
+    package enum Source: Sendable {
+        /// `Authorization: Bearer`: a program put it there on purpose.
+        case header
+        /// A browser sends it along whoever made the page, so that unsafe methods need `Origin` as well.
+        case cookie
     }
 
-    package static let longestBearer = 512
+    /// 1 to 2048 characters of the `b64token` alphabet (RFC 6750).
+    package let bearer: String
+    package let source: Source
+
+    package init(bearer: String, source: Source = .header) {
+        (self.bearer, self.source) = (bearer, source)
+    }
+
+    package static let longestBearer = 2048
 
     package var description: String { "Credentials(…)" }
     package var debugDescription: String { description }
@@ -24,7 +32,15 @@ package struct Credentials: Sendable, CustomStringConvertible, CustomDebugString
         else { return nil }
         let token = authorization.utf8.dropFirst(scheme.utf8.count)
         guard token.allSatisfy(Self.isTokenCharacter), let text = String(token) else { return nil }
-        bearer = text
+        (bearer, source) = (text, .header)
+    }
+
+    /// Reads the session's cookie; nil where there is none, more than one, or one that is no token.
+    init?(cookies: String) {
+        guard let value = Cookie.value(Cookie.sessionName, in: cookies), (1...Self.longestBearer).contains(value.utf8.count),
+            value.utf8.allSatisfy(Self.isTokenCharacter)
+        else { return nil }
+        (bearer, source) = (String(value), .cookie)
     }
 
     private static func isTokenCharacter(_ byte: UInt8) -> Bool {
@@ -43,10 +59,13 @@ package enum Caller: Sendable {
     case anyone
     case device(DeviceID, PersonID, context: (any Sendable)? = nil)
     case integrator(String, context: (any Sendable)? = nil)
+    case person(PersonID, SessionID)
+    case member(MemberID, OrganisationID, SessionID)
+    case `operator`(OperatorID, SessionID)
 
     package var context: (any Sendable)? {
         switch self {
-        case .anyone: nil
+        case .anyone, .person, .member, .operator: nil
         case .device(_, _, let context), .integrator(_, let context): context
         }
     }
@@ -55,3 +74,31 @@ package enum Caller: Sendable {
 /// Proves credentials for a route's access, or throws `Problem.unauthorised`, `Problem.forbidden`. Not asked where anyone may
 /// come in or where nothing was shown.
 package typealias Authenticate = @Sendable (Credentials, Access) async throws -> Caller
+
+extension Credentials {
+    /// What the request shows for a route of this access: the header first, and for accounts the browser's cookie.
+    /// - Throws: `unauthorised` where there is nothing to look at, `wrong-origin` where a cookie came with a request that another
+    ///   site may have made.
+    static func shown(
+        by head: RequestHead, method: String, for access: Access, publicOrigin: String?
+    ) throws(Problem) -> Credentials {
+        if let header = head.authorization {
+            guard let credentials = Credentials(authorization: header) else { throw .unauthorised }
+            return credentials
+        }
+        guard access.admitsAccounts, let cookies = head.cookie, let credentials = Credentials(cookies: cookies) else {
+            throw .unauthorised
+        }
+        guard OriginRule.allows(method: method, origin: head.origin, publicOrigin: publicOrigin) else { throw .wrongOrigin }
+        return credentials
+    }
+}
+
+/// Whether a browser's request comes from the suite's own pages.
+enum OriginRule {
+    private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
+
+    static func allows(method: String, origin: String?, publicOrigin: String?) -> Bool {
+        safeMethods.contains(method) || (origin != nil && origin == publicOrigin)
+    }
+}

@@ -1,8 +1,7 @@
 // One request on its way through a handler: who asks, what the path and query say, how to get the body.
 
 package import Contracts
-import HTTPTypes
-import Hummingbird
+import NIOHTTP1
 import Synchronization
 
 /// What a handler is given. It holds nothing of the answer: that is the handler's return value.
@@ -15,9 +14,13 @@ package final class Exchange: Sendable {
     package let mediaType: String?
     /// What the route says of its body.
     package let shape: BodyShape?
+    /// Where browsers find the suite, `https://host:port`, for links and cookies; nil where nobody told the server.
+    package let publicOrigin: String?
+
+    /// Of the socket's other end, without its port; behind the edge that is the edge.
+    package let peerAddress: String
 
     let head: RequestHead
-    private let fields: HTTPFields
     let requestBody: RequestBody
     let bodyDeadline: ContinuousClock.Instant
     private let names: [String]
@@ -34,11 +37,12 @@ package final class Exchange: Sendable {
 
     init(
         caller: Caller, requestID: String, receivedAt: Timestamp, mediaType: String?, shape: BodyShape?, head: RequestHead,
-        fields: HTTPFields, requestBody: RequestBody, bodyDeadline: ContinuousClock.Instant, names: [String], values: [Substring]
+        requestBody: RequestBody, bodyDeadline: ContinuousClock.Instant, names: [String], values: [Substring],
+        publicOrigin: String?, peerAddress: String
     ) {
         (self.caller, self.requestID, self.receivedAt, self.mediaType) = (caller, requestID, receivedAt, mediaType)
         (self.shape, self.head, self.requestBody, self.bodyDeadline) = (shape, head, requestBody, bodyDeadline)
-        (self.fields, self.names, self.values) = (fields, names, values)
+        (self.names, self.values, self.publicOrigin, self.peerAddress) = (names, values, publicOrigin, peerAddress)
     }
 
     func enterBody() {
@@ -161,7 +165,8 @@ extension Exchange {
 
     /// The value of a header, its name in any case; several of one name are joined by commas. nil where there is none.
     package func header(_ name: String) -> String? {
-        HTTPField.Name(name).flatMap { fields[$0] }
+        let values = head.fields[name]
+        return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
     /// Chooses among the media types that the operation can answer with by `Accept`; 406 where none is acceptable.

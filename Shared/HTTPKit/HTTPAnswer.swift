@@ -3,7 +3,6 @@
 import Contracts
 import Foundation
 package import HTTPTypes
-import Hummingbird
 package import NIOCore
 
 package struct HTTPAnswer: Sendable {
@@ -67,11 +66,12 @@ package struct HTTPAnswer: Sendable {
 }
 
 extension HTTPAnswer {
-    static func refusal(_ refusal: Refusal, requestID: String) throws -> HTTPAnswer {
+    /// - Parameter head: of a request to a route that answers with pages, so that a person does not meet JSON.
+    static func refusal(_ refusal: Refusal, requestID: String, asPage head: RequestHead? = nil) throws -> HTTPAnswer {
         var problem = refusal.problem
         problem.requestId = requestID
-        var answer = try HTTPAnswer.json(problem, status: problem.status)
-        answer.contentType = MediaType.problem
+        var answer = try page(problem, head) ?? json(problem, status: problem.status)
+        if answer.contentType == MediaType.json { answer.contentType = MediaType.problem }
         if let wait = refusal.retryAfter {
             let seconds = max(1, (wait.wholeMilliseconds + 999) / 1000)
             answer.headers.append(HTTPField(name: .retryAfter, value: String(seconds)))
@@ -82,13 +82,13 @@ extension HTTPAnswer {
     }
 }
 
-/// Where a stream's bytes go. `write` returns when the connection has taken them.
+/// Where a stream's bytes go. `write` returns when the kernel has taken them.
 package struct StreamWriter {
-    var base: any ResponseBodyWriter
+    let connection: Connection
 
     package mutating func write(_ bytes: ByteBuffer) async throws {
         guard bytes.readableBytes > 0 else { return }
-        try await base.write(bytes)
+        try await connection.write(bytes)
     }
 
     package mutating func write(_ bytes: some Sequence<UInt8>) async throws {

@@ -1,10 +1,10 @@
-// The server of one service: Hummingbird's sockets and HTTP/1.1, our own routes on top.
+// The server of one service: its sockets, its routes, its beginning and its end.
 
 import Contracts
-import Hummingbird
-import HummingbirdCore
 package import Logging
 import NIOCore
+import NIOHTTP1
+import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
@@ -31,21 +31,25 @@ package struct HTTPServer: Service {
     private let limits: HTTPLimits
     private let logger: Logger
     private let responder: Responder
+    private let connections = OpenConnections()
     private let listening = ListeningPort()
 
     /// - Parameters:
     ///   - port: 0 lets the kernel choose; see `boundPort`.
+    ///   - publicOrigin: `https://host:port` of the edge; without it no cookie is taken for an unsafe method.
     ///   - authenticate: asked for routes that not just anyone may use.
+    ///   - recognise: the same for brief handlers, without waiting; without it those are not asked.
     package init(
         _ description: Description, routes: [Route], host: String = "127.0.0.1", port: Int, limits: HTTPLimits = HTTPLimits(),
-        health: Health, authenticate: @escaping Authenticate, logger: Logger
+        publicOrigin: String? = nil, health: Health, authenticate: @escaping Authenticate, recognise: Recognise? = nil, logger: Logger
     ) {
         let load = ServerLoad()
         let inner = routes + health.routes(isDraining: { load.isDraining })
         self.routes = inner + [OpenAPIDocument.route(description, describing: inner)]
         (self.host, self.port, self.limits, self.logger) = (host, port, limits, logger)
         responder = Responder(
-            table: RouteTable(self.routes), limits: limits, authenticate: authenticate, load: load, logger: logger)
+            table: RouteTable(self.routes), limits: limits, authenticate: authenticate, load: load, logger: logger,
+            publicOrigin: publicOrigin, recognise: recognise)
     }
 
     /// The port that is listened on; waits until it is.
@@ -54,33 +58,49 @@ package struct HTTPServer: Service {
     }
 
     package func run() async throws {
-        let server = try makeServer()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await server.run() }
-            group.addTask {
-                // Ends early, by cancellation, when the server has ended by itself.
-                try? await gracefulShutdown()
-                guard !Task.isCancelled else { return }
-                responder.load.startDraining()
-                try? await Task.sleep(for: limits.drain)
-            }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
+        let listener = try await listen()
+        listening.set(listener.localAddress?.port ?? port)
+        logger.info("listening", metadata: ["host": "\(host)", "port": "\(listener.localAddress?.port ?? port)"])
+        // Ends by a graceful stop or by cancellation.
+        try? await gracefulShutdown()
+        responder.load.startDraining()
+        try? await listener.close().get()
+        await connections.drain(within: Task.isCancelled ? .zero : limits.drain)
     }
 
-    private func makeServer() throws -> any Service {
-        let headers = HTTP1Channel.Configuration.DecoderConfiguration(
-            maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes, maxHeaderFieldCount: limits.headerFields)
-        let channel = HTTP1Channel.Configuration(
-            idleTimeout: .init(limits.idle), httpDecoderConfiguration: headers)
-        return try HTTPServerBuilder.http1(configuration: channel).buildServer(
-            configuration: ServerConfiguration(
-                address: .hostname(host, port: port), serverName: nil, backlog: limits.backlog,
-                availableConnectionsDelegate: MaximumAvailableConnections(limits.connections, logger: logger)),
-            eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: logger,
-            responder: { try await responder.respond($0, $1, $2) },
-            onServerRunning: { channel in listening.set(channel.localAddress?.port ?? port) })
+    private func listen() async throws -> any NIOCore.Channel {
+        let (responder, connections, limits) = (responder, connections, limits)
+        return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: Int32(limits.backlog))
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AcceptGate(most: limits.connections))
+                }
+            }
+            // Who has finished sending may still be waiting for the answer.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            // An answer is written in one piece; waiting for more to send with it would only delay it.
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let decoder = HTTPRequestDecoder(limitConfiguration: limits.ofHeads)
+                    try channel.pipeline.syncOperations.addHandlers([
+                        ByteToMessageHandler(decoder), ConnectionHandler(responder: responder, connections: connections),
+                    ])
+                }
+            }
+            .bind(host: host, port: port).get()
+    }
+}
+
+extension HTTPLimits {
+    fileprivate var ofHeads: NIOHTTPDecoderLimitConfiguration {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = headerBytes
+        limits.maxHeaderListSize = headerBytes
+        limits.maxHeaderFieldCount = headerFields
+        return limits
     }
 }
 

@@ -6,6 +6,9 @@ extension HTTPField.Name {
     package static let requestID = known("X-Request-Id")
     package static let idempotencyReplayed = known("Idempotency-Replayed")
 
+    static let contentSecurityPolicy = known("Content-Security-Policy")
+    static let referrerPolicy = known("Referrer-Policy")
+
     private static func known(_ name: String) -> HTTPField.Name {
         guard let field = HTTPField.Name(name) else { preconditionFailure("\(name) is no header name") }
         return field

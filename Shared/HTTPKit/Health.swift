@@ -3,11 +3,16 @@
 package struct Health: Sendable {
     /// What is missing before work can be taken, one short phrase each, without personal data; empty is ready. May be asked each second.
     package let missing: @Sendable () async -> [String]
+    /// What does not go as it should although work is taken, told together with readiness; same form.
+    package let remarks: @Sendable () async -> [String]
     /// Prometheus text exposition 0.0.4.
     package let metrics: @Sendable () -> String
 
-    package init(missing: @escaping @Sendable () async -> [String], metrics: @escaping @Sendable () -> String) {
-        (self.missing, self.metrics) = (missing, metrics)
+    package init(
+        missing: @escaping @Sendable () async -> [String], remarks: @escaping @Sendable () async -> [String] = { [] },
+        metrics: @escaping @Sendable () -> String
+    ) {
+        (self.missing, self.remarks, self.metrics) = (missing, remarks, metrics)
     }
 
     static let metricsType = "text/plain; version=0.0.4; charset=utf-8"
@@ -17,14 +22,15 @@ package struct Health: Sendable {
             Route(
                 .get, "/health/live", access: .anyone, summary: "The process answers", answers: [.json(200, "Alive", Liveness.schema)],
                 isInternal: true
-            ) { _ in try .json(Liveness(status: "live", missing: [])) },
+            ) { _ in try .json(Liveness(status: "live")) },
             Route(
                 .get, "/health/ready", access: .anyone, summary: "The service takes work",
                 answers: [.json(200, "Ready", Liveness.schema), .json(503, "Not ready, and why", Liveness.schema)], isInternal: true
             ) { _ in
                 let missing = isDraining() ? ["stopping"] : await missing()
-                return try .json(
-                    Liveness(status: missing.isEmpty ? "ready" : "not-ready", missing: missing), status: missing.isEmpty ? 200 : 503)
+                let state = Liveness(
+                    status: missing.isEmpty ? "ready" : "not-ready", missing: missing, remarks: await remarks())
+                return try .json(state, status: missing.isEmpty ? 200 : 503)
             },
             Route(
                 .get, "/metrics", access: .anyone, summary: "Figures for Prometheus",
@@ -36,12 +42,14 @@ package struct Health: Sendable {
 
 private struct Liveness: Codable, Sendable, Documented {
     var status: String
-    var missing: [String]
+    var missing: [String] = []
+    var remarks: [String] = []
 
     static var schema: JSONSchema {
         .object(
             .required("status", .oneOf(["live", "ready", "not-ready"])),
-            .required("missing", .array(of: .string()), "What is missing before work can be taken.")
+            .required("missing", .array(of: .string()), "What is missing before work can be taken."),
+            .required("remarks", .array(of: .string()), "What does not go as it should although work is taken.")
         ).named("Health")
     }
 }

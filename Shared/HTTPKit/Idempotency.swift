@@ -17,6 +17,9 @@ package enum IdempotencyRule {
         case .anyone: "anyone " + operation
         case .device(let device, _, _): device.description + " " + operation
         case .integrator(let name, _): "integrator:" + name + " " + operation
+        case .person(let person, _): person.description + " " + operation
+        case .member(let member, _, _): member.description + " " + operation
+        case .operator(let `operator`, _): `operator`.description + " " + operation
         }
     }
 

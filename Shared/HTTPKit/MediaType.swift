@@ -4,6 +4,9 @@ package enum MediaType {
     package static let json = "application/json"
     package static let ndjson = "application/x-ndjson"
     package static let problem = "application/problem+json"
+    package static let form = "application/x-www-form-urlencoded"
+    package static let html = "text/html; charset=utf-8"
+    package static let events = "text/event-stream"
     package static let text = "text/plain; charset=utf-8"
 
     /// Type and subtype of a Content-Type, in lower case, without parameters.

@@ -40,9 +40,47 @@ package enum OpenAPIDocument {
         ]
     }
 
+    private static let cookieScheme = "sessionCookie"
+
+    /// One scheme for each kind of caller that a route admits, and the browsers' cookie where accounts come in.
     private static func securitySchemes(_ routes: [Route]) -> [JSONValue.Member] {
         let used = Access.allCases.filter { access in access != .anyone && routes.contains { $0.access == access } }
-        return used.map { .init($0.rawValue, ["type": "http", "scheme": "bearer", "description": .string("Token of: \($0.rawValue)")]) }
+        var schemes: [JSONValue.Member] = used.map { access in
+            var scheme: [JSONValue.Member] = [.init("type", "http"), .init("scheme", "bearer")]
+            if access.admitsAccounts, access != .owner { scheme.append(.init("bearerFormat", "JWT")) }
+            scheme.append(.init("description", .string(Self.description(of: access))))
+            return .init(access.schemeName, .object(scheme))
+        }
+        if used.contains(where: \.admitsAccounts) {
+            schemes.append(
+                .init(
+                    cookieScheme,
+                    [
+                        "type": "apiKey", "in": "cookie", "name": .string(Cookie.sessionName),
+                        "description": "The access token as a browser sends it; unsafe methods need `Origin` to be the suite's own.",
+                    ]))
+        }
+        return schemes
+    }
+
+    private static func description(of access: Access) -> String {
+        switch access {
+        case .anyone: ""
+        case .device: "Token of a person's device."
+        case .integrator: "Token of an organisation's software."
+        case .person: "Access token (JWS with EdDSA) of a person's account."
+        case .member: "Access token (JWS with EdDSA) of a member of an organisation."
+        case .operator: "Access token (JWS with EdDSA) of an operator."
+        case .account: "Access token (JWS with EdDSA) of any account."
+        case .passwordChange: "Access token (JWS with EdDSA) of any account, also of one that must choose a new password first."
+        case .owner: "Access token (JWS with EdDSA) of a person's account, or the token of one of the person's devices."
+        }
+    }
+
+    private static func security(_ access: Access) -> JSONValue {
+        guard access != .anyone else { return [] }
+        let bearer = JSONValue.object([.init(access.schemeName, [])])
+        return access.admitsAccounts ? [bearer, .object([.init(cookieScheme, [])])] : [bearer]
     }
 
     private static func operation(_ route: Route, _ components: inout [String: JSONValue]) -> JSONValue {
@@ -51,7 +89,7 @@ package enum OpenAPIDocument {
         ]
         if !route.description.isEmpty { members.append(.init("description", .string(route.description))) }
         if route.isInternal { members.append(.init("x-internal", true)) }
-        members.append(.init("security", route.access == .anyone ? [] : [.object([.init(route.access.rawValue, [])])]))
+        members.append(.init("security", security(route.access)))
         let parameters = undeclared(route) + route.parameters + (route.takesIdempotencyKey ? [idempotencyKey] : [])
         if !parameters.isEmpty {
             members.append(.init("parameters", .array(parameters.map { parameter($0, &components) })))
@@ -123,12 +161,14 @@ package enum OpenAPIDocument {
     private static func ownAnswers(_ route: Route) -> [Answer] {
         var answers: [Answer] = []
         if route.access != .anyone { answers += [.problem(401, "unauthorised"), .problem(403, "forbidden")] }
+        if route.access.admitsAccounts { answers.append(.problem(403, "not-for-this-account", "password-change-required", "wrong-origin")) }
         if route.body != nil {
             answers += [
                 .problem(400, "bad-encoding"), .problem(408, "request-timeout"), .problem(413, "body-too-large"),
                 .problem(415, "unsupported-media-type", "unsupported-encoding"),
             ]
         }
+        if route.body?.isChecked == true { answers.append(.problem(422, "invalid-body")) }
         if route.parameters.contains(where: { $0.place != .path }) || route.takesIdempotencyKey {
             answers.append(.problem(400, "invalid-parameter"))
         }
@@ -136,5 +176,12 @@ package enum OpenAPIDocument {
         if route.takesIdempotencyKey { answers.append(.problem(422, "idempotency-conflict")) }
         if route.isRateLimited { answers.append(.problem(429, "too-many-requests")) }
         return answers + [.problem(500, "internal"), .problem(503, "unavailable")]
+    }
+}
+
+extension Access {
+    /// Of the components of the document: no spaces.
+    fileprivate var schemeName: String {
+        self == .passwordChange ? "passwordChange" : rawValue
     }
 }

@@ -23,6 +23,29 @@ extension Problem {
     package static let forbidden = Problem(
         "forbidden", status: 403, title: "This caller may not do that", detail: "The token is valid, but not for this operation.")
 
+    /// ACC-14: the functions of another kind of account.
+    package static let notForThisAccount = Problem(
+        "not-for-this-account", status: 403, title: "Not available for this account",
+        detail: "This belongs to another kind of account; log in with such a one.")
+
+    /// ACC-08: what a temporary password is good for.
+    package static let passwordChangeRequired = Problem(
+        "password-change-required", status: 403, title: "A new password must be chosen first",
+        detail: "The password was a temporary one. Choose your own; then everything is open.")
+
+    static let wrongOrigin = Problem(
+        "wrong-origin", status: 403, title: "The request does not come from the suite's own pages",
+        detail: "With a cookie, `Origin` must be the suite's address. Programs send `Authorization: Bearer` instead.",
+        errors: [.init(pointer: "header:Origin", detail: "not the suite's own address")])
+
+    /// What `Exchange.json` and `Exchange.form` refuse; further checks of the service's own may use it too.
+    package static func invalidBody(_ errors: [Problem.FieldError]) -> Problem {
+        Problem(
+            "invalid-body", status: 422, title: "The body does not have the right form",
+            detail: "Correct the named fields and send it again.",
+            errors: errors)
+    }
+
     /// For what does not exist and for what is somebody else's.
     package static let notFound = Problem(
         "not-found", status: 404, title: "There is no such thing here", detail: "Check the path; the API is described in openapi.json.")
@@ -63,6 +86,16 @@ extension Problem {
         Problem(
             "invalid-parameter", status: 400, title: "A parameter cannot be understood", detail: "Correct the named parameter.",
             errors: [.init(pointer: pointer, detail: detail)])
+    }
+
+    static let malformedRequest = Problem(
+        "malformed-request", status: 400, title: "That is no request of HTTP/1.1",
+        detail: "Check what the client sends; the connection is closed.")
+
+    static func headTooLarge(_ limits: HTTPLimits) -> Problem {
+        Problem(
+            "head-too-large", status: 431, title: "The request's head is too large",
+            detail: "At most \(limits.headerFields) header fields of \(limits.headerBytes) bytes together.")
     }
 
     /// Answered with `Retry-After` through `Refusal`.

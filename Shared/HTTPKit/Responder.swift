@@ -1,11 +1,9 @@
-// One request from its head to its answer. The hot path: no middleware, no task of its own, no dictionary.
+// One request from its head to its answer. The hot path: no middleware, one task, no dictionary.
 
 import Contracts
-import HTTPTypes
-import Hummingbird
-import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 
 struct Responder: Sendable {
     let table: RouteTable
@@ -13,46 +11,104 @@ struct Responder: Sendable {
     let authenticate: Authenticate
     let load: ServerLoad
     let logger: Logger
+    let publicOrigin: String?
+    let recognise: Recognise?
     private let unrouted = RouteMeter(path: "none", method: "none")
     private let healthPaths: Set<Substring> = ["/health/live", "/health/ready", "/metrics"]
 
-    init(table: RouteTable, limits: HTTPLimits, authenticate: @escaping Authenticate, load: ServerLoad, logger: Logger) {
+    init(
+        table: RouteTable, limits: HTTPLimits, authenticate: @escaping Authenticate, load: ServerLoad, logger: Logger,
+        publicOrigin: String?, recognise: Recognise?
+    ) {
         (self.table, self.limits, self.authenticate, self.load, self.logger) = (table, limits, authenticate, load, logger)
+        (self.publicOrigin, self.recognise) = (publicOrigin, recognise)
     }
 
-    func respond(_ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
-        let start = ContinuousClock.now
-        let receivedAt = Timestamp.now()
-        let head = RequestHead(request.head)
-        let requestID = head.requestID ?? RequestID.next()
+    /// Begins to answer; tells `connection` when it has something to say, which is never before this returns.
+    /// - Returns: the task that does it; nil for a brief request.
+    func begin(_ head: RequestHead, _ body: RequestBody, on connection: Connection) -> Task<Void, Never>? {
+        let start = Beginning(time: .now, receivedAt: .now(), requestID: head.requestID ?? RequestID.next())
+        let finding = table.find(method: head.method, path: head.path)
+        if case .whole = body, respondBriefly(head, body, finding, start, connection) { return nil }
+        return Task { await respond(head, body, finding, start, connection) }
+    }
+
+    private struct Beginning {
+        let time: ContinuousClock.Instant
+        let receivedAt: Timestamp
+        let requestID: String
+    }
+
+    private func respond(
+        _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ start: Beginning, _ connection: Connection
+    ) async {
         let hasRoom = load.enter(most: limits.concurrentRequests)
         defer { if hasRoom { load.leave() } }
-        if head.expectsContinue { try await writer.writeInformationalHead(HTTPResponse(status: .continue)) }
-
-        let finding = table.find(method: request.method.rawValue, path: head.path)
         var exchange: Exchange?
         let answer: HTTPAnswer
         do {
             guard hasRoom || healthPaths.contains(head.path) else { throw Refusal(.unavailable, retryAfter: .seconds(1)) }
             let (entry, values) = try Self.entry(finding)
             let caller = try await prove(head, entry.route.access)
-            let mediaType = try Self.mediaType(head, entry.route.body)
-            let made = Exchange(
-                caller: caller, requestID: requestID, receivedAt: receivedAt, mediaType: mediaType, shape: entry.route.body, head: head,
-                fields: request.headers, requestBody: request.body, bodyDeadline: start + limits.bodyArrival, names: entry.parameterNames,
-                values: values)
+            let made = try self.exchange(head, body, entry, values, caller, start, connection)
             exchange = made
             answer = try await entry.route.handler(made)
         } catch {
-            if exchange?.bodyOutcome == .broken { throw error }
-            let refusal = refusal(of: error, requestID: requestID)
-            note(refusal.problem, head: head, finding: finding, requestID: requestID)
-            answer = try HTTPAnswer.refusal(refusal, requestID: requestID)
+            if exchange?.bodyOutcome == .broken { return connection.cut() }
+            guard let said = refused(error, head, finding, start) else { return connection.cut() }
+            answer = said
         }
-        let closes = load.isDraining || leavesTooMuch(head, exchange)
-        try await write(answer, request.method == .head, requestID, receivedAt, closes: closes, writer)
-        meter(finding).record(status: answer.status, from: start)
-        if closes, !load.isDraining { lingerThenClose(channel) }
+        meter(finding).record(status: answer.status, from: start.time)
+        await write(outgoing(answer, head, start), connection)
+    }
+
+    /// False where the request has to go the long way; then nothing has been done.
+    private func respondBriefly(
+        _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ start: Beginning, _ connection: Connection
+    ) -> Bool {
+        guard case .found(let entry, let values) = finding, let brief = entry.route.brief, let recognise,
+            load.enter(most: limits.concurrentRequests)
+        else { return false }
+        let answer = BriefAnswer(connection) { result in
+            load.leave()
+            let answer: HTTPAnswer
+            do {
+                answer = try result.get()
+            } catch {
+                guard let said = refused(error, head, finding, start) else { return nil }
+                answer = said
+            }
+            entry.meter.record(status: answer.status, from: start.time)
+            return outgoing(answer, head, start)
+        }
+        do {
+            let credentials = try Credentials.shown(by: head, method: head.method, for: entry.route.access, publicOrigin: publicOrigin)
+            if let caller = try recognise(credentials, entry.route.access),
+                try brief(exchange(head, body, entry, values, caller, start, connection), answer)
+            {
+                return true
+            }
+        } catch {
+            answer { throw error }
+            return true
+        }
+        load.leave()
+        return false
+    }
+
+    private func exchange(
+        _ head: RequestHead, _ body: RequestBody, _ entry: RouteTable.Entry, _ values: [Substring], _ caller: Caller, _ start: Beginning,
+        _ connection: Connection
+    ) throws(Problem) -> Exchange {
+        Exchange(
+            caller: caller, requestID: start.requestID, receivedAt: start.receivedAt,
+            mediaType: try Self.mediaType(head, entry.route.body), shape: entry.route.body, head: head, requestBody: body,
+            bodyDeadline: start.time + limits.bodyArrival, names: entry.parameterNames, values: values, publicOrigin: publicOrigin,
+            peerAddress: connection.peerAddress)
+    }
+
+    private func outgoing(_ answer: HTTPAnswer, _ head: RequestHead, _ start: Beginning) -> OutgoingAnswer {
+        OutgoingAnswer(answer: answer, isHead: head.method == "HEAD", requestID: start.requestID, receivedAt: start.receivedAt)
     }
 
     private static func entry(_ finding: RouteTable.Finding) throws -> (RouteTable.Entry, [Substring]) {
@@ -74,8 +130,7 @@ struct Responder: Sendable {
 
     private func prove(_ head: RequestHead, _ access: Access) async throws -> Caller {
         guard access != .anyone else { return .anyone }
-        guard let header = head.authorization, let credentials = Credentials(authorization: header) else { throw Problem.unauthorised }
-        return try await authenticate(credentials, access)
+        return try await authenticate(Credentials.shown(by: head, method: head.method, for: access, publicOrigin: publicOrigin), access)
     }
 
     private static func mediaType(_ head: RequestHead, _ shape: BodyShape?) throws(Problem) -> String? {
@@ -93,6 +148,13 @@ struct Responder: Sendable {
 // MARK: Refusing
 
 extension Responder {
+    /// Nil where not even that can be said.
+    private func refused(_ error: any Error, _ head: RequestHead, _ finding: RouteTable.Finding, _ start: Beginning) -> HTTPAnswer? {
+        let refusal = refusal(of: error, requestID: start.requestID)
+        note(refusal.problem, head: head, finding: finding, requestID: start.requestID)
+        return try? HTTPAnswer.refusal(refusal, requestID: start.requestID, asPage: finding.hasPages ? head : nil)
+    }
+
     private func refusal(of error: any Error, requestID: String) -> Refusal {
         switch error {
         case let refusal as Refusal: refusal
@@ -125,47 +187,26 @@ extension Responder {
 // MARK: Writing
 
 extension Responder {
-    private func write(
-        _ answer: HTTPAnswer, _ isHead: Bool, _ requestID: String, _ receivedAt: Timestamp, closes: Bool, _ writer: consuming ResponseWriter
-    ) async throws {
-        var response = HTTPResponse(status: .init(code: answer.status), headerFields: answer.headers)
-        if !answer.headers.contains(.cacheControl) { response.headerFields.append(HTTPField(name: .cacheControl, value: "no-store")) }
-        if let type = answer.contentType { response.headerFields.append(HTTPField(name: .contentType, value: type)) }
-        response.headerFields.append(HTTPField(name: .xContentTypeOptions, value: "nosniff"))
-        response.headerFields.append(HTTPField(name: .date, value: AnswerDate.text(at: receivedAt)))
-        response.headerFields.append(HTTPField(name: .requestID, value: requestID))
-        if closes { response.headerFields.append(HTTPField(name: .connection, value: "close")) }
-        switch answer.body {
-        case .whole(let bytes):
-            response.headerFields.append(HTTPField(name: .contentLength, value: String(bytes.readableBytes)))
-            try await writer.write(response: response, body: isHead ? ResponseBody() : ResponseBody(byteBuffer: bytes))
-        case .empty:
-            if answer.status != 204, answer.status != 304 { response.headerFields.append(HTTPField(name: .contentLength, value: "0")) }
-            try await writer.writeResponse(response)
-        case .stream(let write):
-            guard !isHead else { return try await writer.writeResponse(response) }
-            let body = ResponseBody { base in
-                var stream = StreamWriter(base: base)
-                try await write(&stream)
-                try await base.finish(nil)
-            }
-            do {
-                try await writer.write(response: response, body: body)
-            } catch {
-                logger.debug("a stream was cut", metadata: ["requestId": .string(requestID)])
-                throw error
-            }
+    private func write(_ outgoing: OutgoingAnswer, _ connection: Connection) async {
+        guard case .stream(let write) = outgoing.answer.body, !outgoing.isHead else { return connection.finish(outgoing) }
+        do {
+            try await connection.begin(outgoing)
+            var writer = StreamWriter(connection: connection)
+            try await write(&writer)
+            connection.end()
+        } catch {
+            logger.debug("a stream was cut", metadata: ["requestId": .string(outgoing.requestID)])
+            connection.cut()
         }
     }
 
-    /// Whether more of the body is still to come than it is worth reading away.
-    private func leavesTooMuch(_ head: RequestHead, _ exchange: Exchange?) -> Bool {
-        guard head.hasBody, exchange?.bodyOutcome != .ended else { return false }
-        return head.isChunked || (head.contentLength ?? 0) > limits.discardedBody
-    }
-
-    /// Gives the sender time to read the answer; what it still sends meanwhile is read away.
-    private func lingerThenClose(_ channel: any Channel) {
-        channel.eventLoop.scheduleTask(in: .init(limits.linger)) { channel.close(promise: nil) }
+    /// What is said to bytes that are no request.
+    func refusal(of error: HTTPParserError) -> OutgoingAnswer? {
+        let problem: Problem = error == .headerOverflow ? .headTooLarge(limits) : .malformedRequest
+        let requestID = RequestID.next()
+        unrouted.record(status: problem.status, from: .now)
+        return (try? HTTPAnswer.refusal(Refusal(problem), requestID: requestID)).map {
+            OutgoingAnswer(answer: $0, isHead: false, requestID: requestID, receivedAt: .now())
+        }
     }
 }

@@ -10,6 +10,26 @@ package enum Access: String, Sendable, CaseIterable {
     case device
     /// Software of an organisation that works with the suite, by its Bearer token.
     case integrator
+    /// Whoever has an account of their own, logged in.
+    case person
+    /// Who works for an organisation, logged in.
+    case member
+    /// Who runs the suite, logged in.
+    case `operator`
+    /// Any of these three.
+    case account
+    /// Any of these three, also with a token that is good for choosing a new password and nothing else.
+    case passwordChange = "account choosing a password"
+    /// A person, logged in, or one of the person's devices, by its own token.
+    case owner
+
+    /// Whether accounts come in here, so that a browser's cookie counts.
+    package var admitsAccounts: Bool {
+        switch self {
+        case .anyone, .device, .integrator: false
+        case .person, .member, .operator, .account, .passwordChange, .owner: true
+        }
+    }
 }
 
 package struct Route: Sendable {
@@ -39,18 +59,20 @@ package struct Route: Sendable {
     package let takesIdempotencyKey: Bool
     /// For the machine's own supervisor; the edge does not route it.
     package let isInternal: Bool
+    /// Tried first; see `BriefHandler`.
+    package let brief: BriefHandler?
     package let handler: Handler
 
     /// - Parameter answers: those of success and the service's own problems. HTTPKit documents by itself what it answers by itself.
     package init(
         _ method: Method, _ path: String, access: Access, summary: String, description: String = "", parameters: [Parameter] = [],
         body: BodyShape? = nil, answers: [Answer], isRateLimited: Bool = false, takesIdempotencyKey: Bool = false,
-        isInternal: Bool = false, handler: @escaping Handler
+        isInternal: Bool = false, brief: BriefHandler? = nil, handler: @escaping Handler
     ) {
         (self.method, self.path, self.access, self.summary, self.description) = (method, path, access, summary, description)
         (self.parameters, self.body, self.answers) = (parameters, body, answers)
         (self.isRateLimited, self.takesIdempotencyKey, self.isInternal) = (isRateLimited, takesIdempotencyKey, isInternal)
-        self.handler = handler
+        (self.brief, self.handler) = (brief, handler)
     }
 
     /// `postIngestV1Entries`: unique, since method and path are.
@@ -119,15 +141,22 @@ package struct BodyShape: Sendable {
     package let limit: Int
     /// Bytes after inflating a `gzip` or `deflate` body.
     package let inflatedLimit: Int
+    /// Whether `Exchange.json` or `Exchange.form` reads it, which refuse what does not fit the schema as `invalid-body`.
+    let isChecked: Bool
 
-    package init(_ contents: [Content], limit: Int = mebibyte, inflatedLimit: Int = mebibyte) {
-        (self.contents, self.limit, self.inflatedLimit) = (contents, limit, inflatedLimit)
+    package init(_ contents: [Content], limit: Int = mebibyte, inflatedLimit: Int = mebibyte, isChecked: Bool = false) {
+        (self.contents, self.limit, self.inflatedLimit, self.isChecked) = (contents, limit, inflatedLimit, isChecked)
     }
 
     package static func json(
         _ schema: JSONSchema, examples: [JSONValue] = [], limit: Int = mebibyte, inflatedLimit: Int = mebibyte
     ) -> BodyShape {
-        BodyShape([Content(MediaType.json, schema, examples: examples)], limit: limit, inflatedLimit: inflatedLimit)
+        BodyShape([Content(MediaType.json, schema, examples: examples)], limit: limit, inflatedLimit: inflatedLimit, isChecked: true)
+    }
+
+    /// What a page's form sends; read it with `Exchange.form`.
+    package static func form(_ schema: JSONSchema) -> BodyShape {
+        BodyShape([Content(MediaType.form, schema)], limit: 1 << 16, inflatedLimit: 1 << 16, isChecked: true)
     }
 }
 
@@ -144,6 +173,16 @@ package struct Answer: Sendable {
 
     package static func json(_ status: Int, _ description: String, _ schema: JSONSchema, example: JSONValue? = nil) -> Answer {
         Answer(status, description, contents: [.init(MediaType.json, schema, examples: example.map { [$0] } ?? [])])
+    }
+
+    /// A page for people, made with `HTTPAnswer.page`. A route with one refuses as a page too where the caller likes that better.
+    package static func page(_ status: Int, _ description: String) -> Answer {
+        Answer(status, description, contents: [.init(MediaType.html, .string())])
+    }
+
+    /// Events for as long as the caller listens, made with `HTTPAnswer.events`.
+    package static func events(_ description: String) -> Answer {
+        Answer(200, description, contents: [.init(MediaType.events, .string())])
     }
 
     /// A refusal of the service's own, by the names of its problems.

@@ -17,6 +17,12 @@ struct RouteTable: Sendable {
         /// The path exists, the method does not; `allow` names those that do.
         case otherMethods(allow: String)
         case nothing
+
+        /// Whether the route answers with pages for people.
+        var hasPages: Bool {
+            guard case .found(let entry, _) = self else { return false }
+            return entry.route.answers.contains { $0.contents.contains { $0.mediaType == MediaType.html } }
+        }
     }
 
     fileprivate struct Place: Sendable {

@@ -9,7 +9,8 @@ final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private(set) var transfer: Transfer?
     private var policy = AddressPolicy.publicOnly
-    private var headers: UnsafeMutablePointer<curl_slist>?
+    /// Header lines of a request, recipients of a mail.
+    private var lines: UnsafeMutablePointer<curl_slist>?
 
     init() {
         guard let pointer = curl_easy_init() else { preconditionFailure("out of memory for libcurl") }
@@ -17,16 +18,19 @@ final class EasyHandle {
     }
 
     deinit {
-        curl_slist_free_all(headers)
+        curl_slist_free_all(lines)
         curl_easy_cleanup(pointer)
     }
 
     func prepare(_ transfer: Transfer, _ settings: OutboundSettings, remaining: Duration) {
         self.transfer = transfer
         policy = settings.policy
-        setBounds(transfer.request, remaining)
+        setBounds(transfer.errand, remaining)
         setSecurity(settings)
-        setRequest(transfer.request)
+        switch transfer.errand {
+        case .request(let request): setRequest(request)
+        case .mail(let mail, let server): setMail(mail, server)
+        }
         setCallbacks()
     }
 
@@ -34,8 +38,8 @@ final class EasyHandle {
     func reset() {
         transfer = nil
         curl_easy_reset(pointer)
-        curl_slist_free_all(headers)
-        headers = nil
+        curl_slist_free_all(lines)
+        lines = nil
     }
 
     var status: Int {
@@ -52,8 +56,15 @@ final class EasyHandle {
         _ = text.withCString { trackme_curl_set_pointer(pointer, option, $0) }
     }
 
-    private func setBounds(_ request: OutboundRequest, _ remaining: Duration) {
-        let connect = min(request.connectTimeout, remaining)
+    /// Bytes of the request that have been sent, its head included.
+    var requestBytes: Int {
+        var bytes = 0
+        _ = trackme_curl_get_long(pointer, CURLINFO_REQUEST_SIZE, &bytes)
+        return bytes
+    }
+
+    private func setBounds(_ errand: Errand, _ remaining: Duration) {
+        let connect = min(errand.connectTimeout, remaining)
         set(CURLOPT_TIMEOUT_MS, max(1, Int(remaining.wholeMilliseconds)))
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(connect.wholeMilliseconds)))
         set(CURLOPT_NOSIGNAL, 1)
@@ -65,7 +76,6 @@ final class EasyHandle {
 
     private func setSecurity(_ settings: OutboundSettings) {
         set(CURLOPT_FOLLOWLOCATION, 0)
-        set(CURLOPT_PROTOCOLS_STR, "http,https")
         // Not even one that the environment names: it would connect in our place, past the policy.
         set(CURLOPT_PROXY, "")
         set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
@@ -78,6 +88,7 @@ final class EasyHandle {
     }
 
     private func setRequest(_ request: OutboundRequest) {
+        set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_URL, request.url)
         if request.method == "HEAD" {
             set(CURLOPT_NOBODY, 1)
@@ -96,13 +107,37 @@ final class EasyHandle {
         }
         // No "100 Continue" round trip, and no type that nobody gave.
         for line in ["Expect:"] + (request.headers.contains { $0.name.lowercased() == "content-type" } ? [] : ["Content-Type:"]) {
-            headers = curl_slist_append(headers, line)
+            lines = curl_slist_append(lines, line)
         }
         for header in request.headers {
             // A header without a value is written with a semicolon; a colon alone would remove it.
-            headers = curl_slist_append(headers, header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)")
+            lines = curl_slist_append(lines, header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)")
         }
-        _ = trackme_curl_set_pointer(pointer, CURLOPT_HTTPHEADER, headers)
+        _ = trackme_curl_set_pointer(pointer, CURLOPT_HTTPHEADER, lines)
+    }
+
+    private func setMail(_ mail: OutboundMail, _ server: MailServer) {
+        set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
+        set(CURLOPT_URL, "\(server.url)/\(server.greeting)")
+        // With `smtp://` this is STARTTLS: without it, or with a certificate that is not trusted, nothing is said.
+        set(CURLOPT_USE_SSL, Int((server.isEncrypted ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue))
+        if let credentials = server.credentials {
+            set(CURLOPT_USERNAME, credentials.name)
+            set(CURLOPT_PASSWORD, credentials.password)
+        }
+        set(CURLOPT_MAIL_FROM, "<\(mail.sender)>")
+        lines = curl_slist_append(lines, "<\(mail.recipient)>")
+        _ = trackme_curl_set_pointer(pointer, CURLOPT_MAIL_RCPT, lines)
+        set(CURLOPT_UPLOAD, 1)
+        // A connection that the server has tired of would cost an attempt whose outcome is unknown.
+        set(CURLOPT_FORBID_REUSE, 1)
+        set(CURLOPT_FRESH_CONNECT, 1)
+        _ = trackme_curl_set_read(pointer, readMail)
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        _ = trackme_curl_set_pointer(pointer, CURLOPT_READDATA, this)
+        set(CURLOPT_NOPROGRESS, 0)
+        _ = trackme_curl_set_progress(pointer, watchMail)
+        _ = trackme_curl_set_pointer(pointer, CURLOPT_XFERINFODATA, this)
     }
 
     private func setCallbacks() {
@@ -142,6 +177,14 @@ private let receiveHead: curl_write_callback = { bytes, size, count, context in
     let length = size * count
     let taken = handle(context)?.transfer?.receiveHead(UnsafeRawBufferPointer(start: bytes, count: length)) ?? false
     return taken ? length : 0
+}
+
+private let readMail: curl_read_callback = { buffer, size, count, context in
+    handle(context)?.transfer?.readMail(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count)) ?? 0
+}
+
+private let watchMail: curl_xferinfo_callback = { context, _, _, _, _ in
+    handle(context)?.transfer?.isOver == true ? 1 : 0
 }
 
 private let openSocket: curl_opensocket_callback = { context, _, address in

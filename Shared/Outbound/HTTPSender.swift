@@ -33,17 +33,21 @@ package final class HTTPSender: Sendable {
     }
 
     package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
-        guard request.isWellFormed else { throw .malformed }
-        let transfer = Transfer(request)
-        let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                transfer.begin(continuation)
-                loop.submit(transfer)
-            }
-        } onCancel: {
-            loop.cancel(transfer)
-        }
-        return try outcome.get()
+        try await attempt(request).outcome.get()
+    }
+
+    /// What came of a request, for callers to whom it matters whether the other side may have acted on it.
+    package struct Attempt: Sendable {
+        package let outcome: Result<OutboundResponse, OutboundError>
+        /// False: nothing of the request left this machine. True with a failure: nobody knows what became of it.
+        package let wasHandedOver: Bool
+    }
+
+    package func attempt(_ request: OutboundRequest) async -> Attempt {
+        guard request.isWellFormed else { return Attempt(outcome: .failure(.malformed), wasHandedOver: false) }
+        let transfer = Transfer(.request(request))
+        let outcome = await loop.carry(transfer)
+        return Attempt(outcome: outcome, wasHandedOver: transfer.wasHandedOver)
     }
 
     /// Ends all transfers as cancelled and the thread. Later requests are `cancelled`.

@@ -1,12 +1,39 @@
-// One request on its way.
+// One request or mail on its way.
 
 import Synchronization
 
-/// What the loop's thread keeps of a request. Submitted and cancelled from any thread, otherwise touched by the loop alone.
+/// What one transfer carries.
+enum Errand: Sendable {
+    case request(OutboundRequest)
+    case mail(OutboundMail, to: MailServer)
+
+    var timeout: Duration {
+        switch self {
+        case .request(let request): request.timeout
+        case .mail(let mail, _): mail.timeout
+        }
+    }
+
+    var connectTimeout: Duration {
+        switch self {
+        case .request(let request): request.connectTimeout
+        case .mail(let mail, _): mail.connectTimeout
+        }
+    }
+
+    var maxResponseBytes: Int {
+        switch self {
+        case .request(let request): request.maxResponseBytes
+        case .mail: 0
+        }
+    }
+}
+
+/// What the loop's thread keeps of an errand. Submitted and cancelled from any thread, otherwise touched by the loop alone.
 final class Transfer: Sendable {
     typealias Outcome = Result<OutboundResponse, OutboundError>
 
-    let request: OutboundRequest
+    let errand: Errand
     let deadline: ContinuousClock.Instant
 
     struct State: ~Copyable {
@@ -18,16 +45,26 @@ final class Transfer: Sendable {
         /// At least one address of the name was allowed, so that what went wrong is not the policy.
         var wasPermitted = false
         var isCancelled = false
+        /// Bytes of a mail that libcurl has taken.
+        var uploaded = 0
+        /// Whether the other side may have everything it needs to act, whatever came back.
+        var wasHandedOver = false
+        /// When a mail's server said the last thing after it had been given everything.
+        var repliedAt: ContinuousClock.Instant?
+        /// The last reply code; 0 where there was none.
+        var status = 0
     }
 
     private let state = Mutex(State())
 
+    /// How long a server may take to say good-bye, once it has said what became of the mail.
+    private static let farewell = Duration.seconds(1)
     /// Bytes of header lines; no honest answer needs more.
     static let mostHeadBytes = 64 << 10
 
-    init(_ request: OutboundRequest) {
-        self.request = request
-        deadline = .now + request.timeout
+    init(_ errand: Errand) {
+        self.errand = errand
+        deadline = .now + errand.timeout
     }
 
     func begin(_ continuation: CheckedContinuation<Outcome, Never>) {
@@ -50,6 +87,7 @@ final class Transfer: Sendable {
                 return false
             }
             state.head.append(contentsOf: line)
+            if state.wasHandedOver { state.repliedAt = .now }
             return true
         }
     }
@@ -57,12 +95,20 @@ final class Transfer: Sendable {
     /// False where it is too much: the transfer ends.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         state.withLock { state in
-            guard state.body.count + bytes.count <= request.maxResponseBytes else {
+            guard state.body.count + bytes.count <= errand.maxResponseBytes else {
                 state.verdict = .tooLarge
                 return false
             }
             state.body.append(contentsOf: bytes)
             return true
+        }
+    }
+
+    /// Whether a mail need not be waited for any longer: libcurl waits for the last replies without looking at anything else.
+    var isOver: Bool {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            state.isCancelled || now > deadline || state.repliedAt.map { now > $0 + Self.farewell } ?? false
         }
     }
 
@@ -90,6 +136,34 @@ final class Transfer: Sendable {
 
     var verdict: OutboundError? {
         state.withLock { $0.verdict }
+    }
+
+    /// The next piece of a mail; 0 at its end.
+    func readMail(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard case .mail(let mail, _) = errand else { return 0 }
+        return state.withLock { state in
+            let count = min(buffer.count, mail.data.count - state.uploaded)
+            buffer.copyBytes(from: mail.data[state.uploaded..<state.uploaded + count])
+            state.uploaded += count
+            if state.uploaded == mail.data.count { state.wasHandedOver = true }
+            return count
+        }
+    }
+
+    /// What is known once it has ended.
+    func note(status: Int, requestBytes: Int) {
+        state.withLock { state in
+            state.status = status
+            if case .request = errand, requestBytes > 0 { state.wasHandedOver = true }
+        }
+    }
+
+    var wasHandedOver: Bool {
+        state.withLock { $0.wasHandedOver }
+    }
+
+    var status: Int {
+        state.withLock { $0.status }
     }
 
     func response(status: Int) -> OutboundResponse {

@@ -83,6 +83,7 @@ struct TransferDesk {
         while let (pointer, code) = multi.nextEnded() {
             guard let easy = running.removeValue(forKey: pointer), let transfer = easy.transfer else { continue }
             multi.remove(easy)
+            transfer.note(status: easy.status, requestBytes: easy.requestBytes)
             let outcome: Transfer.Outcome =
                 code == CURLE_OK
                 ? .success(transfer.response(status: easy.status)) : .failure(transfer.verdict ?? OutboundError(code))
@@ -94,6 +95,7 @@ struct TransferDesk {
     private mutating func cancel(_ transfer: Transfer, _ loop: TransferLoop) {
         if let (pointer, easy) = running.first(where: { $0.value.transfer === transfer }) {
             multi.remove(easy)
+            transfer.note(status: easy.status, requestBytes: easy.requestBytes)
             running[pointer] = nil
             setAside(easy)
         } else if let index = waiting[begun...].firstIndex(where: { $0 === transfer }) {
@@ -136,7 +138,7 @@ extension OutboundError {
         case CURLE_COULDNT_CONNECT: self = .connect
         case CURLE_OPERATION_TIMEDOUT: self = .timeout
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
-            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED:
+            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED:
             self = .tls
         default: self = .other(Int(code.rawValue))
         }

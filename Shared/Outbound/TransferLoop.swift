@@ -46,6 +46,18 @@ final class TransferLoop: Sendable {
         signal(SIGPIPE, SIG_IGN)
     }()
 
+    /// Submits it and waits for its end; cancelling the task aborts it.
+    func carry(_ transfer: Transfer) async -> Transfer.Outcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                transfer.begin(continuation)
+                submit(transfer)
+            }
+        } onCancel: {
+            cancel(transfer)
+        }
+    }
+
     func submit(_ transfer: Transfer) {
         let refusal: OutboundError? = inbox.withLock { inbox in
             guard !inbox.isStopping else { return .cancelled }

@@ -64,7 +64,9 @@ package struct Runtime: Sendable {
                 description: "\(keyFile.path) is missing but \(file.path) exists: restore it from the keys' backup, or nothing can be read")
         }
         let wrapping = try KeyEncryptionKey(bytes: keys.secret("store.kek", of: peer))
-        return try PersonKeys(file, wrappedBy: wrapping, settings: storeSettings, logger: logger)
+        let folder = settings.keyBackups ?? settings.storeFolder.appendingPathComponent("key-backups")
+        return try PersonKeys(
+            file, wrappedBy: wrapping, settings: storeSettings, backups: KeyBackups(folder: folder, name: "\(peer)-keys"), logger: logger)
     }
 
     /// The service's own key for one purpose, from its secret `<name>.key`, made at the first start.
@@ -126,9 +128,10 @@ package struct Runtime: Sendable {
         return try await bus.client(of: other, at: endpoint, serverKey: keys.publicPeer(other).key)
     }
 
-    package func consumer(of family: StreamFamily) async throws -> StreamConsumer {
+    package func consumer(of family: StreamFamily, freshness: StreamFreshness = StreamFreshness()) async throws -> StreamConsumer {
         let inbox = try await bus.inbox(
             of: family, at: endpoints.stream(family, binding: false), serverKey: keys.publicPeer(family.owner).key)
-        return StreamConsumer(family: family, inbox: inbox, publisher: try await client(of: family.owner), logger: logger)
+        return StreamConsumer(
+            family: family, inbox: inbox, publisher: try await client(of: family.owner), logger: logger, freshness: freshness)
     }
 }

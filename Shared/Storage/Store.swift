@@ -95,16 +95,20 @@ extension Store {
     func enqueue<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value, answer: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        let write = WaitingWrite(
-            perform: { database in
-                let value = try body(database)
-                return { answer(.success(value)) }
-            },
-            refuse: { answer(.failure($0)) })
+        enqueue(
+            WaitingWrite(
+                perform: { database in
+                    let value = try body(database)
+                    return { answer(.success(value)) }
+                },
+                refuse: { answer(.failure($0)) }))
+    }
+
+    func enqueue(_ write: WaitingWrite) {
         do {
             try writer.queue.add(write)
         } catch {
-            answer(.failure(error))
+            write.refuse(error)
         }
     }
 
@@ -114,12 +118,31 @@ extension Store {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
                 try writer.queue.add(
-                    maintenance: Checkpointer.emptying(patience: settings.lockTimeout, then: settings.lockTimeout, length: length) {
+                    maintenance: Checkpointer.copyingAll(
+                        .truncate, patience: settings.lockTimeout, then: settings.lockTimeout, length: length
+                    ) {
                         continuation.resume(with: $0)
                     })
             } catch {
                 continuation.resume(throwing: error)
             }
+        }
+    }
+}
+
+// MARK: Copying
+
+extension Store {
+    /// See `copy(to:)`.
+    func vacuum(into file: URL) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            // A thread of its own: it takes as long as writing the file takes.
+            Thread { [connection] in
+                continuation.resume(
+                    with: Result {
+                        try connection.inDatabase { try $0.execute(sql: "VACUUM INTO ?", arguments: [file.path]) }
+                    }.mapError(Fault.translate))
+            }.start()
         }
     }
 }
@@ -154,9 +177,6 @@ extension Store {
         }
         return writer.queue.isClosed ? StoreError.closed : Fault.translate(error)
     }
-
-    /// Room that is left on the store's volume, in bytes; nil where the system does not say.
-    package var freeBytes: Int64? { file.freeBytes }
 
     /// Refuses what is new, finishes what has been taken, and closes the file. Returns when that is done; may be called again.
     package func close() async {

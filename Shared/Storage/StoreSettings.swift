@@ -2,7 +2,8 @@
 
 /// How a store writes. The defaults are those that the suite promises with; only what is documented as a service's choice differs.
 package struct StoreSettings: Sendable {
-    /// How long the first waiting body waits for others to share its disk flush; zero commits what waits at once.
+    /// How long the first waiting body waits at most for others to share its disk flush. It waits for as many as shared the last
+    /// one: a body that comes alone is committed at once. Zero commits what waits at once.
     package var groupCommitWindow: Duration = .milliseconds(2)
     /// Most bodies in one transaction; reaching it ends the window early.
     package var groupLimit = 512
@@ -13,10 +14,10 @@ package struct StoreSettings: Sendable {
     /// How long SQLite waits for a lock. Nobody else has the file open, so it is short waits behind checkpoints only.
     package var lockTimeout: Duration = .seconds(2)
     /// Time between looks at the write-ahead log.
-    package var checkpointInterval: Duration = .seconds(1)
+    package var checkpointInterval: Duration = .milliseconds(200)
     /// The log is copied into the file once it has more pages than this.
     package var checkpointPages = 1000
-    /// The log is emptied, holding up writers for a moment, once its file is larger; in bytes. It also bounds recovery time.
+    /// The log's file is made no longer than this; at a quarter of it the log is begun anew. In bytes. It also bounds recovery time.
     package var logLimit = 64 << 20
     /// Only the fault tests choose another: to show that they notice.
     package var synchronous = Synchronous.full

@@ -14,6 +14,27 @@ struct IdentifierTests {
         #expect(person.description.count == 30)
     }
 
+    @Test("An id behind six other words of an async call does not crash the process on the way back")
+    func behindOthers() async throws {
+        let actor = Turnstile()
+        let person = PersonID(bits: .max / 7)
+        let back = await Self.carry("name", [1], (1, 2, 3), person, through: actor)
+        #expect(back == person)
+    }
+
+    private actor Turnstile {
+        var turns = 0
+        func turn() { turns += 1 }
+    }
+
+    @inline(never)
+    private static func carry(
+        _ name: String, _ list: [Int], _ numbers: (Int, Int, Int), _ person: PersonID, through turnstile: Turnstile
+    ) async -> PersonID {
+        await turnstile.turn()
+        return person
+    }
+
     @Test("Known bits have their known form")
     func known() {
         #expect(PersonID(bits: 0).description == "per_00000000000000000000000000")

@@ -132,3 +132,19 @@ struct RouteTableTests {
         #expect(AnswerDate.fixdate(0) == "Thu, 01 Jan 1970 00:00:00 GMT")
     }
 }
+
+@Suite("Remote address")
+struct RemoteAddressTests {
+    @Test(
+        "X-Forwarded-For is believed of loopback and private networks alone",
+        arguments: [
+            ("127.0.0.1", true), ("::1", true), ("::ffff:127.0.0.1", true), ("10.1.2.3", true), ("172.16.0.1", true),
+            ("172.31.255.1", true),
+            ("192.168.1.1", true), ("fd00::1", true), ("172.32.0.1", false), ("192.169.0.1", false), ("11.0.0.1", false),
+            ("8.8.8.8", false),
+            ("2001:db8::1", false), ("::2", false), ("", false), ("nonsense", false),
+        ])
+    func neighbours(address: String, isNeighbour: Bool) {
+        #expect(RemoteAddress.isNeighbour(address) == isNeighbour)
+    }
+}

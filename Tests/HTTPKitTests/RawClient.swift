@@ -97,6 +97,12 @@ final class RawConnection: Sendable {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
+    /// Its end will be a reset, as from a machine that has lost its power.
+    func breakOffAtEnd() {
+        var hard = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// At most `most` bytes; empty at the end or when the connection broke.
     func receive(most: Int = 1 << 16) async -> [UInt8] {
         await offPool { [descriptor] in

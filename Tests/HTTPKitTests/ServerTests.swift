@@ -5,7 +5,6 @@ import Foundation
 import HTTPTypes
 import Logging
 import NIOCore
-import ServiceLifecycle
 import Synchronization
 import TestKit
 import Testing
@@ -177,17 +176,92 @@ struct ServerTests {
         }
     }
 
-    @Test("Malformed HTTP and too many header bytes are 400 and end the connection")
+    @Test("UI-14: Malformed HTTP is a 400 problem, too large a head a 431 problem; both end the connection and no other")
     func malformed() async throws {
-        try await withServer(Self.hello) { port in
+        var limits = HTTPLimits()
+        limits.linger = .milliseconds(50)
+        try await withServer(Self.hello, limits: limits) { port in
             let long = "GET /test/v1/hello HTTP/1.1\r\nHost: t\r\nX-Long: \(String(repeating: "a", count: 20_000))\r\n\r\n"
             let many = "GET /test/v1/hello HTTP/1.1\r\nHost: t\r\n" + String(repeating: "X-A: b\r\n", count: 200) + "\r\n"
-            for request in ["nonsense\r\n\r\n", long, many] {
+            let twoLengths = "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+            for (request, status, problem) in [
+                ("nonsense\r\n\r\n", 400, "malformed-request"), (twoLengths, 400, "malformed-request"), (long, 431, "head-too-large"),
+                (many, 431, "head-too-large"),
+            ] {
                 let connection = try RawConnection(port: port)
                 await connection.send(request)
-                #expect(RawAnswer(await connection.receiveAll())?.status == 400)
+                let answer = RawAnswer(await connection.receiveAll())
+                #expect(answer?.status == status)
+                #expect(answer?.problem == problem)
+                #expect(answer?.headers["connection"] == "close")
             }
             #expect(try await ask(port, "GET", "/test/v1/hello").status == 200)
+        }
+    }
+
+    @Test("Requests that are sent before their predecessor was answered are answered in their order")
+    func pipelined() async throws {
+        try await withServer(Self.hello, measure()) { port in
+            let connection = try RawConnection(port: port)
+            var requests = ""
+            for number in 0..<50 {
+                requests += "GET /test/v1/hello?name=\(number) HTTP/1.1\r\nHost: t\r\n\r\n"
+                requests +=
+                    "POST /test/v1/measure HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: \(number)\r\n\r\n"
+                requests += String(repeating: "x", count: number)
+            }
+            requests += "GET /last HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"
+            await connection.send(requests)
+            let text = String(decoding: await connection.receiveAll(), as: UTF8.self)
+            let bodies = text.components(separatedBy: "\r\n\r\n").dropFirst().map { $0.components(separatedBy: "HTTP/1.1")[0] }
+            #expect(bodies.dropLast() == (0..<50).flatMap { [#"{"hello":"\#($0)"}"#, #"{"length":\#($0)}"#] }[...])
+            #expect(bodies.last?.contains("not-found") == true)
+        }
+    }
+
+    @Test("Many pipelined requests make their sender wait, not the memory grow, and all are answered")
+    func manyPipelined() async throws {
+        try await withServer(Self.hello) { port in
+            let connection = try RawConnection(port: port)
+            let request = Array("GET /test/v1/hello HTTP/1.1\r\nHost: t\r\n\r\n".utf8)
+            async let sending = connection.send(Array(repeatElement(request, count: 5000).joined()))
+            var received: [UInt8] = []
+            let answer = Array(#"{"hello":"nobody"}"#.utf8)
+            var count = 0
+            while count < 5000 {
+                let more = await connection.receive()
+                guard !more.isEmpty else { break }
+                received += more
+                let text = String(decoding: received, as: UTF8.self)
+                count += text.components(separatedBy: String(decoding: answer, as: UTF8.self)).count - 1
+                received = Array(text.components(separatedBy: String(decoding: answer, as: UTF8.self)).last?.utf8 ?? "".utf8)
+            }
+            #expect(count == 5000)
+            #expect(await sending)
+        }
+    }
+
+    @Test("A head that arrives byte by byte is understood, and so is a client of HTTP/1.0, whose connection ends with the answer")
+    func slowHeadAndOldClient() async throws {
+        try await withServer(Self.hello) { port in
+            let slow = try RawConnection(port: port)
+            for byte in "GET /test/v1/hello HTTP/1.1\r\nHost: t\r\n\r\n".utf8 { await slow.send([byte]) }
+            #expect(await slow.receiveAnswer()?.status == 200)
+            let old = try RawConnection(port: port)
+            await old.send("GET /test/v1/hello HTTP/1.0\r\n\r\n")
+            let answer = RawAnswer(await old.receiveAll())
+            #expect(answer?.status == 200)
+            #expect(answer?.headers["connection"] == "close")
+        }
+    }
+
+    @Test("A client that has finished sending still gets its answer")
+    func halfClosed() async throws {
+        try await withServer(Self.hello) { port in
+            let connection = try RawConnection(port: port)
+            await connection.send("GET /test/v1/hello HTTP/1.1\r\nHost: t\r\n\r\n")
+            connection.finishSending()
+            #expect(RawAnswer(await connection.receiveAll())?.status == 200)
         }
     }
 
@@ -237,59 +311,6 @@ struct ServerTests {
                 try await group.waitForAll()
             }
         }
-    }
-}
-
-@Suite("Stopping")
-struct DrainTests {
-    private func group(_ server: HTTPServer) -> ServiceGroup {
-        ServiceGroup(services: [server], logger: quietLogger())
-    }
-
-    @Test("A graceful stop takes no more connections and finishes what runs")
-    func drain() async throws {
-        let gate = Gate()
-        let entered = Mutex(false)
-        let waiting = Route(.get, "/waits", access: .anyone, summary: "Waits", answers: []) { _ in
-            entered.withLock { $0 = true }
-            await gate.wait()
-            return .text("done")
-        }
-        var limits = HTTPLimits()
-        limits.drain = .seconds(60)
-        let server = makeServer([waiting], limits: limits)
-        let group = group(server)
-        let running = Task { try await group.run() }
-        let port = await server.boundPort
-        async let answer = ask(port, "GET", "/waits")
-        try await eventually("the request runs") { entered.withLock { $0 } }
-        await group.triggerGracefulShutdown()
-        try await eventually("no more connections") { (try? RawConnection(port: port)) == nil }
-        gate.open()
-        #expect(try await answer.text == "done")
-        try await running.value
-    }
-
-    @Test("A request that does not end is cancelled when the time to drain is over")
-    func boundedDrain() async throws {
-        let entered = Mutex(false)
-        let stubborn = Route(.get, "/waits", access: .anyone, summary: "Waits", answers: []) { _ in
-            entered.withLock { $0 = true }
-            // Stands for work that goes on until it is cancelled.
-            try await Task.sleep(for: .seconds(3600))
-            return .empty()
-        }
-        var limits = HTTPLimits()
-        limits.drain = .milliseconds(50)
-        let server = makeServer([stubborn], limits: limits)
-        let group = group(server)
-        let running = Task { try await group.run() }
-        let port = await server.boundPort
-        let connection = try RawConnection(port: port)
-        await connection.send("GET /waits HTTP/1.1\r\nHost: t\r\n\r\n")
-        try await eventually("the request runs") { entered.withLock { $0 } }
-        await group.triggerGracefulShutdown()
-        try await running.value
     }
 }
 

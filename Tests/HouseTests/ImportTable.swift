@@ -6,8 +6,8 @@ enum ImportTable {
     private static let toolchain: Set<String> = ["Foundation", "FoundationNetworking", "Glibc", "Dispatch", "Synchronization"]
     /// Interfaces that say nothing about a back end, free above floor 0.
     private static let free: Set<String> = ["Logging", "Metrics", "Tracing", "ServiceLifecycle", "UnixSignals", "Atomics"]
-    private static let hummingbird: Set<String> = [
-        "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore", "NIOPosix", "NIOFoundationCompat", "Mustache",
+    private static let web: Set<String> = [
+        "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOFoundationCompat", "Mustache",
     ]
 
     /// What a module of `Shared/` may import beside the toolchain and, above floor 0, the free interfaces.
@@ -17,12 +17,14 @@ enum ImportTable {
         "Storage": ["Contracts", "GRDB", "GRDBSQLite"],
         "Sealing": ["Contracts", "COpenSSL"],
         "Outbound": ["Contracts", "CCurl"],
-        "HTTPKit": hummingbird.union(["Contracts", "CZlib"]),
+        "HTTPKit": web.union(["Contracts", "CZlib"]),
+        "Documents": ["Contracts", "FoundationXML"],
         "Telemetry": ["CoreMetrics"],
         "ServiceKit": ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "HTTPKit", "Telemetry", "ArgumentParser"],
         "TestKit": ["Contracts"],
     ]
-    private static let services: Set<String> = ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "HTTPKit", "ServiceKit"]
+    private static let services: Set<String> = ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "HTTPKit", "Documents", "ServiceKit"]
+    private static let storeKeepers: Set<String> = ["Keys", "Streams", "Messages", "Accounts", "Erasure"]
     /// What a service's domain may know: values and pure functions.
     private static let domain: Set<String> = ["Foundation", "Contracts", "Geo"]
 
@@ -31,8 +33,8 @@ enum ImportTable {
         switch parts[0] {
         case "Shared":
             if parts[1] == "Contracts" { return ["Foundation"] }
-            // The keys and the streams of ServiceKit take part in their service's transactions.
-            let storeKeeper: Set<String> = parts[1] == "ServiceKit" && ["Keys", "Streams"].contains(parts[2]) ? ["GRDB"] : []
+            // These take part in their service's transactions.
+            let storeKeeper: Set<String> = parts[1] == "ServiceKit" && storeKeepers.contains(parts[2]) ? ["GRDB"] : []
             return toolchain.union(free).union(shared[parts[1]] ?? []).union(storeKeeper)
         case "Services":
             return allowedInService(parts)
@@ -47,7 +49,7 @@ enum ImportTable {
         if parts.contains("Domain") { return domain }
         var allowed = toolchain.union(free).union(services)
         if isStore(parts) { allowed.insert("GRDB") }
-        if isHTTPDoor(parts) { allowed.formUnion(hummingbird.union(["CZlib"])) }
+        if isHTTPDoor(parts) { allowed.formUnion(web.union(["CZlib"])) }
         if parts[1] == "Operator" { allowed.insert("ArgumentParser") }
         return allowed
     }
@@ -60,10 +62,10 @@ enum ImportTable {
         case "HouseTests": return ["Foundation", "Synchronization", "Testing"]
         case "Fuzz": return ["Foundation", "Glibc", "Contracts", "NIOCore"]
         case "SuiteTests", "SystemTests": return everything.union(SourceTree.folders(in: "Services")).union(["TestKit", "GRDB"])
-        case "HTTPKitTests": return everything.union(hummingbird).union(["TestKit", "CZlib"])
+        case "HTTPKitTests": return everything.union(web).union(["TestKit", "CZlib"])
         case "TelemetryTests": return everything.union(["Telemetry", "TestKit", "CoreMetrics"])
-        case "OperatorTests": return everything.union(hummingbird).union(["TestKit", "ArgumentParser", "Operator"])
-        default: return everything.union(hummingbird).union(["TestKit", "GRDB", tested])
+        case "OperatorTests": return everything.union(web).union(["TestKit", "ArgumentParser", "Operator"])
+        default: return everything.union(web).union(["TestKit", "GRDB", tested])
         }
     }
 
@@ -73,9 +75,9 @@ enum ImportTable {
         return parts.dropLast().contains { $0.hasSuffix("Store") } || name == "Migrations.swift" || name.hasSuffix("Store.swift")
     }
 
-    /// `HTTPRoutes.swift`, `Routes.swift` of a subject's own folder, and folders named `HTTPRoutes`.
+    /// Files whose name ends in `Routes`, but for those of the bus, and folders named `HTTPRoutes`.
     private static func isHTTPDoor(_ parts: [String]) -> Bool {
         guard let name = parts.last else { return false }
-        return parts.contains("HTTPRoutes") || name == "HTTPRoutes.swift" || name == "Routes.swift"
+        return parts.contains("HTTPRoutes") || name.hasSuffix("Routes.swift") && name != "BusRoutes.swift"
     }
 }

@@ -8,6 +8,9 @@ enum Schemas {
         "Timestamp": "{ type: integer, format: int64, description: \"Milliseconds since 1970-01-01T00:00:00Z.\" }",
         "RequestId": "{ type: string, pattern: \"^[0-9a-f]{32}$\", description: \"128 random bits in hex; a retry repeats it.\" }",
         "PersonID": identifier("per"), "DeviceID": identifier("dev"), "EmergencyID": identifier("emg"),
+        "OperatorID": identifier("opr"), "MemberID": identifier("mem"), "OrganisationID": identifier("org"),
+        "SessionID": identifier("ses"), "RequestID": identifier("req"), "GrantID": identifier("grt"),
+        "MessageID": identifier("msg"), "ErasureID": identifier("ers"),
         "Peer": "{ type: string, description: \"The name of a process with a key pair of its own.\" }",
     ]
 
@@ -45,7 +48,8 @@ enum Schemas {
     }
 
     private static func element(of type: String) -> String? {
-        type.matches(of: "^\\[(?:String: )?([\\w.]+)\\]$").first?[1] ?? type.matches(of: "^[\\w.]+$").first?[0]
+        type.matches(of: "^\\[(?:\\w+: )?([\\w.]+)\\]$").first?[1] ?? type.matches(of: "^Set<([\\w.]+)>$").first?[1]
+            ?? type.matches(of: "^[\\w.]+$").first?[0]
     }
 
     private static func schema(of type: ContractType) -> String {
@@ -76,10 +80,13 @@ enum Schemas {
         default: break
         }
         if type.hasPrefix("=") { return "const: \(type.dropFirst())" }
-        if let map = type.matches(of: "^\\[String: ([\\w.]+)\\]$").first {
+        if let map = type.matches(of: "^\\[\\w+: ([\\w.]+)\\]$").first {
             return "type: object, additionalProperties: { \(shape(of: map[1], in: outer)) }"
         }
         if let list = type.matches(of: "^\\[([\\w.]+)\\]$").first { return "type: array, items: { \(shape(of: list[1], in: outer)) }" }
+        if let set = type.matches(of: "^Set<([\\w.]+)>$").first {
+            return "type: array, uniqueItems: true, items: { \(shape(of: set[1], in: outer)) }"
+        }
         if isSpecial(type) { return "$ref: \(AsyncAPI.quoted("#/components/schemas/\(type)"))" }
         // A type that Contracts does not have is left as a reference into nothing, which a test reports.
         return "$ref: \(AsyncAPI.quoted("#/components/schemas/\(resolve(type, in: outer)?.name ?? type)"))"

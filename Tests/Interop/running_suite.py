@@ -17,7 +17,8 @@ from urllib.request import Request, urlopen
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.path.join(HERE, "..", "..", os.environ.get("TRACKME_BUILD", ".build/debug")))
-EXECUTABLES = ("trackme", "ingest", "sos-dispatcher")
+EXECUTABLES = ("trackme", "consent", "ingest", "sos-dispatcher", "notifier")
+PREFIXES = ("consent", "ingest", "sos", "notify")
 LIMIT_S = 60
 
 
@@ -47,19 +48,22 @@ def read_lines(path):
 
 
 class Suite:
-    """`trackme up` with ingest and the dispatcher; stops what it has started and nothing else."""
+    """`trackme up` with every service, without the edge; stops what it has started and nothing else."""
 
     def __init__(self, settings):
         self.folder = tempfile.mkdtemp(prefix="interop-", dir="/tmp")  # short: paths of ipc sockets have a limit
         self.data = os.path.join(self.folder, "var")
-        self.ports = free_ports(2)
-        self.ingest_url, self.sos_url = (f"http://127.0.0.1:{port}" for port in self.ports)
+        self.ports = free_ports(4)
+        self.urls = [f"http://127.0.0.1:{port}" for port in self.ports]
+        self.consent_url, self.ingest_url, self.sos_url, self.notifier_url = self.urls
         self.programs = []
         environment = {key: value for key, value in os.environ.items() if not key.startswith("TRACKME_")} | settings
+        environment.setdefault("TRACKME_HTTP_PUBLIC_ORIGIN", self.consent_url)
         self.log = open(os.path.join(self.folder, "up.log"), "wb")
         self.up = subprocess.Popen(
-            [self.executable("trackme"), "up", "--data", self.data, "--only", "ingest", "--only", "sos-dispatcher",
-             "--ingest-port", str(self.ports[0]), "--sos-port", str(self.ports[1])],
+            [self.executable("trackme"), "up", "--data", self.data, "--only", *EXECUTABLES[1:],
+             "--consent-port", str(self.ports[0]), "--ingest-port", str(self.ports[1]), "--sos-port", str(self.ports[2]),
+             "--notifier-port", str(self.ports[3])],
             env=environment, stdout=self.log, stderr=self.log, start_new_session=True)
 
     @staticmethod
@@ -67,7 +71,11 @@ class Suite:
         return os.path.join(BUILD, name)
 
     def await_ready(self):
-        await_until("both services are ready", 20, lambda: all(map(self._is_ready, (self.ingest_url, self.sos_url))))
+        await_until("the services are ready", 20, lambda: all(map(self._is_ready, self.urls)))
+
+    def documents(self):
+        """The address of each service and the prefix of its paths."""
+        return list(zip(self.urls, PREFIXES))
 
     def _is_ready(self, url):
         if self.up.poll() is not None:
@@ -150,9 +158,10 @@ class Suite:
 
 
 class SuiteTestCase(unittest.TestCase):
-    """One suite per class; the whole class is done within a minute."""
+    """One suite per class; the whole class is done within its limit of seconds."""
 
     settings = {}
+    limit = LIMIT_S
 
     @classmethod
     def setUpClass(cls):
@@ -161,10 +170,10 @@ class SuiteTestCase(unittest.TestCase):
             raise unittest.SkipTest(f"no {', '.join(missing)} in {BUILD}: build first, or name the folder in TRACKME_BUILD")
 
         def too_long(*_):
-            raise TimeoutError(f"{cls.__name__} took more than {LIMIT_S} s")
+            raise TimeoutError(f"{cls.__name__} took more than {cls.limit} s")
 
         signal.signal(signal.SIGALRM, too_long)
-        signal.alarm(LIMIT_S - 12)  # what is left is for stopping
+        signal.alarm(cls.limit - 12)  # what is left is for stopping
         cls.addClassCleanup(signal.alarm, 0)
         cls.suite = Suite(cls.settings)
         cls.addClassCleanup(cls.suite.close)

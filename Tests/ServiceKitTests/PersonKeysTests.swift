@@ -53,7 +53,7 @@ struct PersonKeysTests {
             try await keys.destroyKey(of: person)
 
             #expect(try keys.key(of: person) == nil)
-            await #expect(throws: PersonErased.self) { try await keys.makeKey(for: person) }
+            await #expect(throws: KeyDestroyed.self) { try await keys.makeKey(for: person) }
             await keys.close()
         }
     }

@@ -139,3 +139,72 @@ struct GroupCommitTests {
         }
     }
 }
+
+/// Inserts a note; the text `refused` throws. Counts how often bodies were performed together.
+private struct NoteBody: GatheredBody {
+    let text: String
+    let rounds: Rounds
+
+    static func perform(_ bodies: [NoteBody], in database: Database) throws -> [Int64] {
+        bodies.first?.rounds.add(bodies.count)
+        return try bodies.map { body in
+            let id = try NoteStore.insert(body.text)(database)
+            if body.text == "refused" { throw Refused() }
+            return id
+        }
+    }
+}
+
+private final class Rounds: Sendable {
+    private let state = Mutex<[Int]>([])
+
+    var all: [Int] { state.withLock { $0 } }
+
+    func add(_ count: Int) {
+        state.withLock { $0.append(count) }
+    }
+}
+
+@Suite("Gathered bodies")
+struct GatheredBodyTests {
+    @Test("neighbours of one type are performed together, in their order, and each gets its own value")
+    func together() async throws {
+        try await withNotes { store in
+            let rounds = Rounds()
+            let release = store.holdWriter()
+            let answers = Answers<Int64>()
+            for number in 0..<5 { store.enqueue(NoteBody(text: "\(number)", rounds: rounds), answer: answers.add) }
+            store.enqueue(NoteStore.insert("another kind"), answer: answers.add)
+            for number in 5..<8 { store.enqueue(NoteBody(text: "\(number)", rounds: rounds), answer: answers.add) }
+            release.signal()
+            try await eventually("nine answers") { answers.all.count == 9 }
+            #expect(rounds.all == [5, 3])
+            #expect(answers.all.compactMap { try? $0.get() } == Array(1...9))
+            #expect(try await store.read(NoteStore.texts) == ["0", "1", "2", "3", "4", "another kind", "5", "6", "7"])
+        }
+    }
+
+    @Test("ING-14: where one throws, all of them are performed again one by one; it alone is refused, its neighbours are kept once")
+    func oneThrows() async throws {
+        try await withNotes { store in
+            let rounds = Rounds()
+            let release = store.holdWriter()
+            let answers = Answers<Int64>()
+            for text in ["before", "refused", "after"] { store.enqueue(NoteBody(text: text, rounds: rounds), answer: answers.add) }
+            release.signal()
+            try await eventually("three answers") { answers.all.count == 3 }
+            #expect(rounds.all == [3, 1, 1, 1])
+            #expect(answers.all.count { (try? $0.get()) != nil } == 2)
+            #expect(answers.all.contains { if case .failure(is Refused) = $0 { true } else { false } })
+            #expect(try await store.read(NoteStore.texts) == ["before", "after"])
+        }
+    }
+
+    @Test("a body that comes alone waits for nobody, however long the window is")
+    func alone() async throws {
+        try await withNotes({ $0.groupCommitWindow = .seconds(3600) }) { store in
+            for text in ["one", "two", "three"] { _ = try await store.write(NoteStore.insert(text)) }
+            #expect(try await store.read(NoteStore.texts) == ["one", "two", "three"])
+        }
+    }
+}

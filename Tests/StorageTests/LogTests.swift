@@ -71,14 +71,6 @@ struct LogTests {
         }
     }
 
-    @Test("the room that is left on the volume is known")
-    func room() async throws {
-        try await withNotes { store in
-            let free = try #require(store.freeBytes)
-            #expect(free > 0)
-        }
-    }
-
     private static func size(_ path: String) throws -> Int {
         try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
     }

@@ -43,6 +43,40 @@ struct StreamLogTests {
         try await store.read { [log] in try log.head($0, "a") }
     }
 
+    @Test("many facts appended in one body get the sequences and heads that they would get one by one", arguments: [1, 2, 3])
+    func appending(seed: UInt64) async throws {
+        try await withLog { store in
+            var generator = SeededGenerator(seed)
+            var expected: [String: Int64] = [:]
+            for round in 0..<60 {
+                let streams = (0..<Int.random(in: 1...20, using: &generator)).map { _ in "s.\(Int.random(in: 0..<5, using: &generator))" }
+                let fails = Int.random(in: 0..<4, using: &generator) == 0
+                let given: [(String, Int64)]? = try? await store.write { [log, at] db in
+                    if round % 3 == 0 {
+                        return try streams.map { ($0, try log.append(db, stream: $0, type: "t.v1", subject: nil, at: at, body: [7])) }
+                    }
+                    var news = StreamLog.Appending()
+                    let given = try streams.map { stream in
+                        (stream, try news.append(db, stream: stream, type: "t.v1", subject: nil, at: at, trace: "", body: [7]))
+                    }
+                    try news.finish(db)
+                    if fails { throw Refused() }
+                    return given
+                }
+                for (stream, sequence) in given ?? [] {
+                    #expect(sequence == expected[stream, default: 0] + 1)
+                    expected[stream] = sequence
+                }
+            }
+            let heads = try await store.read { [log] in try log.heads($0) }
+            #expect(heads == expected)
+            for (stream, head) in expected {
+                let rows = try await store.read { [log] in try log.rows($0, stream, from: 1, limit: 10_000) }
+                #expect(rows.map(\.sequence) == Array(1...head))
+            }
+        }
+    }
+
     @Test("sequences are gapless per stream however often transactions are undone", arguments: [1, 2, 3, 4])
     func gapless(seed: UInt64) async throws {
         try await withLog { store in

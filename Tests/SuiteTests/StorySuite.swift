@@ -1,4 +1,4 @@
-// Ingest, the SOS dispatcher and a desk in one process, on real ipc sockets in a temporary folder: where stories are told.
+// Every service and a desk in one process, on real ipc sockets in a temporary folder: where stories are told.
 
 import Bus
 import Contracts
@@ -11,7 +11,9 @@ import ServiceKit
 import ServiceLifecycle
 import TestKit
 
+@testable import Consent
 @testable import Ingest
+@testable import Notifier
 @testable import Operator
 @testable import SOSDispatcher
 
@@ -23,6 +25,10 @@ struct NotTaken: Error {
 struct StorySuite: Sendable {
     let layout: SuiteLayout
     let server: String
+    /// Consent's origin.
+    let consent: String
+    /// The notifier's origin.
+    let notifier: String
     let deskLedger: URL
     private let sender: HTTPSender
 
@@ -31,12 +37,16 @@ struct StorySuite: Sendable {
     private static let answerBytes = 8 << 20
 
     /// Starts everything with these settings over the defaults, and stops it afterwards.
-    static func with(_ settings: [String: String] = [:], _ body: (StorySuite) async throws -> Void) async throws {
+    /// - Parameter further: peers that no service of the suite plays, with what they may ask and hear.
+    static func with(
+        _ settings: [String: String] = [:], further: [KeyFiles.PublicPeer] = [], _ body: (StorySuite) async throws -> Void
+    ) async throws {
         try await withTemporaryFolder { folder in
-            let ports = try FreePorts.find(3)
+            let ports = try FreePorts.find(5)
             let layout = SuiteLayout(data: folder.path, environment: [:])
             _ = try SuiteKeys.makeMissing(layout)
             let keys = layout.keys
+            for peer in further { try keys.makeBusKeys(peer) }
             try keys.write(WebhookSecret.random().text, to: keys.file("webhook.secret", of: .sosDispatcher))
             _ = try keys.secret("signing.seed", of: .sosDispatcher)
 
@@ -50,19 +60,24 @@ struct StorySuite: Sendable {
             let settings = settings.merging(webhook) { $1 }
             let ingest = try await parts(IngestAssembly.self, layout, ports[0], settings)
             let sos = try await parts(SOSAssembly.self, layout, ports[1], settings)
-            let groups = [ingest.services, sos.services, [desk.server(port: ports[2])]].map {
+            let consent = try await parts(ConsentAssembly.self, layout, ports[3], settings)
+            let notifier = try await parts(NotifierAssembly.self, layout, ports[4], settings)
+            let groups = [ingest.services, consent.services, notifier.services, sos.services, [desk.server(port: ports[2])]].map {
                 ServiceGroup(services: $0, logger: quiet)
             }
             let running = groups.map { group in Task { try await group.run() } }
-            let suite = StorySuite(layout: layout, server: "http://127.0.0.1:\(ports[0])", ledger: ledger)
+            let runtimes = [sos.runtime, notifier.runtime, consent.runtime, ingest.runtime]
+            let suite = StorySuite(
+                layout: layout, server: "http://127.0.0.1:\(ports[0])", consent: "http://127.0.0.1:\(ports[3])",
+                notifier: "http://127.0.0.1:\(ports[4])", ledger: ledger)
             do {
                 for port in ports { try await eventually("port \(port) is ready") { await Readiness().isReady(port: port) } }
                 try await body(suite)
             } catch {
-                await stop(groups, running, [sos.runtime, ingest.runtime])
+                await stop(groups, running, runtimes)
                 throw error
             }
-            await stop(groups, running, [sos.runtime, ingest.runtime])
+            await stop(groups, running, runtimes)
         }
     }
 
@@ -84,11 +99,26 @@ struct StorySuite: Sendable {
         for runtime in runtimes { await runtime.bus.shutdown() }
     }
 
-    private init(layout: SuiteLayout, server: String, ledger: URL) {
+    private init(layout: SuiteLayout, server: String, consent: String, notifier: String, ledger: URL) {
         var settings = OutboundSettings()
         settings.policy = .anywhere
         sender = HTTPSender(settings, logger: StorySuite.quiet)
         (self.layout, self.server, deskLedger) = (layout, server, ledger)
+        (self.consent, self.notifier) = (consent, notifier)
+    }
+
+    /// A further peer at work; its bus is shut down afterwards.
+    func playing<Value>(_ peer: Peer, _ body: (Runtime) async throws -> Value) async throws -> Value {
+        var reader = SettingsReader(environment: layout.environment(of: peer, httpPort: 0))
+        let runtime = try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: StorySuite.quiet)
+        do {
+            let value = try await body(runtime)
+            await runtime.bus.shutdown()
+            return value
+        } catch {
+            await runtime.bus.shutdown()
+            throw error
+        }
     }
 
     // MARK: What people do

@@ -8,58 +8,6 @@ import Testing
 
 @testable import Operator
 
-/// Looks for planted words and numbers in files, in all the spellings in which they could have been kept.
-struct CanaryHunt {
-    struct Canary {
-        var name: String
-        var bytes: Data
-    }
-
-    let canaries: [Canary]
-
-    init(texts: [String], numbers: [Double]) {
-        var canaries: [Canary] = []
-        for text in texts + numbers.map({ "\($0)" }) {
-            canaries.append(Canary(name: "\(text) as text", bytes: Data(text.utf8)))
-            for alignment in 0..<3 {
-                canaries.append(Canary(name: "\(text) as base64, alignment \(alignment)", bytes: CanaryHunt.base64(text, alignment)))
-            }
-        }
-        for number in numbers {
-            canaries.append(Canary(name: "\(number) as a Double", bytes: withUnsafeBytes(of: number.bitPattern.littleEndian) { Data($0) }))
-            canaries.append(
-                Canary(name: "\(number) as a Double, big-endian", bytes: withUnsafeBytes(of: number.bitPattern.bigEndian) { Data($0) }))
-            canaries.append(
-                Canary(name: "\(number) as a Float", bytes: withUnsafeBytes(of: Float(number).bitPattern.littleEndian) { Data($0) }))
-        }
-        self.canaries = canaries
-    }
-
-    /// The digits that the text has in base64 wherever `alignment` bytes stand before it; those that it shares with its
-    /// neighbours are left out.
-    private static func base64(_ text: String, _ alignment: Int) -> Data {
-        let encoded = (Data(repeating: 0, count: alignment) + Data(text.utf8)).base64EncodedString()
-        let digits = encoded.prefix { $0 != "=" }
-        let whole = (alignment + text.utf8.count) * 8 / 6
-        return Data(digits.prefix(whole).dropFirst((alignment * 8 + 5) / 6).utf8)
-    }
-
-    /// What was found where. Empty files and sockets hold nothing.
-    func findings(in folder: URL) -> (found: [String], files: Int, bytes: Int) {
-        var (found, files, bytes): ([String], Int, Int) = ([], 0, 0)
-        let everything = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
-        for case let file as URL in everything ?? FileManager.DirectoryEnumerator() {
-            guard (try? file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true,
-                let content = try? Data(contentsOf: file)
-            else { continue }
-            files += 1
-            bytes += content.count
-            found += canaries.filter { content.range(of: $0.bytes) != nil }.map { "\($0.name) in \(file.lastPathComponent)" }
-        }
-        return (found, files, bytes)
-    }
-}
-
 @Suite("The hunt for personal data")
 struct CanaryHuntTests {
     @Test("finds a name, a number and a place in every spelling")

@@ -9,9 +9,9 @@ import ServiceKit
 struct ChunkVault: Sendable {
     let keys: PersonKeys
 
-    /// - Throws: `PersonErased` where the person's key is gone: nothing may be stored or read any more.
+    /// - Throws: `KeyDestroyed` where the person's key is gone: nothing may be stored or read any more.
     func key(of person: PersonID) throws -> SymmetricKey {
-        guard let key = try keys.key(of: person) else { throw PersonErased() }
+        guard let key = try keys.key(of: person) else { throw KeyDestroyed() }
         return key
     }
 

@@ -1,20 +1,58 @@
-// The devices in memory, for the question that every upload begins with: whose token is this?
+// The devices in memory, for the questions that every upload begins with: whose token is this, and what may it deliver?
 
 import Contracts
 import Sealing
 import Synchronization
 
-/// A device as an upload needs it.
+/// A device as an upload needs it. Made anew whenever something about the device or its person changes.
 final class KnownDevice: Sendable {
     let number: Int64
     let device: DeviceID
     let person: PersonID
     let personNumber: Int64
     let intervalMs: Int64?
+    let kind: DeviceKind
+    let origin: DeviceOrigin
+    let admission: Admission
+    /// Why nothing of its person is taken; nil where something may be.
+    let bar: AcquisitionBar?
+    let pulse: DevicePulse
 
-    init(_ row: DeviceRow) {
+    init(_ row: DeviceRow, _ admission: Admission, _ bar: AcquisitionBar?, _ pulse: DevicePulse) {
         (number, device, person, personNumber, intervalMs) = (row.number, row.device, row.person, row.personNumber, row.intervalMs)
+        (kind, origin, self.admission, self.bar, self.pulse) = (row.kind, row.origin, admission, bar, pulse)
     }
+
+    /// Whether its right to deliver is over, though the upload began before.
+    var isEnded: Bool { pulse.isEnded }
+}
+
+/// What is known of a device beside the store, shared by all that was ever known of it.
+final class DevicePulse: Sendable {
+    private let ended = Atomic<Bool>(false)
+    private let heard: Atomic<Int64>
+    private let wasHeard = Atomic<Bool>(false)
+
+    /// - Parameter at: since when it could have been heard.
+    init(at: Timestamp) {
+        heard = Atomic(at.milliseconds)
+    }
+
+    var isEnded: Bool { ended.load(ordering: .acquiring) }
+
+    func setEnded(_ isEnded: Bool) {
+        ended.store(isEnded, ordering: .releasing)
+    }
+
+    /// The device has shown its token.
+    func beat(at now: Timestamp) {
+        heard.store(now.milliseconds, ordering: .relaxed)
+        wasHeard.store(true, ordering: .relaxed)
+    }
+
+    /// When it last showed its token; the start of the process where it has not since.
+    var lastHeard: Timestamp { Timestamp(milliseconds: heard.load(ordering: .relaxed)) }
+    var hasBeenHeard: Bool { wasHeard.load(ordering: .relaxed) }
 }
 
 /// Active devices by the keyed look-up of their tokens. Filled from the store at the start, changed after each commit.
@@ -23,27 +61,50 @@ final class DeviceRegistry: Sendable {
         var byToken: [UInt128: KnownDevice] = [:]
         /// Revoked ones too: their entries keep naming them.
         var byNumber: [Int64: KnownDevice] = [:]
+        var households: [Int64: (household: Household, order: Int64)] = [:]
+        var numbers: [PersonID: Int64] = [:]
+        var accounts: [PersonID: PersonState] = [:]
+        var order: Int64 = 0
     }
 
     private let lookupKey: LookupKey
+    private let startedAt: Timestamp
     private let state: Mutex<State>
 
-    init(_ rows: [DeviceRow], lookupKey: LookupKey) {
-        self.lookupKey = lookupKey
+    /// - Parameter accounts: what consent has said of people.
+    init(_ households: [Household], accounts: [PersonState], lookupKey: LookupKey, startedAt: Timestamp) {
+        (self.lookupKey, self.startedAt) = (lookupKey, startedAt)
         var state = State()
-        for row in rows { Self.put(row, into: &state) }
+        state.accounts = Dictionary(accounts.map { ($0.person, $0) }) { $1 }
+        for household in households { Self.put(household, order: 0, into: &state, startedAt, settlesEnds: true) }
         self.state = Mutex(state)
     }
 
-    private static func put(_ row: DeviceRow, into state: inout State) {
-        let known = KnownDevice(row)
-        state.byNumber[row.number] = known
-        if row.isActive { state.byToken[word(row.tokenLookup)] = known } else { state.byToken[word(row.tokenLookup)] = nil }
+    /// - Parameter settlesEnds: the household is news from the store, so it knows which devices have ended.
+    private static func put(_ household: Household, order: Int64, into state: inout State, _ startedAt: Timestamp, settlesEnds: Bool) {
+        state.numbers[household.person] = household.number
+        state.households[household.number] = (household, order)
+        let plan = household.plan
+        let bar = bar(household, state)
+        for row in household.devices {
+            let pulse = state.byNumber[row.number]?.pulse ?? DevicePulse(at: startedAt)
+            if settlesEnds { pulse.setEnded(!row.isActive) }
+            let known = KnownDevice(row, household.admission(of: row, plan), bar, pulse)
+            state.byNumber[row.number] = known
+            state.byToken[word(row.tokenLookup)] = row.isActive && row.origin.isDevice ? known : nil
+        }
+    }
+
+    private static func bar(_ household: Household, _ state: State) -> AcquisitionBar? {
+        guard let account = state.accounts[household.person] else { return household.isEnrolled ? nil : .unknown }
+        return account.active ? nil : .inactive
     }
 
     private static func word(_ lookup: [UInt8]) -> UInt128 {
         lookup.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
     }
+
+    // MARK: Asking
 
     func tokenLookup(_ token: String) -> [UInt8] {
         lookupKey.lookup(token)
@@ -59,12 +120,80 @@ final class DeviceRegistry: Sendable {
         state.withLock { $0.byNumber[number] }
     }
 
-    /// Takes over what the store now says of a device.
-    func update(_ row: DeviceRow) {
-        state.withLock { Self.put(row, into: &$0) }
+    /// The person's number in the store; nil where there is nothing of them.
+    func number(of person: PersonID) -> Int64? {
+        state.withLock { $0.numbers[person] }
+    }
+
+    func household(of person: PersonID) -> Household? {
+        state.withLock { state in state.numbers[person].flatMap { state.households[$0]?.household } }
+    }
+
+    /// Why nothing of the person may be acquired; nil where something may.
+    func bar(of person: PersonID) -> AcquisitionBar? {
+        state.withLock { state in
+            let household = state.numbers[person].flatMap { state.households[$0]?.household }
+            return household.map { Self.bar($0, state) } ?? (state.accounts[person].map { $0.active ? nil : .inactive } ?? .unknown)
+        }
+    }
+
+    /// In what the person reads.
+    func language(of person: PersonID) -> Language {
+        state.withLock { $0.accounts[person]?.language } ?? .english
     }
 
     var activeCount: Int {
         state.withLock { $0.byToken.count }
+    }
+
+    // MARK: Changing
+
+    /// The place of a change among all; to be taken inside the store's write, whose bodies run one after the other.
+    func nextOrder() -> Int64 {
+        state.withLock { state in
+            state.order += 1
+            return state.order
+        }
+    }
+
+    /// Ends a device within the transaction that revokes it: no upload behind it in the writer's queue is taken any more.
+    func end(_ device: Int64) {
+        state.withLock { $0.byNumber[device] }?.pulse.setEnded(true)
+    }
+
+    /// The person is erased: no token of theirs is known any more, and no upload behind this in the writer's queue is taken.
+    func forget(_ person: PersonID) {
+        state.withLock { state in
+            state.accounts[person] = nil
+            guard let number = state.numbers.removeValue(forKey: person), let known = state.households.removeValue(forKey: number) else {
+                return
+            }
+            for row in known.household.devices {
+                state.byNumber.removeValue(forKey: row.number)?.pulse.setEnded(true)
+                state.byToken[Self.word(row.tokenLookup)] = nil
+            }
+        }
+    }
+
+    /// Takes over what the store says of a person, unless something later is known. Commits of one group come back in any order.
+    func takeOver(_ household: Household, order: Int64) {
+        state.withLock { state in
+            if let known = state.households[household.number], known.order > order { return }
+            Self.put(household, order: order, into: &state, startedAt, settlesEnds: true)
+        }
+    }
+
+    /// Takes over what consent says of people.
+    /// - Parameter isAll: nothing is known of anybody else any more.
+    func takeOver(_ accounts: [PersonState], isAll: Bool) {
+        state.withLock { state in
+            let before = isAll ? state.accounts : [:]
+            if isAll { state.accounts = [:] }
+            for account in accounts { state.accounts[account.person] = account }
+            for person in Set(before.keys).union(accounts.map(\.person)) {
+                guard let known = state.numbers[person].flatMap({ state.households[$0] }) else { continue }
+                Self.put(known.household, order: known.order, into: &state, startedAt, settlesEnds: false)
+            }
+        }
     }
 }

@@ -1,4 +1,4 @@
-// Adding and removing devices, and telling everybody who follows.
+// Adding and revoking devices for whoever runs the suite, and telling everybody who follows.
 
 import Bus
 import Contracts
@@ -8,7 +8,7 @@ import Sealing
 import ServiceKit
 import Storage
 
-/// The one place where devices change (ING-10, ING-20): the store first, then memory, then the stream `ingest.devices`.
+/// What an operator asks about devices (ING-10, ING-20). People pair theirs by themselves: `Pairings`.
 struct Devices: Sendable {
     /// Active devices that one person may have.
     static let perPerson = 100
@@ -18,19 +18,29 @@ struct Devices: Sendable {
     let store: Store
     let vault: ChunkVault
     let registry: DeviceRegistry
-    let relay: EventRelay
+    let households: Households
     let answers: StoredAnswers
     let news: DeviceNews
     let logger: Logger
     private let table = DeviceTable()
+    private let ending: DeviceEnding
 
     init(
-        store: Store, vault: ChunkVault, registry: DeviceRegistry, relay: EventRelay, answers: StoredAnswers, news: DeviceNews,
+        store: Store, vault: ChunkVault, registry: DeviceRegistry, households: Households, answers: StoredAnswers, news: DeviceNews,
         logger: Logger
     ) {
-        (self.store, self.vault, self.registry, self.relay) = (store, vault, registry, relay)
+        (self.store, self.vault, self.registry, self.households) = (store, vault, registry, households)
         (self.answers, self.news, self.logger) = (answers, news, logger)
+        ending = DeviceEnding(registry: registry, news: news)
     }
+
+    static func newToken() -> String {
+        "tmd_" + Base64URL.encode(Random.bytes(32))
+    }
+
+    /// Binds a sealed name to its device.
+    static func place(ofNameOf device: DeviceID) -> String { "devices.name \(device)" }
+    static func place(ofModelOf device: DeviceID) -> String { "devices.model \(device)" }
 
     // MARK: Adding
 
@@ -42,27 +52,26 @@ struct Devices: Sendable {
         let key: SymmetricKey
         do {
             key = try await vault.keys.makeKey(for: person)
-        } catch is PersonErased {
+        } catch is KeyDestroyed {
             throw Failure(.notFound, "there is no such person")
         }
-        let reply = AddDevice.Reply(person: person, device: .random(), token: "tmd_" + Base64URL.encode(Random.bytes(32)))
-        let lookup = registry.tokenLookup(reply.token)
-        let name = try vault.seal(text: Array(request.name.utf8), at: "devices.name \(reply.device)", of: person, key: key)
+        let reply = AddDevice.Reply(person: person, device: .random(), token: Self.newToken())
         let now = Timestamp.now
-        let (row, event) = try await store.write { [table, answers, news] db in
-            let number = try table.addPerson(db, person, at: now)
-            guard try table.countActive(db, of: number) < Self.perPerson else {
+        let new = NewDevice(
+            device: reply.device, tokenLookup: registry.tokenLookup(reply.token),
+            name: try vault.seal(text: Array(request.name.utf8), at: Self.place(ofNameOf: reply.device), of: person, key: key),
+            intervalMs: request.intervalMs)
+        try await households.change({ [table] db in
+            try table.addPerson(db, person, enrolled: true, at: now)
+        }) { [table, answers, news] db, household, facts in
+            guard household.active.count < Self.perPerson else {
                 throw Failure(.conflict, "a person has at most \(Self.perPerson) active devices; revoke one first")
             }
-            _ = try table.addDevice(
-                db, reply.device, of: number, tokenLookup: lookup, name: name, intervalMs: request.intervalMs, at: now)
+            try table.add(db, new, of: household.number, at: now)
             guard let row = try table.device(db, reply.device) else { throw Failure(.internal, "the device was not stored") }
-            let event = try news.append(db, row, at: now, trace: asked.trace)
+            facts.append(try news.append(db, row, at: now, trace: asked.trace))
             try answers.remember(reply, to: asked, in: db)
-            return (row, event)
         }
-        registry.update(row)
-        relay.committed(event)
         logger.notice("a device was added", metadata: ["device": "\(reply.device)", "trace": "\(asked.trace)"])
         return reply
     }
@@ -77,9 +86,7 @@ struct Devices: Sendable {
     }
 
     private func requireKnown(_ person: PersonID) async throws {
-        guard try await store.read({ [table] db in try table.personNumber(db, person) }) != nil else {
-            throw Failure(.notFound, "there is no such person")
-        }
+        guard registry.number(of: person) != nil else { throw Failure(.notFound, "there is no such person") }
     }
 
     // MARK: Revoking
@@ -87,14 +94,15 @@ struct Devices: Sendable {
     /// Revoking again is the same as once; what the device has delivered stays.
     func revoke(_ request: RevokeDevice, _ asked: RequestContext) async throws -> Nothing {
         let now = Timestamp.now
-        let (row, event) = try await store.write { [table, answers, news] db in
-            let changed = try table.revoke(db, request.device, at: now)
-            guard let row = try table.device(db, request.device) else { throw Failure(.notFound, "there is no such device") }
+        try await households.change({ [table] db in
+            guard let row = try table.device(db, request.device), row.origin.isDevice else {
+                throw Failure(.notFound, "there is no such device")
+            }
+            return row.personNumber
+        }) { [answers, ending] db, _, facts in
             try answers.remember(Nothing(), to: asked, in: db)
-            return (row, changed ? try news.append(db, row, at: now, trace: asked.trace) : nil)
+            try ending.end(db, request.device, &facts, at: now, trace: asked.trace)
         }
-        registry.update(row)
-        if let event { relay.committed(event) }
         logger.notice("a device was revoked", metadata: ["device": "\(request.device)", "trace": "\(asked.trace)"])
         return Nothing()
     }
@@ -106,7 +114,7 @@ struct Devices: Sendable {
         guard request.stream == DeviceNews.stream else {
             throw Failure(.invalid, "\(request.stream) keeps no state; newcomers start at its head")
         }
-        guard let after = Int64(request.after ?? "0") else { throw Failure(.invalid, "after is the next of the page before") }
+        guard let after = DeviceNews.Place(request.after) else { throw Failure(.invalid, "after is the next of the page before") }
         return try await store.read { [news] db in try news.snapshot(db, after: after) }
     }
 }

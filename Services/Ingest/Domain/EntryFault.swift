@@ -26,6 +26,12 @@ enum EntryFault: Hashable, Sendable {
     case offEarth
     /// Another value is stored for this metric and time; it stays (ING-04, INV-10).
     case conflict
+    /// The person tracks this metric from another device, or from none (ING-20).
+    case notTracked(Metric)
+    /// The person has paused monitoring (ACC-28).
+    case paused
+    /// Delivered later, but measured during a pause.
+    case measuredWhilePaused
 
     /// The kebab-case name behind `urn:trackme:problem:`; stable.
     var name: String {
@@ -39,16 +45,18 @@ enum EntryFault: Hashable, Sendable {
         case .impossibleValue: "impossible-value"
         case .offEarth: "impossible-position"
         case .conflict: "conflicting-value"
+        case .notTracked: "parameter-not-tracked"
+        case .paused, .measuredWhilePaused: "monitoring-paused"
         }
     }
 
     /// The field to look at, where there is one.
     var field: EntryField? {
         switch self {
-        case .notAnObject, .malformedJSON, .tooLong: nil
+        case .notAnObject, .malformedJSON, .tooLong, .paused: nil
         case .missing(let field), .twice(let field), .wrongKind(let field): field
-        case .unreadableTime, .timeNotPositive, .timeInFuture: .at
-        case .unknownMetric: .type
+        case .unreadableTime, .timeNotPositive, .timeInFuture, .measuredWhilePaused: .at
+        case .unknownMetric, .notTracked: .type
         case .wrongUnit: .unit
         case .valueOfPosition, .impossibleValue, .conflict: .value
         case .offEarth: .position
@@ -75,6 +83,11 @@ enum EntryFault: Hashable, Sendable {
         case .offEarth:
             "latitude is within -90...90, longitude within -180...180, altitude within -12000...100000 m, accuracy within 0...1000000 m."
         case .conflict: "Another value is stored for this metric and time; it stays."
+        case .notTracked(let metric):
+            "\(metric.code) is not tracked from this device. Nothing was recorded; the person chooses sources at /ingest/v1/tracking."
+        case .paused:
+            "Monitoring is paused, so nothing was recorded. Entries measured before the pause may be sent again after it."
+        case .measuredWhilePaused: "This was measured while monitoring was paused, so it is not recorded."
         }
     }
 }

@@ -48,7 +48,7 @@ struct Readings: Sendable {
     }
 
     private func item(_ stored: StoredSample) -> EntryItem {
-        EntryItem(sample: stored.sample, device: registry.device(number: stored.device)?.device)
+        EntryItem(sample: stored.sample, source: registry.source(number: stored.device))
     }
 
     /// The first `limit` stretches after `after` that have entries, and where to go on.

@@ -73,6 +73,13 @@ struct ReadStore: Sendable {
         try chunks.metrics(db, of: number)
     }
 
+    /// About how many entries the period has: those of chunks that reach across its ends are counted too.
+    func count(_ db: Database, _ metric: Metric, in period: Range<Int64>) throws -> Int {
+        var count = 0
+        try chunks.eachOutline(db, of: series(metric), in: period) { _, outline, _ in count += outline.count }
+        return count
+    }
+
     // MARK: Charts
 
     /// The sums over the first stretches of the period that have entries: at least `limit` of them unless there are fewer.
@@ -89,6 +96,11 @@ struct ReadStore: Sendable {
             found += try sum(db, state, series(metric), in: range, width: width).sorted
         }
         return found
+    }
+
+    /// The first day that has entries and does not end before `time`; nil where there is none.
+    func nextDay(_ db: Database, _ metric: Metric, from time: Int64) throws -> Int64? {
+        try days.states(db, of: series(metric), UTCDay.number(of: time)...(.max), limit: 1).first?.day
     }
 
     private func sum(_ db: Database, _ state: DayState, _ series: Series, in range: Range<Int64>, width: Int64) throws -> RollUp {

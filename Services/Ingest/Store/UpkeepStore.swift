@@ -18,6 +18,8 @@ struct DayWork: Sendable {
     }
 
     let key: DayKey
+    /// Whose day it is, and the key that its work was sealed under; nil where the key is gone.
+    let owner: (person: PersonID, secret: SymmetricKey)?
     /// The state of the day that the work rests on.
     let rolledThrough: Int64
     let kind: Kind
@@ -61,7 +63,7 @@ struct UpkeepStore: Sendable {
     private func summing(_ db: Database, _ key: DayKey) throws -> DayWork? {
         guard let state = try days.state(db, key), state.isDirty else { return nil }
         guard let (person, secret) = try owner(db, of: key) else {
-            return DayWork(key: key, rolledThrough: state.rolledThrough, kind: .giveUp)
+            return DayWork(key: key, owner: nil, rolledThrough: state.rolledThrough, kind: .giveUp)
         }
         let through = try chunks.highestID(db)
         var sum = RollUp(width: Granularity.minuteWidth)
@@ -71,7 +73,8 @@ struct UpkeepStore: Sendable {
             sum.add(try vault.open(chunk, of: person, key: secret).filter { range.contains($0.at.milliseconds) })
         }
         let minutes = try vault.seal(minutes: sum, key, of: person, under: secret)
-        return DayWork(key: key, rolledThrough: state.rolledThrough, kind: .keep(minutes: minutes, through: through))
+        return DayWork(
+            key: key, owner: (person, secret), rolledThrough: state.rolledThrough, kind: .keep(minutes: minutes, through: through))
     }
 
     /// The day's chunks merged by device, in order of time. Nil while a row of the stream's log still names one of them: the row is
@@ -79,7 +82,7 @@ struct UpkeepStore: Sendable {
     private func merging(_ db: Database, _ key: DayKey) throws -> DayWork? {
         guard let state = try days.state(db, key), !state.isDirty else { return nil }
         guard let (person, secret) = try owner(db, of: key) else {
-            return DayWork(key: key, rolledThrough: state.rolledThrough, kind: .giveUp)
+            return DayWork(key: key, owner: nil, rolledThrough: state.rolledThrough, kind: .giveUp)
         }
         let range = UTCDay.range(key.day)
         let oldest = try log.oldest(db, StreamFamily.samplesStream(of: person))
@@ -96,7 +99,7 @@ struct UpkeepStore: Sendable {
             }
             replaced += group.map(\.id)
         }
-        return DayWork(key: key, rolledThrough: state.rolledThrough, kind: .replace(ids: replaced, by: larger))
+        return DayWork(key: key, owner: (person, secret), rolledThrough: state.rolledThrough, kind: .replace(ids: replaced, by: larger))
     }
 
     // MARK: Doing
@@ -104,6 +107,8 @@ struct UpkeepStore: Sendable {
     /// Carries out what was found, unless the day is no longer as it was found; then the next round looks again.
     func carryOut(_ db: Database, _ work: DayWork, nextID: () -> Int64) throws {
         guard let state = try days.state(db, work.key), state.rolledThrough == work.rolledThrough else { return }
+        // The person's data were erased meanwhile: what was sealed before must not come back.
+        if let owner = work.owner, !vault.keys.isCurrent(owner.secret, of: owner.person) { return }
         switch work.kind {
         case .keep(let minutes, let through):
             // Chunks that came since the look keep the day dirty.

@@ -7,7 +7,8 @@ import ServiceKit
 import Storage
 
 /// An upload with everything done that can be done before the writer's turn: sorted, encoded and sealed as if all of it were new.
-struct ReadyUpload: Sendable {
+/// A class, because it is handed on often and holds much.
+final class ReadyUpload: Sendable {
     let device: KnownDevice
     let receivedAt: Timestamp
     let trace: String
@@ -17,6 +18,21 @@ struct ReadyUpload: Sendable {
     let chunks: [SealedChunk]
     let refused: RefusedEntries?
     let repeatable: RepeatableRequest?
+    let alongside: UploadEffect?
+
+    init(
+        device: KnownDevice, receivedAt: Timestamp, trace: String, key: SymmetricKey, plan: UploadPlan, chunks: [SealedChunk],
+        refused: RefusedEntries?, repeatable: RepeatableRequest?, alongside: UploadEffect?
+    ) {
+        (self.device, self.receivedAt, self.trace, self.key, self.plan) = (device, receivedAt, trace, key, plan)
+        (self.chunks, self.refused, self.repeatable, self.alongside) = (chunks, refused, repeatable, alongside)
+    }
+}
+
+/// What else happens with an upload: all of it, or nothing of either.
+struct UploadEffect: Sendable {
+    /// Is told what of the upload was stored before and how many entries are new.
+    let run: @Sendable (Database, Repetitions, _ accepted: Int) throws -> Void
 }
 
 /// Refused entries for the quarantine, sealed.
@@ -40,6 +56,8 @@ enum UploadOutcome: Sendable {
     case repeated(status: Int, sealed: [UInt8])
     /// Its key came before with another body.
     case otherBody
+    /// Its device was removed or replaced while it was on its way: nothing of it is stored (ACC-24).
+    case ended
 }
 
 struct StoredUpload: Sendable {
@@ -58,14 +76,16 @@ struct UploadStore: Sendable {
     private let chunks = ChunkTable()
     private let days = DayTable()
     private let quarantine = QuarantineTable()
-    private let log = StreamLog()
     private let keys = IdempotencyKeys()
 
     init(vault: ChunkVault, memory: SeriesMemory) {
         (self.vault, self.memory) = (vault, memory)
     }
 
-    func store(_ db: Database, _ upload: ReadyUpload) throws -> UploadOutcome {
+    fileprivate func store(_ db: Database, _ upload: ReadyUpload, _ news: inout StreamLog.Appending) throws -> UploadOutcome {
+        guard !upload.device.isEnded else { return .ended }
+        // Sealed before the person's data were erased: nobody could open it any more.
+        guard vault.keys.isCurrent(upload.key, of: upload.device.person) else { throw KeyDestroyed() }
         if let request = upload.repeatable {
             switch try keys.find(db, scope: request.scope, key: request.key, bodyHash: request.bodyHash) {
             case .unused: break
@@ -77,7 +97,7 @@ struct UploadStore: Sendable {
         let isChanged = try dropStored(db, from: &plan, upload)
         plan.settle()
         let sealed = isChanged ? try plan.groups.map { try seal($0, upload) } : upload.chunks
-        let sequence = plan.groups.isEmpty ? nil : try insert(db, plan, sealed, upload)
+        let sequence = plan.groups.isEmpty ? nil : try insert(db, plan, sealed, upload, &news)
         if let refused = upload.refused {
             try quarantine.add(
                 db, person: upload.device.personNumber, device: upload.device.number, receivedAt: upload.receivedAt,
@@ -89,6 +109,7 @@ struct UploadStore: Sendable {
                 db, scope: request.scope, key: request.key, bodyHash: request.bodyHash, status: answer.status, answer: answer.sealed,
                 at: upload.receivedAt)
         }
+        try upload.alongside?.run(db, plan.repetitions, plan.count)
         return .stored(StoredUpload(plan: plan, sequence: sequence))
     }
 
@@ -138,11 +159,13 @@ struct UploadStore: Sendable {
 
     // MARK: What is new
 
-    private func insert(_ db: Database, _ plan: UploadPlan, _ sealed: [SealedChunk], _ upload: ReadyUpload) throws -> Int64 {
+    private func insert(
+        _ db: Database, _ plan: UploadPlan, _ sealed: [SealedChunk], _ upload: ReadyUpload, _ news: inout StreamLog.Appending
+    ) throws -> Int64 {
         let ids = sealed.map { _ in memory.nextChunk() }
         let record = UploadRecord(
             device: upload.device.device, receivedAt: upload.receivedAt, intervalMs: upload.device.intervalMs, chunks: ids, runs: plan.runs)
-        let sequence = try log.append(
+        let sequence = try news.append(
             db, stream: StreamFamily.samplesStream(of: upload.device.person), type: SamplesRecorded.type, subject: upload.device.person,
             at: upload.receivedAt, trace: upload.trace, body: record.encoded())
         for (number, chunk) in sealed.enumerated() {
@@ -158,6 +181,23 @@ struct UploadStore: Sendable {
             memory.added(to: chunk.series, last: chunk.outline.last)
         }
         return sequence
+    }
+}
+
+/// Uploads of one commit are stored together: one savepoint and one look at each stream's head for all of them.
+struct UploadBody: GatheredBody {
+    private let store: UploadStore
+    private let upload: ReadyUpload
+
+    init(_ store: UploadStore, _ upload: ReadyUpload) {
+        (self.store, self.upload) = (store, upload)
+    }
+
+    static func perform(_ bodies: [UploadBody], in database: Database) throws -> [UploadOutcome] {
+        var news = StreamLog.Appending()
+        let outcomes = try bodies.map { try $0.store.store(database, $0.upload, &news) }
+        try news.finish(database)
+        return outcomes
     }
 }
 

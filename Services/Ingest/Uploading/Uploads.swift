@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import HTTPKit
 import Logging
 import Sealing
 import ServiceKit
@@ -10,8 +11,10 @@ import Storage
 /// An upload as the door hands it over: read, but not yet stored.
 struct ReceivedUpload: Sendable {
     var scanned: ScannedUpload
-    /// The refused entries as they came, as far as there was room; personal.
+    /// The refused entries as they came, as far as there was room; personal. Without those that may not be taken at all (ING-10).
     var refusedText: [UInt8] = []
+    /// How many entries those are.
+    var refusedCount = 0
     /// Of the whole body; only where the request has an `Idempotency-Key`.
     var bodyHash: [UInt8] = []
 }
@@ -25,7 +28,8 @@ struct UploadOrigin: Sendable {
 }
 
 /// Every step keeps the promise of ING-14: what is answered as accepted is on disk, and sending again adds nothing.
-struct Uploads: Sendable {
+/// A class, because each upload on its way holds it.
+final class Uploads: Sendable {
     private static let quarantinedBytes = 64 << 10
 
     let settings: IngestSettings
@@ -35,6 +39,8 @@ struct Uploads: Sendable {
     let epoch: String
     let digests: SymmetricKey
     let logger: Logger
+    /// Tells whoever looks at a person's dashboard.
+    let arrivals = Arrivals()
     private let uploadStore: UploadStore
     private let meters = UploadMeters()
 
@@ -49,14 +55,25 @@ struct Uploads: Sendable {
 
     // MARK: Reading
 
+    private func rules(_ receivedAt: Timestamp) -> EntryRules {
+        EntryRules(now: receivedAt, clockSkew: settings.clockSkew)
+    }
+
     private func scanner(_ receivedAt: Timestamp) -> EntryScanner {
-        EntryScanner(rules: EntryRules(now: receivedAt, clockSkew: settings.clockSkew))
+        EntryScanner(rules: rules(receivedAt))
     }
 
     /// A whole JSON document.
     func read(document bytes: UnsafeRawBufferPointer, _ origin: UploadOrigin) throws(UploadFault) -> ReceivedUpload {
         let scanned = try scanner(origin.receivedAt).scan(document: bytes)
         return received(scanned, bytes, origin)
+    }
+
+    /// A document in a maker's own format (ING-16).
+    func read(
+        _ source: MakerSource, document bytes: UnsafeRawBufferPointer, _ origin: UploadOrigin
+    ) throws(UploadFault) -> ReceivedUpload {
+        received(try source.read(bytes, rules(origin.receivedAt)), bytes, origin)
     }
 
     /// One piece of a stream of lines, whose first entry is the `firstIndex`th.
@@ -66,7 +83,11 @@ struct Uploads: Sendable {
 
     private func received(_ scanned: ScannedUpload, _ bytes: UnsafeRawBufferPointer, _ origin: UploadOrigin) -> ReceivedUpload {
         var upload = ReceivedUpload(scanned: scanned)
-        for refused in scanned.refused {
+        let admission = origin.device.admission
+        // While monitoring is paused nothing is kept in any form.
+        upload.refusedCount = admission.isPaused ? 0 : scanned.refused.count
+        upload.scanned.admit(by: admission)
+        for refused in scanned.refused where !admission.isPaused {
             guard upload.refusedText.count + refused.range.count + 64 <= Self.quarantinedBytes else { break }
             upload.refusedText.append(contentsOf: "\(refused.fault.name)\t".utf8)
             upload.refusedText.append(contentsOf: bytes[refused.range])
@@ -81,15 +102,34 @@ struct Uploads: Sendable {
     /// Stores what is new and says what became of every entry.
     /// - Throws: `Problem` for an upload that is one entry and refused, or whose idempotency key was used for another;
     ///   `StoreError` where the store cannot take it; then nothing of it is stored.
-    func take(_ upload: ReceivedUpload, _ origin: UploadOrigin) async throws -> UploadReply {
-        let ready = try prepare(upload, origin)
-        let outcome = try await store.write { [uploadStore] db in try uploadStore.store(db, ready) }
+    /// - Parameter effect: happens in the same transaction as the upload; where it throws, nothing of either is stored.
+    func take(_ upload: ReceivedUpload, _ origin: UploadOrigin, alongside effect: UploadEffect? = nil) async throws -> UploadReply {
+        let ready = try prepare(upload, origin, alongside: effect)
+        let outcome = try await store.write(UploadBody(uploadStore, ready))
+        return try reply(outcome, to: upload.scanned, ready, origin)
+    }
+
+    /// As the other, for those who cannot wait: `answer` is called once, from any thread that has better things to do, and must see
+    /// to it that what it is given is called soon. That publishes what was stored, and gives the reply or throws.
+    func take(
+        _ upload: ReceivedUpload, _ origin: UploadOrigin, answer: @escaping @Sendable (@escaping @Sendable () throws -> UploadReply) -> Void
+    ) throws {
+        let ready = try prepare(upload, origin, alongside: nil)
+        let scanned = upload.scanned
+        store.enqueue(UploadBody(uploadStore, ready)) { [self] outcome in
+            answer { [self] in try reply(outcome.get(), to: scanned, ready, origin) }
+        }
+    }
+
+    private func reply(
+        _ outcome: UploadOutcome, to scanned: ScannedUpload, _ ready: ReadyUpload, _ origin: UploadOrigin
+    ) throws -> UploadReply {
         switch outcome {
         case .stored(let stored):
             publish(stored, ready)
-            let answer = Self.answer(upload.scanned, stored.plan.repetitions, accepted: stored.plan.count)
+            let answer = Self.answer(scanned, stored.plan.repetitions, accepted: stored.plan.count)
             note(answer, origin)
-            return try Self.reply(answer, isSingle: upload.scanned.isSingle)
+            return try Self.reply(answer, isSingle: scanned.isSingle)
         case .repeated(let status, let sealed):
             let place = Self.place(of: ready.repeatable, origin)
             let answer = try vault.open(text: sealed, at: place, of: origin.device.person, key: ready.key)
@@ -97,10 +137,14 @@ struct Uploads: Sendable {
             return .again(answer)
         case .otherBody:
             return .otherBody
+        case .ended:
+            throw Problem.unauthorised
         }
     }
 
-    private func prepare(_ upload: ReceivedUpload, _ origin: UploadOrigin) throws -> ReadyUpload {
+    private func prepare(
+        _ upload: ReceivedUpload, _ origin: UploadOrigin, alongside effect: UploadEffect?
+    ) throws -> ReadyUpload {
         let person = origin.device.person
         let key = try vault.key(of: person)
         var plan = UploadPlan(samples: upload.scanned.samples, indexes: upload.scanned.indexes)
@@ -109,18 +153,19 @@ struct Uploads: Sendable {
             try vault.seal($0, of: person, number: origin.device.personNumber, device: origin.device.number, key: key)
         }
         let refused =
-            upload.scanned.refused.isEmpty
+            upload.refusedCount == 0
             ? nil
             : RefusedEntries(
-                count: upload.scanned.refused.count,
+                count: upload.refusedCount,
                 body: try vault.seal(text: upload.refusedText, at: "quarantine", of: person, key: key))
         return ReadyUpload(
             device: origin.device, receivedAt: origin.receivedAt, trace: origin.trace, key: key, plan: plan, chunks: chunks,
-            refused: refused, repeatable: repeatable(upload, origin, key))
+            refused: refused, repeatable: repeatable(upload, origin, key), alongside: effect)
     }
 
     private func publish(_ stored: StoredUpload, _ ready: ReadyUpload) {
         guard let sequence = stored.sequence else { return }
+        arrivals.tell(ready.device.person)
         let device = ready.device
         let header = StreamHeader(
             stream: StreamFamily.samplesStream(of: device.person), epoch: epoch, sequence: sequence, head: sequence,

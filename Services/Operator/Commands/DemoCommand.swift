@@ -11,7 +11,8 @@ struct Demo: AsyncParsableCommand {
             Starts the suite and an emergency desk with a folder and ports of their own, plays a healthy and a failing heart through the \
             real door, prints the emergency's timeline, and ends with 0 only if the call was acknowledged less than 5 s after the first \
             critical entry, the desk's own ledger agrees, nobody was called for the healthy heart, and the audit chain is whole. \
-            Less than a minute. With --running it is played on the suite that runs already, whose desk's ledger must be readable here.
+            Then a person registers, pairs a wearable, uploads, looks, pauses, resumes and is erased. Less than a minute. With --running \
+            it is played on the suite that runs already, whose desk's ledger must be readable here.
 
             Example: trackme demo
             Example: trackme demo --running --desk-ledger desk-ledger.jsonl
@@ -25,6 +26,8 @@ struct Demo: AsyncParsableCommand {
     var running = false
     @Option(help: ArgumentHelp("With --running: ingest or the edge.", valueName: "address"))
     var url = "http://127.0.0.1:8101"
+    @Option(help: ArgumentHelp("With --running: consent or the edge.", valueName: "address"))
+    var consentURL = "http://127.0.0.1:8103"
     @Option(help: ArgumentHelp("With --running: PEM file of the authority that vouches for an https server.", valueName: "file"))
     var ca: String?
     @Option(help: ArgumentHelp("With --running: the ledger of the desk that the suite calls.", valueName: "file"))
@@ -54,6 +57,8 @@ struct Demo: AsyncParsableCommand {
         }
         let client = layout.clientFolder("demo-\(UInt32.random(in: 0 ... .max))")
         defer { try? FileManager.default.removeItem(at: client) }
-        try await DemoPlay(stage: DemoStage(layout: layout, server: url, authorities: ca, deskLedger: ledger, client: client)).run()
+        try await DemoPlay(
+            stage: DemoStage(layout: layout, server: url, consent: consentURL, authorities: ca, deskLedger: ledger, client: client)
+        ).run()
     }
 }

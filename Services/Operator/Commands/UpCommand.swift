@@ -18,14 +18,14 @@ struct Up: AsyncParsableCommand {
             \(ExitStatus.documentation)
             """)
 
-    @Option(parsing: .upToNextOption, help: ArgumentHelp("Start only these parts: ingest, sos-dispatcher, edge.", valueName: "name"))
+    @Option(parsing: .upToNextOption, help: ArgumentHelp("Start only these parts: \(Up.names.joined(separator: ", ")).", valueName: "name"))
     var only: [String] = []
     @Flag(help: "Do not start without the edge.")
     var requireEdge = false
     @OptionGroup var ports: SuitePorts
     @OptionGroup var suite: SuiteOptions
 
-    private static let names = ["ingest", "sos-dispatcher", "edge"]
+    private static let names = ServiceExecutable.all().map(\.peer.name) + ["edge"]
     private static let referenceDesk = "http://127.0.0.1:\(Desk.port)\(DeskService.path)"
 
     private var webhook: String? { suite.layout.environment["TRACKME_SOS_WEBHOOK_URL"] }

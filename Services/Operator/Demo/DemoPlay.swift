@@ -9,6 +9,8 @@ struct DemoStage: Sendable {
     var layout: SuiteLayout
     /// Ingest or the edge.
     var server: String
+    /// Consent or the edge.
+    var consent: String
     var authorities: String?
     /// Of the desk that the suite calls.
     var deskLedger: URL
@@ -43,6 +45,10 @@ struct DemoPlay: Sendable {
             return try await collect(people, queue, hearts, connection)
         }
         try judge(seen, hearts.meter.now)
+        try await PersonStory(
+            client: PeopleClient(consent: stage.consent, ingest: stage.server, authorities: stage.authorities)
+        ).run()
+        DemoPlay.say("one person's course from registration to erasure held")
     }
 
     /// Lets both hearts beat until the failing one's emergency is acknowledged, and a little longer.

@@ -27,16 +27,17 @@ struct OwnDemoSuite: Sendable {
     }
 
     func run(_ play: (DemoStage) async throws -> Void) async throws {
-        let found = try FreePorts.find(3)
+        let found = try FreePorts.find(5)
         let layout = SuiteLayout(data: folder.path, environment: ProcessInfo.processInfo.environment)
         var ports = SuitePorts()
-        (ports.ingestPort, ports.sosPort) = (found[0], found[1])
+        (ports.ingestPort, ports.sosPort, ports.consentPort, ports.notifierPort) = (found[0], found[1], found[3], found[4])
         let isReady = Mutex(false)
         let log = try DemoLog(folder.appendingPathComponent("services.log"), shown: verbose)
         let supervision = SuiteSupervision(
             layout: layout, ports: ports,
             additional: [
                 "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(found[2])\(DeskService.path)", "TRACKME_SOS_MESSAGE_STATUS": "exercise",
+                "TRACKME_HTTP_PUBLIC_ORIGIN": "http://127.0.0.1:\(ports.consentPort)",
             ], withEdge: false)
         let supervisor = Supervisor(try supervision.parts()) { name, line in
             log.line("\(name) | \(line)")
@@ -53,7 +54,8 @@ struct OwnDemoSuite: Sendable {
             try await withDesk(layout, port: found[2]) { ledger in
                 try await play(
                     DemoStage(
-                        layout: layout, server: "http://127.0.0.1:\(ports.ingestPort)", authorities: nil, deskLedger: ledger,
+                        layout: layout, server: "http://127.0.0.1:\(ports.ingestPort)",
+                        consent: "http://127.0.0.1:\(ports.consentPort)", authorities: nil, deskLedger: ledger,
                         client: layout.clientFolder("demo")))
             }
         } catch {

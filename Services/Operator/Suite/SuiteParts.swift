@@ -11,10 +11,17 @@ struct ServiceExecutable: Hashable, Sendable {
 
     static let ingestPort = 8101
     static let sosDispatcherPort = 8102
+    static let consentPort = 8103
+    static let notifierPort = 8104
 
     /// In the order of starting: who speaks before who listens.
-    static func all(ingestPort: Int = ingestPort, sosPort: Int = sosDispatcherPort) -> [ServiceExecutable] {
-        [ServiceExecutable(peer: .ingest, port: ingestPort), ServiceExecutable(peer: .sosDispatcher, port: sosPort)]
+    static func all(
+        consentPort: Int = consentPort, ingestPort: Int = ingestPort, sosPort: Int = sosDispatcherPort, notifierPort: Int = notifierPort
+    ) -> [ServiceExecutable] {
+        [
+            ServiceExecutable(peer: .consent, port: consentPort), ServiceExecutable(peer: .ingest, port: ingestPort),
+            ServiceExecutable(peer: .sosDispatcher, port: sosPort), ServiceExecutable(peer: .notifier, port: notifierPort),
+        ]
     }
 
     /// Beside this tool's own executable, however that was called.

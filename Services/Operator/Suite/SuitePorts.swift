@@ -8,27 +8,35 @@ struct SuitePorts: ParsableArguments, Sendable {
     var ingestPort = ServiceExecutable.ingestPort
     @Option(help: "Port of the SOS dispatcher on loopback.")
     var sosPort = ServiceExecutable.sosDispatcherPort
+    @Option(help: "Port of consent on loopback.")
+    var consentPort = ServiceExecutable.consentPort
+    @Option(help: "Port of the notifier on loopback.")
+    var notifierPort = ServiceExecutable.notifierPort
     @Option(help: "The edge's port for https.")
     var edgePort = 8443
     @Option(help: "The edge's port for http, which only leads to https.")
     var edgeHTTPPort = 8080
 
     func validate() throws {
-        guard [ingestPort, sosPort, edgePort, edgeHTTPPort].allSatisfy({ (1...65_535).contains($0) }) else {
+        let ports = all.map(\.0)
+        guard ports.allSatisfy({ (1...65_535).contains($0) }) else {
             throw ValidationError("ports are from 1 to 65535")
         }
-        guard Set([ingestPort, sosPort, edgePort, edgeHTTPPort]).count == 4 else {
+        guard Set(ports).count == ports.count else {
             throw ValidationError("each part needs a port of its own")
         }
     }
 
-    var services: [ServiceExecutable] { ServiceExecutable.all(ingestPort: ingestPort, sosPort: sosPort) }
+    var services: [ServiceExecutable] {
+        ServiceExecutable.all(consentPort: consentPort, ingestPort: ingestPort, sosPort: sosPort, notifierPort: notifierPort)
+    }
 
     /// Port, part and the option that changes it.
     var all: [(Int, String, String)] {
         [
-            (ingestPort, "ingest", "--ingest-port"), (sosPort, "sos-dispatcher", "--sos-port"), (edgePort, "edge", "--edge-port"),
-            (edgeHTTPPort, "edge, http", "--edge-http-port"),
+            (ingestPort, "ingest", "--ingest-port"), (sosPort, "sos-dispatcher", "--sos-port"),
+            (consentPort, "consent", "--consent-port"), (notifierPort, "notifier", "--notifier-port"),
+            (edgePort, "edge", "--edge-port"), (edgeHTTPPort, "edge, http", "--edge-http-port"),
         ]
     }
 
@@ -39,6 +47,6 @@ struct SuitePorts: ParsableArguments, Sendable {
 enum OperatorSettings {
     static let variables: Set<String> = [
         "TRACKME_EDGE_HTTPS_PORT", "TRACKME_EDGE_HTTP_PORT", "TRACKME_EDGE_SITES", "TRACKME_EDGE_STORAGE", "TRACKME_EDGE_INGEST",
-        "TRACKME_EDGE_SOS",
+        "TRACKME_EDGE_SOS", "TRACKME_EDGE_CONSENT", "TRACKME_EDGE_NOTIFIER",
     ]
 }

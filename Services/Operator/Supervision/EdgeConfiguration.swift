@@ -50,6 +50,18 @@ enum EdgeConfiguration {
         			flush_interval -1
         		}
         	}
+        	@consent path /consent/*
+        	handle @consent {
+        		reverse_proxy {$TRACKME_EDGE_CONSENT:127.0.0.1:8103} {
+        			flush_interval -1
+        		}
+        	}
+        	@notify path /notify/*
+        	handle @notify {
+        		reverse_proxy {$TRACKME_EDGE_NOTIFIER:127.0.0.1:8104} {
+        			flush_interval -1
+        		}
+        	}
         	handle {
         		header Content-Type application/problem+json
         		respond `{"type":"urn:trackme:problem:not-found","title":"Nothing is here","status":404}` 404

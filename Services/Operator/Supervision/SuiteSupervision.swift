@@ -23,6 +23,8 @@ struct SuiteSupervision: Sendable {
             try service.requireThere()
             var environment = layout.environment(of: service.peer, httpPort: service.port)
             environment.merge(additional) { $1 }
+            // Links in mails and the check of browsers' origin name the edge.
+            environment["TRACKME_HTTP_PUBLIC_ORIGIN"] = environment["TRACKME_HTTP_PUBLIC_ORIGIN"] ?? "https://localhost:\(ports.edgePort)"
             parts.append(
                 SupervisedPart(name: service.peer.name, command: ChildCommand(executable: service.file.path, environment: environment)) {
                     await readiness.isReady(port: service.port)

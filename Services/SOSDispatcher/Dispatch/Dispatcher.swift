@@ -75,6 +75,16 @@ actor Dispatcher: Service {
         lines[emergency]?.rest?.cancel()
     }
 
+    /// Whether a message about the person is still to be sent or answered.
+    func isCarrying(for person: PersonID) -> Bool {
+        lines.values.contains { $0.person == person }
+    }
+
+    /// Nothing more is sent about the person.
+    func stopAll(of person: PersonID) {
+        for (emergency, line) in lines where line.person == person { stop(emergency) }
+    }
+
     private func noteEnds(_ before: [OutboxMessage], of emergency: EmergencyID) {
         guard let line = lines[emergency] else { return }
         let known = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0.end) })

@@ -27,6 +27,8 @@ extension Supervision {
         var episode: Episode?
         /// When silence becomes a signal loss; nil once that has been said.
         var silenceDue: Timestamp?
+        /// Whether the person has paused monitoring: nothing is measured then, so silence tells nothing. nil is false.
+        var monitoringPaused: Bool?
         var now = Timestamp(milliseconds: .min)
     }
 

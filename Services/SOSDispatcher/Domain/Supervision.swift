@@ -70,7 +70,8 @@ extension Supervision {
     private var silenceFallsDue: Timestamp? {
         guard state.subscribed, let due = state.silenceDue else { return nil }
         return switch state.stage {
-        case .monitoring, .stoodDown: due
+        case .monitoring: state.monitoringPaused == true ? nil : due
+        case .stoodDown: due
         case .dispatched: max(due, state.episode?.settledAt ?? due) + rules.silenceBeforeClosing
         case .off, .suspended, .paused, .alerted, .confirmed, .dispatching: nil
         }
@@ -93,6 +94,7 @@ extension Supervision {
     /// An emergency that is over but for values back in range ends here: with the device off they would never come.
     private mutating func fellSilent() -> [SupervisionAction] {
         let closed = emergencyRuns ? [ended(.closed)] : []
+        guard state.monitoringPaused != true else { return closed }
         state.stage = .suspended
         return closed + [action(.signalLost, of: nil)]
     }
@@ -347,6 +349,17 @@ extension Supervision {
         if state.stage == .paused { beginMonitoring(declaredInterval) }
         if state.stage == .off { outcome.refusal = Failure(.notFound, "this person is not subscribed") }
         return outcome
+    }
+
+    /// Everything's recording was paused or resumed (ACC-28): meanwhile silence is the person's own. An emergency goes on.
+    mutating func monitoring(isPaused: Bool, declaredInterval: Duration?, at time: Timestamp) -> [SupervisionAction] {
+        let due = timePassed(to: time)
+        guard isPaused != (state.monitoringPaused ?? false) else { return due }
+        state.monitoringPaused = isPaused ? true : nil
+        if !isPaused, state.stage != .off, state.stage != .paused {
+            state.silenceDue = state.now + rules.silenceLimit(declaredInterval: declaredInterval)
+        }
+        return due
     }
 
     /// The dispatcher was not listening for a while: silence counts from `time` on, since it was its own.

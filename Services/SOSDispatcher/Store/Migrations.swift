@@ -1,6 +1,7 @@
 // How the dispatcher's tables came to be; append only.
 
 import GRDB
+import ServiceKit
 import Storage
 
 enum Migrations {
@@ -15,8 +16,19 @@ enum Migrations {
             try AnswerTable.create(in: db)
             try db.execute(sql: tables)
             try db.execute(sql: auditTable)
-        }
+        },
+        Migration(2, "people and consent") { db in
+            try db.execute(sql: pauseTable)
+            try ErasureFollower.create(in: db)
+        },
     ]
+
+    private static let pauseTable = """
+        -- Who has paused monitoring: silence of theirs is no signal loss.
+        CREATE TABLE monitoring_pauses (
+            person BLOB PRIMARY KEY
+        ) STRICT, WITHOUT ROWID;
+        """
 
     private static let tables = """
         -- Which boot the steady clock was anchored in, so that a restart does not depend on the wall clock.

@@ -27,6 +27,8 @@ struct SOSStore: Sendable {
         var emergencies: [PersonID: EmergencyRecord] = [:]
         var outboxes: [EmergencyID: (person: PersonID, outbox: DispatchOutbox)] = [:]
         var positions: [StreamPosition] = []
+        /// Who has paused monitoring.
+        var paused: Set<PersonID> = []
     }
 
     // MARK: Writing
@@ -37,11 +39,13 @@ struct SOSStore: Sendable {
         return try await store.write { try sealed.write($0) }
     }
 
-    /// Replaces all that was known of devices.
-    func replaceDevices(by devices: [DeviceState], _ position: StreamPosition) async throws {
+    /// Replaces all that was known of devices and pauses.
+    func replaceDevices(by devices: [DeviceState], paused: [MonitoringState], _ position: StreamPosition) async throws {
         try await store.write { db in
             try db.execute(sql: "DELETE FROM devices")
             try SealedBatch.write(devices, db)
+            try db.execute(sql: "DELETE FROM monitoring_pauses")
+            try SealedBatch.write(paused, db)
             try ConsumerPositions().save(db, [position])
         }
     }
@@ -63,6 +67,7 @@ struct SOSStore: Sendable {
         try store.readNow { db in
             var memory = Memory()
             memory.positions = try ConsumerPositions().load(db)
+            memory.paused = try Set(Data.fetchAll(db, sql: "SELECT person FROM monitoring_pauses").compactMap { PersonID($0) })
             for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM subscribers") {
                 // Without a key the person was erased: there is nobody to watch.
                 guard let person = PersonID(row["person"] as Data), let key = try keys.key(of: person) else { continue }
@@ -123,6 +128,13 @@ struct SOSStore: Sendable {
         try await store.read { db in
             try Int64.fetchOne(db, sql: "SELECT max(interval_ms) FROM devices WHERE person = ?", arguments: [person.data])
                 .map { .milliseconds($0) }
+        }
+    }
+
+    /// Whether the person has paused monitoring.
+    func isMonitoringPaused(_ person: PersonID) async throws -> Bool {
+        try await store.read { db in
+            try Row.fetchOne(db, sql: "SELECT 1 FROM monitoring_pauses WHERE person = ?", arguments: [person.data]) != nil
         }
     }
 

@@ -21,7 +21,11 @@ struct SealedBatch: Sendable {
 
     /// A person whose key is gone (erased) is left out: nothing about them may be stored any more.
     init(_ batch: StoreBatch, keys: PersonKeys, logger: Logger) throws {
-        self.batch = batch
+        var living = batch
+        // Facts about devices may come later than the order to erase their person.
+        living.devices = try batch.devices.filter { try !keys.isDestroyed($0.person) }
+        living.pauses = try batch.pauses.filter { try !keys.isDestroyed($0.person) }
+        self.batch = living
         let encoder = JSONEncoder()
         subscribers = try batch.subscribers.compactMap { person, subscriber in
             guard let key = try keys.key(of: person) else { return nil }
@@ -56,6 +60,7 @@ struct SealedBatch: Sendable {
         try writeEmergencies(db)
         for message in messages { try write(message, db) }
         try SealedBatch.write(batch.devices, db)
+        try SealedBatch.write(batch.pauses, db)
         if !batch.audit.isEmpty { try AuditTable.append(batch.audit, db) }
         try ConsumerPositions().save(db, Array(batch.positions.values))
         for answer in batch.answers { try answer.remember(db) }
@@ -70,6 +75,15 @@ struct SealedBatch: Sendable {
             }
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO devices (device, person, interval_ms) VALUES (?, ?, ?)")
                 .execute(arguments: [device.device.data, device.person.data, device.intervalMs])
+        }
+    }
+
+    static func write(_ pauses: [MonitoringState], _ db: Database) throws {
+        for pause in pauses {
+            try db.cachedStatement(
+                sql: pause.paused
+                    ? "INSERT OR IGNORE INTO monitoring_pauses (person) VALUES (?)" : "DELETE FROM monitoring_pauses WHERE person = ?"
+            ).execute(arguments: [pause.person.data])
         }
     }
 

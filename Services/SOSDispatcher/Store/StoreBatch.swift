@@ -15,11 +15,12 @@ struct StoreBatch: Sendable {
     var facts: [EmergencyFact] = []
     var positions: [String: StreamPosition] = [:]
     var devices: [DeviceState] = []
+    var pauses: [MonitoringState] = []
     var answers: [RememberedAnswer] = []
 
     var isEmpty: Bool {
         subscribers.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && audit.isEmpty && facts.isEmpty
-            && positions.isEmpty && devices.isEmpty && answers.isEmpty
+            && positions.isEmpty && devices.isEmpty && pauses.isEmpty && answers.isEmpty
     }
 
     /// Takes in what has changed since.
@@ -32,6 +33,7 @@ struct StoreBatch: Sendable {
         audit += later.audit
         facts += later.facts
         devices += later.devices
+        pauses += later.pauses
         answers += later.answers
     }
 

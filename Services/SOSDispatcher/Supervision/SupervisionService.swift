@@ -16,23 +16,23 @@ actor SupervisionService {
 
     let rules: SupervisionRules
     private let letterhead: DispatchLetterhead
-    private let names: Names
+    let names: Names
     let keys: PersonKeys
     let store: SOSStore
     let journal: Journal
     let dispatcher: Dispatcher
-    private let clock: SteadyClock
+    let clock: SteadyClock
     private let metrics: SOSMetrics
     private let logger: Logger
     private let decoder = JSONDecoder()
 
-    private var people: [PersonID: Watched] = [:]
+    var people: [PersonID: Watched] = [:]
     /// By the header's spelling, so that whoever is not supervised costs one look-up.
-    private var subjects: [String: PersonID] = [:]
-    private var records: [PersonID: EmergencyRecord] = [:]
+    var subjects: [String: PersonID] = [:]
+    var records: [PersonID: EmergencyRecord] = [:]
     /// Messages made so far in the emergencies that may still make one.
-    private var sequences: [EmergencyID: Int] = [:]
-    private var changes = StoreBatch()
+    var sequences: [EmergencyID: Int] = [:]
+    var changes = StoreBatch()
     private var due = DueList<PersonID>()
     private var alarm: (at: Timestamp, task: Task<Void, Never>)?
     /// The epoch in which each partition was begun, and whether all of that is on disk.
@@ -63,7 +63,8 @@ actor SupervisionService {
                 // First what was due before the stop, then the dispatcher's own silence is forgiven.
                 let due = machine.state.episode == nil ? [] : machine.timePassed(to: clock.now)
                 machine.listeningAgain(at: clock.now)
-                return due
+                // A pause may have been heard and stored without reaching the state.
+                return due + machine.monitoring(isPaused: memory.paused.contains(person), declaredInterval: nil, at: clock.now)
             }
             let known = records[person].flatMap { memory.outboxes[$0.id] }
             if let alert = known?.outbox.messages.last(where: { $0.kind == .alert }), alert.end == .acknowledged {
@@ -91,6 +92,18 @@ actor SupervisionService {
         alarm?.task.cancel()
         alarm = nil
         try? await journal.commit()
+    }
+
+    /// As for one whose state cannot be read, with no emergency open.
+    func superviseAnew(_ person: PersonID) async {
+        var effects = Effects()
+        superviseAnew(person, nil, &effects)
+        await settle(effects)
+    }
+
+    /// Hands on what was changed without any effect.
+    func storeChanges() async {
+        await settle(Effects())
     }
 
     // MARK: Entries
@@ -180,7 +193,7 @@ actor SupervisionService {
 
 extension SupervisionService {
     /// What is to be done once it is stored.
-    private struct Effects {
+    struct Effects {
         var messages: [(person: PersonID, message: OutboxMessage, t0: Timestamp)] = []
         var stops: [EmergencyID] = []
         /// For whom something happened: their state is stored before it takes effect.
@@ -188,7 +201,7 @@ extension SupervisionService {
     }
 
     /// Asks the person's machine and takes note of everything that follows.
-    private func change(
+    func change(
         _ person: PersonID, _ effects: inout Effects, after upload: Supervision.Upload? = nil,
         _ body: (inout Supervision) -> [SupervisionAction]
     ) {
@@ -276,7 +289,7 @@ extension SupervisionService {
     }
 
     /// Hands what was decided to the store, and then does it. A call waits for the disk only so long.
-    private func settle(_ effects: Effects) async {
+    func settle(_ effects: Effects) async {
         let decided = changes
         changes = StoreBatch()
         let (urgent, patient) = decided.parted(urgent: effects.people)
@@ -297,99 +310,5 @@ extension SupervisionService {
             await dispatcher.send(message, of: person)
         }
         for emergency in effects.stops { await dispatcher.stop(emergency) }
-    }
-}
-
-// MARK: Questions
-
-extension SupervisionService {
-    func subscribe(_ person: PersonID, own: [Metric: Bounds], interval: Duration?, answer: RememberedAnswer?) async throws {
-        var effects = Effects()
-        people[person] = people[person] ?? Watched()
-        change(person, &effects) { $0.subscribed(own: own, declaredInterval: interval, at: clock.now) }
-        try await finish(effects, of: person, "subscribed", answer)
-    }
-
-    func unsubscribe(_ person: PersonID, answer: RememberedAnswer?) async throws {
-        guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
-        var effects = Effects()
-        change(person, &effects) { $0.unsubscribed(at: clock.now) }
-        try await finish(effects, of: person, "unsubscribed", answer)
-    }
-
-    func pause(_ person: PersonID, _ isPaused: Bool, interval: Duration?, answer: RememberedAnswer?) async throws {
-        guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
-        var effects = Effects()
-        var refusal: Failure?
-        change(person, &effects) { machine in
-            let outcome = isPaused ? machine.paused(at: clock.now) : machine.resumed(declaredInterval: interval, at: clock.now)
-            refusal = outcome.refusal
-            return outcome.actions
-        }
-        try await finish(effects, of: person, isPaused ? "paused" : "resumed", answer, refusal)
-    }
-
-    func answerPrompt(
-        _ person: PersonID, _ given: AnswerPrompt.Answer, answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
-    ) async throws -> AnswerPrompt.Reply {
-        guard people[person] != nil else { throw Failure(.notFound, "this person is not subscribed") }
-        var effects = Effects()
-        var outcome: Supervision.Outcome?
-        change(person, &effects) { machine in
-            let answered = machine.answered(given, at: clock.now)
-            outcome = answered
-            return answered.actions
-        }
-        let reply = AnswerPrompt.Reply(
-            alreadyDispatched: outcome?.alreadyDispatched ?? false,
-            emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) })
-        try await finish(effects, of: person, "answered", answer(reply), outcome?.refusal, detail: given.rawValue)
-        return reply
-    }
-
-    /// The emergency service has taken the call.
-    func acknowledged(_ person: PersonID, _ emergency: EmergencyID) async {
-        guard let episode = people[person]?.subscriber.supervision.episode, names.emergency(of: person, episode.trigger) == emergency else {
-            return
-        }
-        var effects = Effects()
-        change(person, &effects) { $0.acknowledged(at: clock.now) }
-        await settle(effects)
-    }
-
-    /// What was known of the person when the subscription began: where they are, above all.
-    func note(_ latest: [Sample], of person: PersonID) {
-        guard var watched = people[person] else { return }
-        watched.subscriber.note(Supervision.Upload(at: clock.now, receivedAt: .now, entries: latest), watched: [])
-        people[person] = watched
-        changes.put(watched, of: person)
-    }
-
-    func knowsPlace(of person: PersonID) -> Bool {
-        !(people[person]?.subscriber.places.places.isEmpty ?? true)
-    }
-
-    func isSubscribed(_ person: PersonID) -> Bool {
-        people[person]?.subscriber.supervision.subscribed ?? false
-    }
-
-    private func finish(
-        _ effects: Effects, of person: PersonID, _ action: String, _ answer: RememberedAnswer?, _ refusal: Failure? = nil,
-        detail: String = ""
-    ) async throws {
-        var effects = effects
-        effects.people.insert(person)
-        if refusal == nil {
-            changes.audit.append(
-                AuditNote(at: .now, actor: "person", action: action, object: names.auditName(of: person), detail: detail))
-            if let answer { changes.answers.append(answer) }
-        }
-        await settle(effects)
-        if let refusal { throw refusal }
-        do {
-            try await journal.commit()
-        } catch {
-            throw Failure(.unavailable, "it is in force, but could not be stored yet: ask again")
-        }
     }
 }

@@ -61,6 +61,11 @@ struct ConsumerMachine: Sendable {
         lines.values.reduce(0) { $0 + $1.missing }
     }
 
+    /// Whether it is known where each stream stands, and nothing that is known to exist is left to apply.
+    var isCurrent: Bool {
+        lines.values.allSatisfy { $0.next != nil && $0.missing == 0 }
+    }
+
     // MARK: What happened
 
     /// A frame of one of the streams came, live.

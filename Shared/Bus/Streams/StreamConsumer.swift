@@ -18,10 +18,13 @@ package struct StreamConsumer: Sendable {
     private let inbox: StreamInbox
     private let publisher: BusClient
     private let logger: Logger
+    private let freshness: StreamFreshness
 
     /// `publisher` is asked for replays and snapshots, and is told the positions.
-    package init(family: StreamFamily, inbox: StreamInbox, publisher: BusClient, logger: Logger) {
-        (self.family, self.inbox, self.publisher, self.logger) = (family, inbox, publisher, logger)
+    package init(
+        family: StreamFamily, inbox: StreamInbox, publisher: BusClient, logger: Logger, freshness: StreamFreshness = StreamFreshness()
+    ) {
+        (self.family, self.inbox, self.publisher, self.logger, self.freshness) = (family, inbox, publisher, logger, freshness)
     }
 
     /// Runs until the task is cancelled or the node is shut down, and throws what `apply` and `restart` throw: the caller then
@@ -73,6 +76,7 @@ package struct StreamConsumer: Sendable {
                     }
                 }
                 tally.record(machine)
+                if !arrivals.frames.isEmpty, machine.isCurrent { freshness.noteCurrent(at: now) }
                 if clock.now >= nextConfirmation, !stored.isEmpty {
                     nextConfirmation = clock.now + BusLimits.confirmEvery
                     let positions = Array(stored.values)

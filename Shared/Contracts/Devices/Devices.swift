@@ -16,6 +16,37 @@ package struct DeviceState: Codable, Sendable {
     }
 }
 
+/// Said by ingest on `ingest.devices` whenever a person pauses or resumes monitoring (ACC-28), and part of its snapshot while
+/// paused: whoever watches the person's vital signs must not take the pause for a silence.
+package struct MonitoringState: Codable, Sendable {
+    package static let type = "monitoring-state.v1"
+
+    package var person: PersonID
+    package var paused: Bool
+
+    package init(person: PersonID, paused: Bool) {
+        (self.person, self.paused) = (person, paused)
+    }
+}
+
+/// Stores entries that a person told another service, as if typed in by hand: weight and height at registration. Entries that
+/// are there already are not added again.
+package struct RecordEntries: BusRequest {
+    package static let method = "record-entries"
+    package static let owner = Peer.ingest
+    package static let askers: Set<Peer> = [.consent]
+    package static let mutates = true
+    package typealias Reply = Nothing
+
+    package var person: PersonID
+    /// 1 to 100. Personal.
+    package var samples: [Sample]
+
+    package init(person: PersonID, samples: [Sample]) {
+        (self.person, self.samples) = (person, samples)
+    }
+}
+
 /// Gives a person one more device and its token; without a person, makes a new one.
 package struct AddDevice: BusRequest {
     package static let method = "add-device"

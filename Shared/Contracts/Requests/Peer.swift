@@ -20,7 +20,11 @@ package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
     }
 
     package static let ingest = Peer("ingest")
+    package static let consent = Peer("consent")
     package static let sosDispatcher = Peer("sos-dispatcher")
+    package static let notifier = Peer("notifier")
+    /// The door of organisations; until it is one of the suite's own services, an operator admits it as a further peer.
+    package static let thirdPartyGateway = Peer("thirdparty-gateway")
     /// The operator's tool.
     package static let trackme = Peer("trackme")
 
@@ -29,10 +33,12 @@ package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
         switch self {
         case .ingest: 5710
         case .sosDispatcher: 5720
+        case .consent: 5730
+        case .notifier: 5740
         default: nil
         }
     }
 
     /// The peers that have a place in the suite, in the order of the README's table.
-    package static let suite: [Peer] = [.ingest, .sosDispatcher, .trackme]
+    package static let suite: [Peer] = [.ingest, .consent, .sosDispatcher, .notifier, .trackme]
 }

@@ -2,8 +2,10 @@
 
 package enum Questions {
     package static let all: [any BusRequest.Type] = [
-        AddDevice.self, RevokeDevice.self, ReadLatest.self,
-        SubscribePerson.self, UnsubscribePerson.self, PauseSupervision.self, AnswerPrompt.self,
+        AddDevice.self, RevokeDevice.self, ReadLatest.self, RecordEntries.self, ReadSamples.self,
+        OpenRequest.self, ReadRequest.self, EndRequest.self,
+        MakeOperator.self, InviteMember.self, RemoveMember.self, ConfirmErasure.self, SendMessage.self, ReadMessage.self,
+        SubscribePerson.self, UnsubscribePerson.self, PauseSupervision.self, ReadSupervision.self, AnswerPrompt.self,
         ListEmergencies.self, ReadTimeline.self, VerifyAudit.self,
     ]
 

@@ -14,7 +14,7 @@ package struct Bounds: Hashable, Codable, Sendable {
 package struct SubscribePerson: BusRequest {
     package static let method = "subscribe-person"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let askers: Set<Peer> = [.trackme, .consent]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -26,6 +26,29 @@ package struct SubscribePerson: BusRequest {
 
     package init(person: PersonID, clausesAccepted: Bool, bounds: [String: Bounds]) {
         (self.person, self.clausesAccepted, self.bounds) = (person, clausesAccepted, bounds)
+    }
+}
+
+/// Whether a person is supervised, so that whoever pauses monitoring can be warned (SOS-04).
+package struct ReadSupervision: BusRequest {
+    package static let method = "read-supervision"
+    package static let owner = Peer.sosDispatcher
+    package static let askers: Set<Peer> = [.ingest, .consent, .trackme]
+    package static let mutates = false
+
+    package var person: PersonID
+
+    package init(person: PersonID) {
+        self.person = person
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var subscribed: Bool
+        package var paused: Bool
+
+        package init(subscribed: Bool, paused: Bool) {
+            (self.subscribed, self.paused) = (subscribed, paused)
+        }
     }
 }
 

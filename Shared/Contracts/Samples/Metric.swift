@@ -90,6 +90,8 @@ package struct MetricDefinition: Sendable {
     package let vital: Bool
     /// Whether AutomatedSOS watches it unasked (SOS-05, CON-27); every scalar can be given bounds by the person.
     package let watchedByDefault: Bool
+    /// What is taken to be in range unless a person has own bounds (SOS-05, MYD-08); a value equal to a bound is in range.
+    package let bounds: Bounds?
     package let english: String
     package let italian: String
 }

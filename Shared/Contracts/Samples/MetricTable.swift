@@ -4,9 +4,9 @@
 // One entry a line, so that it reads as the table it is.
 // swift-format-ignore
 let metricTable: [MetricDefinition] = [
-    scalar(1, "heart-rate", loinc: "8867-4", "/min", 1...350, 0, vital: true, watched: true, "Heart rate", "Frequenza cardiaca"),
-    scalar(2, "blood-pressure-max", loinc: "8480-6", "mm[Hg]", 1...400, 0, vital: true, watched: true, "Blood pressure, maximum", "Pressione massima"),
-    scalar(3, "blood-pressure-min", loinc: "8462-4", "mm[Hg]", 1...300, 0, vital: true, watched: true, "Blood pressure, minimum", "Pressione minima"),
+    scalar(1, "heart-rate", loinc: "8867-4", "/min", 1...350, 0, vital: true, watched: true, bounds: Bounds(low: 45, high: 120), "Heart rate", "Frequenza cardiaca"),
+    scalar(2, "blood-pressure-max", loinc: "8480-6", "mm[Hg]", 1...400, 0, vital: true, watched: true, bounds: Bounds(low: nil, high: 170), "Blood pressure, maximum", "Pressione massima"),
+    scalar(3, "blood-pressure-min", loinc: "8462-4", "mm[Hg]", 1...300, 0, vital: true, watched: true, bounds: Bounds(low: nil, high: 100), "Blood pressure, minimum", "Pressione minima"),
     scalar(4, "oxygen-saturation", loinc: "59408-5", "%", 1...100, 0, vital: true, "Blood oxygen", "Ossigeno nel sangue"),
     scalar(5, "body-temperature", loinc: "8310-5", "Cel", 10...50, 1, vital: true, "Body temperature", "Temperatura corporea"),
     scalar(6, "electrocardiogram", loinc: "11524-6", "mV", -20...20, 3, vital: true, "Electrocardiogram", "Elettrocardiogramma"),
@@ -16,13 +16,13 @@ let metricTable: [MetricDefinition] = [
     scalar(10, "height", loinc: "8302-2", "cm", 10...300, 0, "Height", "Altezza"),
     MetricDefinition(
         number: 11, code: "position", shape: .position, loinc: nil, unit: "deg", possible: -180...180, precision: 5, vital: false,
-        watchedByDefault: false, english: "Position", italian: "Posizione"),
+        watchedByDefault: false, bounds: nil, english: "Position", italian: "Posizione"),
     scalar(12, "distance", loinc: "55430-3", "m", 0...1_000_000, 0, "Distance", "Distanza"),
     scalar(13, "pace", "s/km", 0...36_000, 0, "Pace", "Passo"),
     scalar(14, "calories", loinc: "41981-2", "kcal", 0...50_000, 0, "Calories", "Calorie"),
     MetricDefinition(
         number: 15, code: "shaking", shape: .event, loinc: nil, unit: "s", possible: 0...3600, precision: 0, vital: false,
-        watchedByDefault: false, english: "Repetitive shaking motion", italian: "Scuotimento ripetuto"),
+        watchedByDefault: false, bounds: nil, english: "Repetitive shaking motion", italian: "Scuotimento ripetuto"),
     scalar(16, "pulse-rate", loinc: "8889-8", "/min", 1...350, 0, vital: true, "Pulse rate", "Frequenza del polso"),
     scalar(17, "respiration-rate", loinc: "9279-1", "/min", 1...150, 0, vital: true, "Respiration rate", "Frequenza respiratoria"),
     scalar(18, "blood-pressure-mean", loinc: "8478-0", "mm[Hg]", 1...350, 0, vital: true, "Blood pressure, mean", "Pressione media"),
@@ -35,11 +35,11 @@ let metricTable: [MetricDefinition] = [
 
 private func scalar(
     _ number: UInt8, _ code: String, loinc: String? = nil, _ unit: String, _ possible: ClosedRange<Double>, _ precision: Int,
-    vital: Bool = false, watched: Bool = false, _ english: String, _ italian: String
+    vital: Bool = false, watched: Bool = false, bounds: Bounds? = nil, _ english: String, _ italian: String
 ) -> MetricDefinition {
     MetricDefinition(
         number: number, code: code, shape: .scalar, loinc: loinc, unit: unit, possible: possible, precision: precision, vital: vital,
-        watchedByDefault: watched, english: english, italian: italian)
+        watchedByDefault: watched, bounds: bounds, english: english, italian: italian)
 }
 
 extension Metric {
@@ -48,6 +48,7 @@ extension Metric {
     package static let bloodPressureMin = registered(3)
     package static let oxygenSaturation = registered(4)
     package static let bodyTemperature = registered(5)
+    package static let glucose = registered(8)
     package static let position = registered(11)
     package static let distance = registered(12)
     package static let shaking = registered(15)

@@ -37,7 +37,43 @@ extension StreamFamily {
         name: "sos.emergencies", owner: .sosDispatcher, streams: ["sos.emergencies"], keepsState: false,
         heartbeat: .milliseconds(250), hearers: [.trackme], tcpPort: 5721)
 
-    package static let all: [StreamFamily] = [.samples, .devices, .emergencies]
+    /// `DataRead` facts: which granted data left ingest, for the person's own record of who read what.
+    package static let accesses = StreamFamily(
+        name: "ingest.accesses", owner: .ingest, streams: ["ingest.accesses"], keepsState: false, heartbeat: .milliseconds(250),
+        hearers: [.consent], tcpPort: 5713)
+
+    /// What every service needs to know who is who: `SigningKeyState`, `SessionEnded` and `PersonErased` facts.
+    package static let accounts = StreamFamily(
+        name: "consent.accounts", owner: .consent, streams: [signingKeysStream, sessionsStream, erasuresStream], keepsState: true,
+        heartbeat: .milliseconds(250), hearers: [.ingest, .sosDispatcher, .notifier], tcpPort: 5731)
+    package static let signingKeysStream = "consent.signing-keys"
+    package static let sessionsStream = "consent.sessions"
+    package static let erasuresStream = "consent.erasures"
+
+    /// `PersonState` facts: whose data may be acquired.
+    package static let people = StreamFamily(
+        name: "consent.people", owner: .consent, streams: ["consent.people"], keepsState: true, heartbeat: .milliseconds(250),
+        hearers: [.ingest, .sosDispatcher], tcpPort: 5732)
+
+    /// `GrantState` facts. Whoever holds data denies when this family has been silent for `grantSilence`.
+    package static let grants = StreamFamily(
+        name: "consent.grants", owner: .consent, streams: ["consent.grants"], keepsState: true, heartbeat: .milliseconds(250),
+        hearers: [.ingest], tcpPort: 5733)
+    package static let grantSilence = Duration.seconds(5)
+
+    /// `RequestState` facts: what became of third parties' requests.
+    package static let requests = StreamFamily(
+        name: "consent.requests", owner: .consent, streams: ["consent.requests"], keepsState: true, heartbeat: .milliseconds(250),
+        hearers: [.trackme], tcpPort: 5734)
+
+    /// `MessageSettled` facts: which messages arrived and which never will.
+    package static let deliveries = StreamFamily(
+        name: "notify.deliveries", owner: .notifier, streams: ["notify.deliveries"], keepsState: false, heartbeat: .milliseconds(250),
+        hearers: [.consent], tcpPort: 5741)
+
+    package static let all: [StreamFamily] = [
+        .samples, .devices, .accesses, .accounts, .people, .grants, .requests, .emergencies, .deliveries,
+    ]
 
     /// The partition that holds all facts about this person.
     package static func samplesStream(of person: PersonID) -> String {

@@ -13,13 +13,27 @@ package final class PersonKeys: Sendable {
     private let store: Store
     private let wrapping: KeyEncryptionKey
     private let table = WrappedKeys()
-    private let known = Mutex<[PersonID: SymmetricKey]>([:])
+    private let known = Mutex(Known())
+    private let backups: KeyBackups?
+    private let lastCopy = Mutex<Task<Void, any Error>?>(nil)
+    private let logger: Logger
+
+    private struct Known {
+        var keys: [PersonID: SymmetricKey] = [:]
+        /// Grows with each destruction and with each new key: whoever read the table before does not bring an old key back.
+        var changes = 0
+        /// Changes that no copy of the file holds yet.
+        var unsaved = true
+    }
 
     /// "TMky": tells a keys database from any other SQLite file.
     private static let applicationID: Int32 = 0x544D_6B79
 
-    package init(_ file: URL, wrappedBy wrapping: KeyEncryptionKey, settings: StoreSettings, logger: Logger) throws {
-        self.wrapping = wrapping
+    /// - Parameter backups: where the copies of the file lie; nil makes none.
+    package init(
+        _ file: URL, wrappedBy wrapping: KeyEncryptionKey, settings: StoreSettings, backups: KeyBackups? = nil, logger: Logger
+    ) throws {
+        (self.wrapping, self.backups, self.logger) = (wrapping, backups, logger)
         store = try Store.open(
             file, applicationID: PersonKeys.applicationID,
             migrations: [Migration(1, "wrapped keys") { try WrappedKeys.create(in: $0) }], settings: settings, logger: logger)
@@ -27,36 +41,119 @@ package final class PersonKeys: Sendable {
 
     /// The person's key; nil if there never was one or it was destroyed. Blocks for one small read the first time.
     package func key(of person: PersonID) throws -> SymmetricKey? {
-        if let key = known.withLock({ $0[person] }) { return key }
-        let entry = try store.readNow { db in try table.find(db, of: person) }
-        guard case .wrapped = entry else { return nil }
-        return try remember(entry, of: person)
+        while true {
+            let (key, changes) = known.withLock { ($0.keys[person], $0.changes) }
+            if let key { return key }
+            let entry = try store.readNow { db in try table.find(db, of: person) }
+            guard case .wrapped = entry else { return nil }
+            if let key = try remember(entry, of: person, ifStill: changes) { return key }
+        }
+    }
+
+    /// Whether it was destroyed: nothing more is to be kept of the person.
+    package func isDestroyed(_ person: PersonID) throws -> Bool {
+        if known.withLock({ $0.keys[person] != nil }) { return false }
+        guard case .destroyed = try store.readNow({ db in try table.find(db, of: person) }) else { return false }
+        return true
+    }
+
+    /// Whether what was sealed under this key, which was given out before, can still be opened. Ask within the transaction that
+    /// stores it: the key may have been destroyed since.
+    package func isCurrent(_ key: SymmetricKey, of person: PersonID) -> Bool {
+        known.withLock { $0.keys[person] === key }
     }
 
     /// The person's key, made and durable if there was none.
-    /// - Throws: `PersonErased` where it was destroyed: nothing new may be stored about them.
+    /// - Throws: `KeyDestroyed` where it was destroyed: nothing new may be stored about them.
     package func makeKey(for person: PersonID) async throws -> SymmetricKey {
         if let key = try key(of: person) { return key }
         let wrapped = try wrapping.wrap(.random(), of: person)
         let entry = try await store.write { [table] db in try table.make(db, of: person, wrapped: wrapped, at: .now) }
-        return try remember(entry, of: person)
+        known.withLock { $0.unsaved = true }
+        guard case .wrapped = entry, let key = try key(of: person) else { throw KeyDestroyed() }
+        return key
     }
 
-    private func remember(_ entry: WrappedKeys.Entry, of person: PersonID) throws -> SymmetricKey {
-        guard case .wrapped(let bytes) = entry else { throw PersonErased() }
+    /// Another key for a person whose data were erased while the account goes on. Nothing happens where there is a living one.
+    package func renewKey(of person: PersonID) async throws {
+        let wrapped = try wrapping.wrap(.random(), of: person)
+        _ = try await store.write { [table] db in try table.renew(db, of: person, wrapped: wrapped, at: .now) }
+        known.withLock { known in
+            known.changes += 1
+            known.unsaved = true
+        }
+    }
+
+    /// Nil where a key was destroyed since `changes` were counted: read again.
+    private func remember(_ entry: WrappedKeys.Entry, of person: PersonID, ifStill changes: Int) throws -> SymmetricKey? {
+        guard case .wrapped(let bytes) = entry else { return nil }
         let key = try wrapping.unwrap(bytes, of: person)
-        return known.withLock { keys in
-            let first = keys[person] ?? key
-            keys[person] = first
+        return known.withLock { known in
+            guard known.changes == changes else { return nil }
+            let first = known.keys[person] ?? key
+            known.keys[person] = first
             return first
         }
     }
 
-    /// From here on nothing sealed under the person's key can be read, by anybody.
+    /// From here on nothing sealed under the person's key can be read, by anybody who has only this service's files; copies of the
+    /// keys are another matter: see `renewBackups`.
     package func destroyKey(of person: PersonID) async throws {
         try await store.write { [table] db in try table.destroy(db, of: person, at: .now) }
-        known.withLock { $0[person] = nil }
+        known.withLock { known in
+            known.keys[person] = nil
+            known.changes += 1
+            known.unsaved = true
+        }
         try await store.emptyLog()
+    }
+
+    // MARK: Copies
+
+    /// Writes both copies anew, so that no destroyed key is left in one.
+    /// - Returns: how many copies there are.
+    @discardableResult
+    package func renewBackups() async throws -> Int {
+        guard let backups else { return 0 }
+        known.withLock { $0.unsaved = false }
+        do {
+            for file in backups.files { try await copy(to: file) }
+        } catch {
+            known.withLock { $0.unsaved = true }
+            throw error
+        }
+        return KeyBackups.copies
+    }
+
+    /// Replaces the older copy whenever keys have changed, every quarter of an hour; runs until it is cancelled. One that fails is
+    /// told to the operator and tried again.
+    package func keepBackups() async throws {
+        guard let backups else { return try await Task.sleep(for: .seconds(Int64(Int32.max))) }
+        while true {
+            if known.withLock({ $0.unsaved }) {
+                known.withLock { $0.unsaved = false }
+                do {
+                    try await copy(to: backups.next)
+                } catch {
+                    known.withLock { $0.unsaved = true }
+                    logger.error("the keys could not be copied", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                }
+            }
+            try await Task.sleep(for: KeyBackups.interval)
+        }
+    }
+
+    /// One after the other: a copy that was begun before a key was destroyed must not come to lie over one that was begun after.
+    private func copy(to file: URL) async throws {
+        let copying = lastCopy.withLock { last in
+            let copying = Task { [store, last] in
+                _ = await last?.result
+                try await store.copy(to: file)
+            }
+            last = copying
+            return copying
+        }
+        try await copying.value
     }
 
     package func close() async {
@@ -65,6 +162,6 @@ package final class PersonKeys: Sendable {
 }
 
 /// The person asked to be forgotten and has no key any more.
-package struct PersonErased: Error {
+package struct KeyDestroyed: Error {
     package init() {}
 }

@@ -17,6 +17,8 @@ package struct SuiteSettings: Sendable {
 
     package let storeFolder: URL
     package let groupCommitWindow: Duration
+    /// Nil: beside the databases.
+    package let keyBackups: URL?
     package let transport: Transport
     package let busFolder: URL
     package let keysFolder: URL
@@ -24,6 +26,8 @@ package struct SuiteSettings: Sendable {
     package let logRetention: Duration
     package let httpHost: String
     package let httpPort: Int
+    /// Where browsers find the suite: scheme, host and port, without a path. Links in mails begin with it.
+    package let publicOrigin: String
     package let logLevel: LogLevel
 
     /// - Parameter httpPort: where the service listens unless told otherwise.
@@ -31,6 +35,9 @@ package struct SuiteSettings: Sendable {
         storeFolder = reader.read(.path("store.directory", default: "var/\(peer)", "Folder of the service's databases."))
         groupCommitWindow = reader.read(
             .milliseconds("store.group_commit_ms", default: 2, in: 0...50, "How long a commit waits for company."))
+        keyBackups = reader.read(
+            .optionalPath(
+                "store.key_backups", "Folder of the two copies of the keys database; `key-backups` beside the databases if not set."))
         transport = reader.read(.choice("bus.transport", default: .ipc, "ipc on one machine, tcp between machines."))
         busFolder = reader.read(.path("bus.directory", default: "var/bus", "Folder of the ipc sockets; its path stays under 60 bytes."))
         keysFolder = reader.read(.path("bus.keys", default: "var/keys", "Folder of the key files."))
@@ -39,6 +46,8 @@ package struct SuiteSettings: Sendable {
         logRetention = reader.read(.hours("bus.log_hours", default: 72, in: 1...8760, "How long a stream's log is kept at least."))
         httpHost = reader.read(.text("http.host", default: "127.0.0.1", "Address to listen on."))
         self.httpPort = reader.read(.integer("http.port", default: httpPort, in: 0...65_535, "Port to listen on; 0 takes a free one."))
+        publicOrigin = reader.read(
+            .text("http.public_origin", default: "https://localhost:8443", "Where browsers find the suite: https://host[:port], no path."))
         logLevel = reader.read(.choice("log.level", default: .info, "The least important line that is written."))
 
         var hosts: [Peer: String] = [:]
@@ -51,5 +60,17 @@ package struct SuiteSettings: Sendable {
             }
         }
         self.hosts = hosts
+        if !SuiteSettings.isOrigin(publicOrigin) {
+            reader.refuse("http.public_origin", "must be https://host or https://host:port in lower case, without a path")
+        }
+    }
+
+    /// `http` is taken as well, for tests on one machine; browsers then send no cookie of ours.
+    private static func isOrigin(_ text: String) -> Bool {
+        guard let url = URL(string: text), let host = url.host, !host.isEmpty, ["https", "http"].contains(url.scheme ?? "") else {
+            return false
+        }
+        let port = url.port.map { ":\($0)" } ?? ""
+        return text == "\(url.scheme ?? "")://\(host.lowercased())\(port)"
     }
 }

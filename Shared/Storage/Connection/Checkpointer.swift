@@ -6,9 +6,10 @@ import Foundation
 import GRDB
 import Logging
 
-/// A thread with a connection of its own copies pages beside the writer (PASSIVE waits for nobody and holds nobody up). Under
-/// steady load that never catches up entirely; a log that grows past its limit is emptied by the writer between two groups,
-/// when little is left to copy.
+/// A thread with a connection of its own copies pages beside the writer (PASSIVE waits for nobody and holds nobody up), often and
+/// little at a time: while the file is flushed, a commit's own flush waits. Under steady load that never catches up entirely;
+/// a log that grows past a part of its limit is begun anew by the writer between two groups, when little is left to copy. Its
+/// file stays as long as it was: writing over what is there flushes faster than making it longer.
 final class Checkpointer: Sendable {
     private let connection: DatabaseQueue
     private let settings: StoreSettings
@@ -20,8 +21,10 @@ final class Checkpointer: Sendable {
     private let stopped = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// How long the writer may be held up by readers of an old state before the emptying is put off.
-    private static let truncationPatience: Duration = .milliseconds(200)
+    /// How long the writer may be held up by readers of an old state before beginning anew is put off.
+    private static let restartPatience: Duration = .milliseconds(200)
+    /// The log is begun anew at this part of its limit.
+    private static let restartPart = 4
     /// A page of the log with its header.
     private static let frameSize = 4096 + 24
     /// Emptying that fails so often in a row is said in the log: a reader holds an old state.
@@ -63,7 +66,7 @@ final class Checkpointer: Sendable {
             guard length.pages > settings.checkpointPages else { continue }
             do {
                 try copy()
-                if length.pages * Checkpointer.frameSize > settings.logLimit { try empty() }
+                if length.pages * Checkpointer.frameSize > settings.logLimit / Checkpointer.restartPart { try restart() }
                 failures = 0
             } catch {
                 guard keepOn(after: error, failures: &failures) else { return }
@@ -76,27 +79,28 @@ final class Checkpointer: Sendable {
         if result.checkpointedFrameCount == result.walFrameCount, result.walFrameCount == length.pages { length.wasCheckpointed() }
     }
 
-    private func empty() throws {
+    private func restart() throws {
         let done = DispatchSemaphore(value: 0)
         let outcome = Answer<Void>()
-        try queue.add(
-            maintenance: Checkpointer.emptying(patience: Checkpointer.truncationPatience, then: settings.lockTimeout, length: length) {
-                result in
-                outcome.put(result)
-                done.signal()
-            })
+        let work = Checkpointer.copyingAll(.restart, patience: Checkpointer.restartPatience, then: settings.lockTimeout, length: length) {
+            outcome.put($0)
+            done.signal()
+        }
+        try queue.add(maintenance: work)
         done.wait()
         try outcome.take().get()
     }
 
-    /// Work for the writer: copies the rest and makes the log's file empty, so that nothing deleted is left in it.
-    static func emptying(
-        patience: Duration, then usual: Duration, length: LogLength, answer: @escaping @Sendable (Result<Void, any Error>) -> Void
+    /// Work for the writer: copies the rest. After `.restart` the next commit begins the log anew; `.truncate` makes its file empty
+    /// as well, so that nothing deleted is left in it.
+    static func copyingAll(
+        _ mode: Database.CheckpointMode, patience: Duration, then usual: Duration, length: LogLength,
+        answer: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) -> WaitingWrite {
         WaitingWrite(
             perform: { database in
                 try database.execute(sql: "PRAGMA busy_timeout = \(patience.wholeMilliseconds)")
-                let result = Result { try database.checkpoint(.truncate) }
+                let result = Result { try database.checkpoint(mode) }
                 try database.execute(sql: "PRAGMA busy_timeout = \(usual.wholeMilliseconds)")
                 _ = try result.get()
                 length.wasCheckpointed()
@@ -117,7 +121,7 @@ final class Checkpointer: Sendable {
         failures += 1
         if failures.isMultiple(of: Checkpointer.failuresUntilWarning) {
             fatal.logger.warning(
-                "the write-ahead log cannot be emptied",
+                "the write-ahead log cannot be copied",
                 metadata: ["bytes": "\(file.logSize)", "code": "\(Fault(error)?.code ?? 0)", "times": "\(failures)"])
         }
         return true

@@ -65,9 +65,4 @@ final class StoreFile: Sendable {
         var status = stat()
         return stat(path + "-wal", &status) == 0 ? Int(status.st_size) : 0
     }
-
-    var freeBytes: Int64? {
-        var volume = statvfs()
-        return statvfs(path, &volume) == 0 ? Int64(volume.f_bavail) * Int64(volume.f_frsize) : nil
-    }
 }

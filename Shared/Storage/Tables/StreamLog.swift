@@ -57,33 +57,47 @@ package struct StreamLog: Sendable {
         _ db: Database, stream: String, type: String, subject: PersonID?, at: Timestamp, trace: String = "", body: [UInt8]
     ) throws -> Int64 {
         let (number, sequence) = try advance(db, stream)
+        try insert(db, (number, sequence), type: type, subject: subject, at: at, trace: trace, body: body)
+        return sequence
+    }
+
+    fileprivate func insert(
+        _ db: Database, _ place: (stream: Int64, sequence: Int64), type: String, subject: PersonID?, at: Timestamp, trace: String,
+        body: [UInt8]
+    ) throws {
         try db.run("INSERT INTO stream_log (stream, sequence, type, subject, at, trace, body) VALUES (?, ?, ?, ?, ?, ?, ?)") { row in
-            row.integer(number)
-            row.integer(sequence)
+            row.integer(place.stream)
+            row.integer(place.sequence)
             row.text(type)
             if let subject { row.bytes(subject.bytes) } else { row.null() }
             row.integer(at.milliseconds)
             row.text(trace)
             row.bytes(body)
         }
-        return sequence
     }
 
     private func advance(_ db: Database, _ stream: String) throws -> (number: Int64, sequence: Int64) {
-        let known = try db.first("SELECT number, head FROM stream_heads WHERE stream = ?") {
-            $0.text(stream)
-        } read: {
-            (number: $0.integer(0), sequence: $0.integer(1) + 1)
-        }
-        guard let known else {
+        guard let known = try place(db, stream) else {
             try db.run("INSERT INTO stream_heads (stream, head) VALUES (?, 1)") { $0.text(stream) }
             return (db.lastInsertedRowID, 1)
         }
-        try db.run("UPDATE stream_heads SET head = ? WHERE number = ?") { row in
-            row.integer(known.sequence)
-            row.integer(known.number)
+        try setHead(db, known.number, known.head + 1)
+        return (known.number, known.head + 1)
+    }
+
+    fileprivate func place(_ db: Database, _ stream: String) throws -> (number: Int64, head: Int64)? {
+        try db.first("SELECT number, head FROM stream_heads WHERE stream = ?") {
+            $0.text(stream)
+        } read: {
+            ($0.integer(0), $0.integer(1))
         }
-        return known
+    }
+
+    fileprivate func setHead(_ db: Database, _ number: Int64, _ head: Int64) throws {
+        try db.run("UPDATE stream_heads SET head = ? WHERE number = ?") { row in
+            row.integer(head)
+            row.integer(number)
+        }
     }
 
     /// The sequence of the stream's last fact; 0 where there was none yet.
@@ -182,5 +196,37 @@ extension StreamLog {
             }
         }
         return erased
+    }
+}
+
+// MARK: Many facts in one body
+
+extension StreamLog {
+    /// Appends many facts within one body and touches each stream's head once. Between the first `append` and `finish` nobody else
+    /// appends to these streams; without `finish` the body must throw.
+    package struct Appending {
+        private let log = StreamLog()
+        private var places: [String: (number: Int64, head: Int64)] = [:]
+
+        package init() {}
+
+        /// As `StreamLog.append`.
+        package mutating func append(
+            _ db: Database, stream: String, type: String, subject: PersonID?, at: Timestamp, trace: String, body: [UInt8]
+        ) throws -> Int64 {
+            guard var place = try places[stream] ?? log.place(db, stream) else {
+                let sequence = try log.append(db, stream: stream, type: type, subject: subject, at: at, trace: trace, body: body)
+                places[stream] = try log.place(db, stream)
+                return sequence
+            }
+            place.head += 1
+            try log.insert(db, (place.number, place.head), type: type, subject: subject, at: at, trace: trace, body: body)
+            places[stream] = place
+            return place.head
+        }
+
+        package func finish(_ db: Database) throws {
+            for place in places.values { try log.setHead(db, place.number, place.head) }
+        }
     }
 }

@@ -4,8 +4,8 @@ package import Contracts
 import Foundation
 package import GRDB
 
-/// SQL sentences over `wrapped_keys`. Destroying a key erases what it sealed; the row stays, so that no other key is ever made
-/// for the same person. After destroying, `Store.emptyLog` takes the old bytes out of the write-ahead log.
+/// SQL sentences over `wrapped_keys`. Destroying a key erases what it sealed; the row stays, so that no other key is made for the
+/// same person by accident. After destroying, `Store.emptyLog` takes the old bytes out of the write-ahead log.
 package struct WrappedKeys: Sendable {
     package init() {}
 
@@ -58,6 +58,16 @@ package struct WrappedKeys: Sendable {
                 ON CONFLICT (subject) DO UPDATE SET wrapped = NULL, destroyed_at = coalesce(destroyed_at, excluded.destroyed_at)
                 """
         ).execute(arguments: [subject.blob, at.milliseconds, at.milliseconds])
+    }
+
+    /// A new key in the place of a destroyed one: the person's data were erased, the account goes on. Changes nothing where there is
+    /// a living key, or never was one.
+    /// - Returns: what now stands.
+    package func renew(_ db: Database, of subject: PersonID, wrapped: [UInt8], at: Timestamp) throws -> Entry {
+        try db.cachedStatement(
+            sql: "UPDATE wrapped_keys SET wrapped = ?, made_at = ?, destroyed_at = NULL WHERE subject = ? AND wrapped IS NULL"
+        ).execute(arguments: [Data(wrapped), at.milliseconds, subject.blob])
+        return try find(db, of: subject)
     }
 
     /// The living keys after `subject` in the order of ids, at most `limit`: for a change of the key-encryption key.

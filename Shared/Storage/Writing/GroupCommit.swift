@@ -27,11 +27,21 @@ struct GroupCommit: Sendable {
         do {
             try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
             while next < group.count {
-                let write = group[next]
-                if let acknowledge = try perform(write, on: database) {
-                    performed.append(Performed(write: write, acknowledge: acknowledge))
+                let run = Self.run(in: group, from: next)
+                if run.count > 1, let acknowledges = try inSavepoint(on: database, { try Self.perform(run, on: database) }) {
+                    for (write, acknowledge) in zip(run, acknowledges) {
+                        performed.append(Performed(write: write, acknowledge: acknowledge))
+                    }
+                    next = run.endIndex
+                    continue
                 }
-                next += 1
+                while next < run.endIndex {
+                    let write = group[next]
+                    if let acknowledge = try inSavepoint(on: database, orElse: write.refuse, { try write.perform(database) }) {
+                        performed.append(Performed(write: write, acknowledge: acknowledge))
+                    }
+                    next += 1
+                }
             }
             if acknowledge == .beforeCommit { performed.forEach { $0.acknowledge() } }
             try database.cachedStatement(sql: "COMMIT").execute()
@@ -44,19 +54,35 @@ struct GroupCommit: Sendable {
         return .done
     }
 
-    /// One body in a savepoint. Nil where it threw and its own work alone was undone: it has been told so. Throws what ends the group.
-    private func perform(_ write: WaitingWrite, on database: Database) throws -> (@Sendable () -> Void)? {
+    /// The writes from `start` that may be performed together; at least one.
+    private static func run(in group: [WaitingWrite], from start: Int) -> ArraySlice<WaitingWrite> {
+        var end = start + 1
+        if let kind = group[start].kind {
+            while end < group.count, group[end].kind == kind { end += 1 }
+        }
+        return group[start..<end]
+    }
+
+    private static func perform(_ run: ArraySlice<WaitingWrite>, on database: Database) throws -> [@Sendable () -> Void] {
+        guard case .gathered(let work)? = run.first else { return [] }
+        return try work.perform(run, in: database)
+    }
+
+    /// Nil where the work threw and it alone was undone: `orElse` has been told why. Throws what ends the group.
+    private func inSavepoint<Value>(
+        on database: Database, orElse refuse: (any Error) -> Void = { _ in }, _ work: () throws -> Value
+    ) throws -> Value? {
         try database.run("SAVEPOINT body")
         do {
-            let acknowledge = try write.perform(database)
+            let value = try work()
             try database.run("RELEASE body")
-            return acknowledge
+            return value
         } catch {
             // After a full disk or a lack of memory SQLite may have undone the whole transaction, other bodies' work too.
             guard database.isInsideTransaction, Fault(error)?.isFatal != true else { throw error }
             try database.run("ROLLBACK TO body")
             try database.run("RELEASE body")
-            write.refuse(Fault.translate(error))
+            refuse(Fault.translate(error))
             return nil
         }
     }

@@ -4,7 +4,8 @@ import Dispatch
 import Synchronization
 
 /// Any thread or task adds; one thread, the writer, takes. Adding never blocks. The writer is woken once for a group, not once
-/// for each body: when the first one comes to an idle writer, and when the group is full before its window ends.
+/// for each body: when the first one comes to an idle writer, and when as many have come as shared the group before: whoever
+/// waits for an answer before asking again is then there, and waiting longer would bring nobody else.
 final class WriteQueue: Sendable {
     private struct State {
         var waiting: [WaitingWrite] = []
@@ -14,6 +15,8 @@ final class WriteQueue: Sendable {
         var isClosed = false
         /// The writer sleeps until so many bodies wait; `nil` while it is awake.
         var sleepsUntil: Int?
+        /// How many bodies shared the last group.
+        var lastGroup = 1
     }
 
     private let state = Mutex(State())
@@ -94,8 +97,9 @@ extension WriteQueue {
         while true {
             sleep(untilWaiting: 1, atMost: nil)
             // What came during the last commit has waited for some or all of its window already.
-            let rest = window - (ContinuousClock.now - state.withLock { $0.waitingSince })
-            if rest > .zero { sleep(untilWaiting: groupLimit, atMost: rest) }
+            let (since, company) = state.withLock { ($0.waitingSince, $0.lastGroup) }
+            let rest = window - (ContinuousClock.now - since)
+            if rest > .zero { sleep(untilWaiting: company, atMost: rest) }
             if let work = take() { return work }
         }
     }
@@ -104,6 +108,7 @@ extension WriteQueue {
         state.withLock { state in
             if !state.maintenance.isEmpty { return .maintenance(state.maintenance.removeFirst()) }
             if state.waiting.isEmpty { return state.isClosed ? .end : nil }
+            state.lastGroup = min(state.waiting.count, groupLimit)
             guard state.waiting.count > groupLimit else {
                 defer { state.waiting.removeAll(keepingCapacity: true) }
                 return .writes(state.waiting)

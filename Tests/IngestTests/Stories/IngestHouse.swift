@@ -7,6 +7,7 @@ import FoundationNetworking
 import HTTPKit
 import Logging
 import ServiceKit
+import ServiceLifecycle
 import Storage
 import TestKit
 
@@ -20,6 +21,10 @@ final class IngestHouse: Sendable {
     let trackme: BusClient
     let sos: BusClient
     let hearing: StreamConsumer
+    /// The other services, as far as ingest hears and asks them.
+    let consent: TalkingConsent
+    let dispatcher: TalkingDispatcher
+    let notifier: TalkingNotifier
     private let runtimes: [Runtime]
     private let serving: Task<Void, any Error>
 
@@ -28,7 +33,8 @@ final class IngestHouse: Sendable {
             "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
             "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
             "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path,
-            "TRACKME_HTTP_PORT": "0", "TRACKME_ING_REQUESTS_PER_S": "10000",
+            "TRACKME_HTTP_PORT": "0", "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_ING_PAIRING_OFFERS_PER_H": "10000",
+            "TRACKME_ING_PAIRING_TRIES_PER_H": "10000",
         ]
         variables.merge(environment) { $1 }
         var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -37,15 +43,29 @@ final class IngestHouse: Sendable {
             var reader = SettingsReader(environment: variables)
             return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
         }
-        let others = try [runtime(.trackme), runtime(.sosDispatcher)]
+        // Known to one another before the first of them reads whom it may admit.
+        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
+        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
+        let others = try [runtime(.trackme), runtime(.sosDispatcher), runtime(.notifier)]
+        let consentRuntime = try runtime(.consent)
         let own = try runtime(.ingest)
+        dispatcher = try await TalkingDispatcher(others[1])
+        notifier = try await TalkingNotifier(others[2])
+        consent = try await TalkingConsent(consentRuntime, folder: folder)
         var reader = SettingsReader(environment: variables)
         ingest = try await IngestParts(IngestSettings(&reader), on: own)
         runtimes = others + [own]
         trackme = try await others[0].client(of: .ingest)
         sos = try await others[1].client(of: .ingest)
         hearing = try await others[1].consumer(of: .samples)
-        serving = Task { [server = ingest.server] in try await server.run() }
+        serving = Task { [server = ingest.server, followers = ingest.deviceParts.services, desk = ingest.ownData.desk] in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await desk.run() }
+                for follower in followers { group.addTask { try await follower.run() } }
+                group.addTask { try await server.run() }
+                try await group.waitForAll()
+            }
+        }
         port = await ingest.server.boundPort
     }
 
@@ -53,6 +73,7 @@ final class IngestHouse: Sendable {
         serving.cancel()
         _ = try? await serving.value
         for runtime in runtimes { await runtime.bus.shutdown() }
+        await consent.close()
         await ingest.store.close()
         await ingest.keys.close()
     }
@@ -157,7 +178,7 @@ final class IngestHouse: Sendable {
         let at: String
         let value: Double?
         let position: Position?
-        let device: DeviceID
+        let device: DeviceID?
 
         var sample: Sample? {
             guard let metric = Metric(code: type), let at = Timestamp(rfc3339: at) else { return nil }

@@ -41,6 +41,10 @@ struct SupervisionStory {
         upload(seconds, [.heartRate: value])
     }
 
+    mutating func note(_ more: [SupervisionAction]) {
+        actions += more
+    }
+
     mutating func pass(_ seconds: Double) {
         actions += machine.timePassed(to: Self.at(seconds))
     }

@@ -166,6 +166,11 @@ final class TalkingIngest: Sendable {
         try await say(StreamFamily.devices.streams[0], DeviceState.type, state.person, body, devices)
     }
 
+    func say(_ state: MonitoringState) async throws {
+        let body = Array(try JSONEncoder().encode(state))
+        try await say(StreamFamily.devices.streams[0], MonitoringState.type, state.person, body, devices)
+    }
+
     private func say(_ stream: String, _ type: String, _ person: PersonID, _ body: [UInt8], _ relay: EventRelay) async throws {
         let at = Timestamp.now
         let sequence = try await store.write { db in

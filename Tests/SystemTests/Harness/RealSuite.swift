@@ -17,6 +17,8 @@ struct SuiteShape: Sendable {
     var followers: [Peer] = []
     /// Stores of these services lie in this folder instead.
     var storeFolder: (peers: Set<Peer>, folder: URL)?
+    /// Whether consent and notifier run too.
+    var hasAccounts = false
     /// How the desk behaves.
     var deskMode = "accept"
 }
@@ -27,6 +29,9 @@ struct RealSuite: Sendable {
     let ingest: ServiceProcess
     let sos: ServiceProcess
     let desk: ServiceProcess
+    /// Only where the shape has accounts.
+    let consent: ServiceProcess?
+    let notifier: ServiceProcess?
     let deskLedger: URL
     let storeFolders: [URL]
 
@@ -63,7 +68,7 @@ struct RealSuite: Sendable {
         }
         let logs = layout.data.appendingPathComponent("log")
         try FileManager.default.createDirectory(at: logs, withIntermediateDirectories: true)
-        let ports = try FreePorts.find(3)
+        let ports = try FreePorts.find(5)
         let desk = ports[2]
         let common = [
             "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_SOS_MESSAGE_STATUS": "exercise",
@@ -83,6 +88,8 @@ struct RealSuite: Sendable {
         }
         ingest = try service(.ingest, ports[0])
         sos = try service(.sosDispatcher, ports[1])
+        consent = shape.hasAccounts ? try service(.consent, ports[3]) : nil
+        notifier = shape.hasAccounts ? try service(.notifier, ports[4]) : nil
         self.desk = try RealSuite.desk(root, layout, port: desk, sosPort: ports[1], mode: shape.deskMode)
         storeFolders = [layout.data] + (shape.storeFolder.map { [$0.folder] } ?? [])
     }
@@ -105,18 +112,21 @@ struct RealSuite: Sendable {
 
     /// The desk last: it reads the secret that the dispatcher makes at its first start.
     private func start() async throws {
+        for service in [consent, notifier].compactMap({ $0 }) { service.start() }
         ingest.start()
         try await ingest.untilReady()
         sos.start()
         try await sos.untilReady()
         desk.start()
         try await desk.untilReady()
+        for service in [consent, notifier].compactMap({ $0 }) { try await service.untilReady() }
     }
 
     func stop() async throws {
         try await sos.stop()
         try await ingest.stop()
         try await desk.stop()
+        for service in [notifier, consent].compactMap({ $0 }) { try await service.stop() }
     }
 
     func ask<Request: BusRequest>(_ request: Request) async throws -> Request.Reply {

@@ -1,0 +1,75 @@
+// SQL sentences about who read which data and when (SHR-24), as the services that hold the data have said it.
+
+import Contracts
+import Foundation
+import GRDB
+
+/// One access, and the number under which it is listed.
+struct StoredAccess: Sendable {
+    let number: Int64
+    let read: DataRead
+    let at: Timestamp
+}
+
+/// `data_accesses`: rows are only ever added, one for each page that left.
+struct AccessTable: Sendable {
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE data_accesses (
+                    number INTEGER PRIMARY KEY,
+                    person BLOB NOT NULL,
+                    grant_id BLOB NOT NULL,
+                    organisation BLOB NOT NULL,
+                    metric INTEGER NOT NULL,
+                    from_at INTEGER NOT NULL,
+                    to_at INTEGER NOT NULL,
+                    count INTEGER NOT NULL,
+                    at INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX data_accesses_by_person ON data_accesses (person, number);
+                """)
+    }
+
+    func add(_ db: Database, _ read: DataRead, of person: PersonID, at: Timestamp) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO data_accesses (person, grant_id, organisation, metric, from_at, to_at, count, at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            Data(person.bytes), Data(read.grant.bytes), Data(read.organisation.bytes), Int(read.metric.number), read.from.milliseconds,
+            read.to.milliseconds, read.count, at.milliseconds,
+        ])
+    }
+
+    /// Newest first, those before row `before`.
+    func page(_ db: Database, of person: PersonID, before: Int64?, limit: Int) throws -> [StoredAccess] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT number, grant_id, organisation, metric, from_at, to_at, count, at FROM data_accesses
+                    WHERE person = ? AND number < ? ORDER BY number DESC LIMIT ?
+                    """), arguments: [Data(person.bytes), before ?? .max, limit]
+        ).compactMap(StoredAccess.init)
+    }
+
+    /// Part of erasing the person.
+    /// - Returns: how many.
+    func delete(_ db: Database, of person: PersonID) throws -> Int {
+        try db.cachedStatement(sql: "DELETE FROM data_accesses WHERE person = ?").execute(arguments: [Data(person.bytes)])
+        return db.changesCount
+    }
+}
+
+extension StoredAccess {
+    fileprivate init?(_ row: Row) {
+        guard let grant = GrantID(bytes: row[1] as Data), let organisation = OrganisationID(bytes: row[2] as Data),
+            let metric = Metric(number: row[3])
+        else { return nil }
+        let read = DataRead(
+            grant: grant, organisation: organisation, metric: metric, from: Timestamp(milliseconds: row[4]),
+            to: Timestamp(milliseconds: row[5]), count: row[6])
+        self.init(number: row[0], read: read, at: Timestamp(milliseconds: row[7]))
+    }
+}

@@ -1,0 +1,24 @@
+// SQL sentences of the follower of `notify.deliveries`: mails that never arrived are noted beside their account.
+
+import Contracts
+import Foundation
+import GRDB
+import ServiceKit
+import Storage
+
+/// `MessageSettled` facts as accounts need them (ACC-07).
+struct AccountDeliveries: Sendable {
+    let mail: AccountMail
+
+    /// One fact, in the transaction of its position.
+    func apply(_ db: Database, _ event: StreamEvent) throws {
+        guard event.header.type == MessageSettled.type else { return }
+        try mail.settled(db, JSONDecoder().decode(MessageSettled.self, from: Data(event.payload)), at: event.header.at)
+    }
+
+    func follower(on runtime: Runtime, store: Store) -> Follower {
+        Follower(
+            family: .deliveries, on: runtime, store: store, apply: { try apply($0, $1) },
+            begin: { db, _, snapshot in for event in snapshot { try apply(db, event) } })
+    }
+}

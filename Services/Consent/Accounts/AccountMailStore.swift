@@ -1,0 +1,173 @@
+// SQL sentences about mails to account holders: each is enqueued where its reason is stored, and what comes back is noted.
+
+import Contracts
+import Foundation
+import GRDB
+import ServiceKit
+
+/// Writes the mails of registration and profiles. Also keeps, for a month, which message went to which account's own address, so that
+/// a mail that cannot be delivered is shown to the person (ACC-07).
+struct AccountMail: Sendable {
+    let outbox: MessageOutbox
+    let links: MailLinks
+    /// `https://host:port`.
+    let publicOrigin: String
+    let confirmTime: Duration
+    let guardianTime: Duration
+    let temporaryPasswordTime: Duration
+
+    /// How long a message's fate is waited for.
+    static let memory: Duration = .seconds(30 * 24 * 3600)
+
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE account_mails (
+                    message BLOB PRIMARY KEY,
+                    account INTEGER NOT NULL REFERENCES accounts (number) ON DELETE CASCADE,
+                    email_lookup BLOB NOT NULL,
+                    at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX account_mails_by_account ON account_mails (account);
+                CREATE INDEX account_mails_by_time ON account_mails (at);
+                """)
+    }
+
+    // MARK: To the account's own address
+
+    /// Confirms the registration; following the link confirms the address (ACC-07).
+    func accountCreated(_ db: Database, _ row: AccountRow, _ profile: Profile, at: Timestamp) throws {
+        let link = try confirmLink(db, row, at: at)
+        try send(db, .accountCreated, ["name": profile.name, "link": link], to: row, profile, at: at)
+    }
+
+    /// Asks once more whether somebody reads the address.
+    func confirmAddress(_ db: Database, _ row: AccountRow, _ profile: Profile, at: Timestamp) throws {
+        let link = try confirmLink(db, row, at: at)
+        try send(
+            db, .confirmAddress, ["name": profile.name, "link": link, "hours": Self.hours(confirmTime)], to: row, profile, at: at)
+    }
+
+    func temporaryPassword(_ db: Database, _ row: AccountRow, _ profile: Profile, _ password: String, at: Timestamp) throws {
+        try send(
+            db, .temporaryPassword, ["name": profile.name, "password": password, "hours": Self.hours(temporaryPasswordTime)], to: row,
+            profile, at: at)
+    }
+
+    func guardianAnswered(_ db: Database, _ row: AccountRow, _ profile: Profile, consented: Bool, at: Timestamp) throws {
+        let answer =
+            switch (profile.language, consented) {
+            case (.italian, true): "ha acconsentito"
+            case (.italian, false): "non ha acconsentito"
+            case (.english, true): "has consented"
+            case (.english, false): "has not consented"
+            }
+        // Without the person: the message outlives an account that ends with this answer.
+        let recipient = Recipient(person: consented ? row.subject.person : nil, mail: profile.email.text)
+        try enqueue(db, .guardianAnswered, ["name": profile.name, "answer": answer], to: recipient, profile.language)
+    }
+
+    /// Links for an earlier address of the account do not confirm this one.
+    private func confirmLink(_ db: Database, _ row: AccountRow, at: Timestamp) throws -> String {
+        let token = try links.make(
+            db, purpose: .confirmAddress, account: row.number, payload: row.emailLookup, at: at, lasting: confirmTime)
+        return "\(publicOrigin)/consent/v1/confirm-address/\(token)"
+    }
+
+    // MARK: To other addresses
+
+    /// To the new address: only following the link makes it the account's.
+    func changeAddress(_ db: Database, _ row: AccountRow, _ profile: Profile, to address: EmailAddress, at: Timestamp) throws {
+        try links.forget(db, account: row.number, purpose: .changeAddress)
+        let token = try links.make(
+            db, purpose: .changeAddress, account: row.number, payload: Array(address.text.utf8), at: at, lasting: confirmTime)
+        try enqueue(
+            db, .changeAddress,
+            [
+                "name": profile.name, "link": "\(publicOrigin)/consent/v1/change-address/\(token)", "hours": Self.hours(confirmTime),
+            ], to: Recipient(person: row.subject.person, mail: address.text), profile.language, notAfter: at + confirmTime)
+    }
+
+    /// To the address that was the account's until now.
+    func addressChanged(_ db: Database, _ row: AccountRow, _ profile: Profile, from old: EmailAddress, at: Timestamp) throws {
+        try enqueue(
+            db, .addressChanged, ["name": profile.name, "time": at.rfc3339],
+            to: Recipient(person: row.subject.person, mail: old.text), profile.language)
+    }
+
+    /// Asks an adult to consent for a child (ACC-36).
+    func guardianConsent(_ db: Database, _ row: AccountRow, _ profile: Profile, to guardian: EmailAddress, at: Timestamp) throws {
+        try links.forget(db, account: row.number, purpose: .guardian)
+        try askGuardian(db, row, profile, guardian, about: [], at: at, lasting: guardianTime)
+    }
+
+    /// Asks the same adult to answer an organisation's request for the child.
+    func guardianRequest(
+        _ db: Database, _ row: AccountRow, _ profile: Profile, _ matter: GuardianMatter, at: Timestamp, until: Timestamp
+    ) throws {
+        guard let guardian = profile.guardian else { return }
+        try askGuardian(db, row, profile, guardian, about: Array(JSONEncoder().encode(matter)), at: at, lasting: until - at)
+    }
+
+    private func askGuardian(
+        _ db: Database, _ row: AccountRow, _ profile: Profile, _ guardian: EmailAddress, about payload: [UInt8], at: Timestamp,
+        lasting: Duration
+    ) throws {
+        let token = try links.make(db, purpose: .guardian, account: row.number, payload: payload, at: at, lasting: lasting)
+        try enqueue(
+            db, .guardianConsent,
+            [
+                "name": guardian.text, "child": "\(profile.name) \(profile.surname)",
+                "link": "\(publicOrigin)/consent/v1/guardian/\(token)", "hours": Self.hours(lasting),
+            ], to: Recipient(person: row.subject.person, mail: guardian.text), profile.language, notAfter: at + lasting)
+    }
+
+    // MARK: Sending
+
+    private func send(
+        _ db: Database, _ template: MessageTemplate, _ values: [String: String], to row: AccountRow, _ profile: Profile, at: Timestamp
+    ) throws {
+        let message = try enqueue(
+            db, template, values, to: Recipient(person: row.subject.person, mail: profile.email.text), profile.language)
+        try db.cachedStatement(sql: "INSERT INTO account_mails (message, account, email_lookup, at) VALUES (?, ?, ?, ?)")
+            .execute(arguments: [Data(message.bytes), row.number, Data(row.emailLookup), at.milliseconds])
+    }
+
+    @discardableResult
+    private func enqueue(
+        _ db: Database, _ template: MessageTemplate, _ values: [String: String], to recipient: Recipient, _ language: Language,
+        notAfter: Timestamp? = nil
+    ) throws -> MessageID {
+        let message = MessageID.random()
+        try outbox.enqueue(
+            db,
+            SendMessage(
+                message: message, recipient: recipient, channels: [.mail], template: template, language: language, values: values,
+                notAfter: notAfter))
+        return message
+    }
+
+    private static func hours(_ duration: Duration) -> String {
+        String(Int((duration / .seconds(3600)).rounded()))
+    }
+
+    // MARK: What became of them
+
+    /// Notes a mail that came back, unless the address has changed since; for the follower of `notify.deliveries`.
+    func settled(_ db: Database, _ news: MessageSettled, at: Timestamp) throws {
+        guard news.channel == .mail else { return }
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT account, email_lookup FROM account_mails WHERE message = ?"),
+            arguments: [Data(news.message.bytes)])
+        guard let row else { return }
+        let account = try AccountTable().find(db, number: row[0])
+        if news.state == .failed, let account, account.emailLookup == [UInt8](row[1] as Data) {
+            try AccountTable().addressFailed(db, account.number, at: at)
+        }
+        try db.cachedStatement(sql: "DELETE FROM account_mails WHERE message = ?").execute(arguments: [Data(news.message.bytes)])
+    }
+
+    func expire(_ db: Database, now: Timestamp) throws {
+        try db.cachedStatement(sql: "DELETE FROM account_mails WHERE at < ?").execute(arguments: [(now - Self.memory).milliseconds])
+    }
+}

@@ -1,0 +1,107 @@
+// Accounts put together: registration, addresses, guardians, profiles and announcements.
+
+import Bus
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+/// For consent's assembly and for tests.
+struct AccountParts: Sendable {
+    /// What the service has opened before.
+    struct Ground: Sendable {
+        let store: Store
+        let keys: PersonKeys
+        let epoch: String
+        let outbox: MessageOutbox
+        let desk: PasswordDesk
+        let passwordRule: PasswordRule
+        let credentials: CredentialTable
+        let lookups: AccountLookups
+        /// `runtime.key("accounts")`, `runtime.key("answers")`.
+        let serviceKey: SymmetricKey
+        let answersKey: SymmetricKey
+        let publicOrigin: String
+        let logger: Logger
+    }
+
+    let book: AccountBook
+    let places: PlaceList
+    let registrations: RegistrationService
+    let addresses: AddressService
+    let guardians: GuardianService
+    let profiles: ProfileService
+    let announcements: AnnouncementService
+    let duties: AccountDuties
+    private let store: Store
+
+    /// Needs `AccountBook`, `CredentialTable` and `MailLinks`, `AnonymousSharing`, `MessageOutbox`, `IdempotencyKeys` in the store.
+    /// - Parameter tell: hands committed facts of `consent.people` to their relay.
+    init(
+        on ground: Ground, settings: AccountSettings, neighbours: AccountNeighbours,
+        tell: @escaping @Sendable ([EventRelay.Committed]) -> Void
+    ) throws {
+        let vault = ProfileVault(keys: ground.keys, serviceKey: ground.serviceKey)
+        let links = MailLinks()
+        let mail = AccountMail(
+            outbox: ground.outbox, links: links, publicOrigin: ground.publicOrigin, confirmTime: settings.confirmTime,
+            guardianTime: settings.guardianTime, temporaryPasswordTime: settings.temporaryPasswordTime)
+        let book = AccountBook(
+            settings: settings, vault: vault, lookups: ground.lookups,
+            news: PeopleNews(epoch: ground.epoch, vault: vault), mail: mail, links: links, consents: ConsentRecords(vault: vault),
+            duties: DutyTable(vault: vault), credentials: ground.credentials)
+        let places = try Self.shippedPlaces()
+        let (store, logger) = (ground.store, ground.logger)
+        let duties = AccountDuties(store: store, book: book, neighbours: neighbours, logger: logger)
+        registrations = RegistrationService(
+            store: store, book: book, places: places, passwordRule: ground.passwordRule, desk: ground.desk, duties: duties,
+            firstAnswers: FirstAnswers(secret: ground.answersKey), tell: tell, logger: logger,
+            limits: RegistrationLimits(perHour: settings.registrationsPerHour))
+        addresses = AddressService(store: store, book: book, duties: duties, tell: tell)
+        guardians = GuardianService(store: store, book: book, duties: duties, tell: tell, logger: logger)
+        profiles = ProfileService(store: store, book: book, places: places, duties: duties, tell: tell)
+        announcements = AnnouncementService(store: store, firstAnswers: FirstAnswers(secret: ground.answersKey), logger: logger)
+        (self.book, self.places, self.duties, self.store) = (book, places, duties, store)
+    }
+
+    /// - Parameter answerRequest: sharing's answer in an adult's name.
+    func routes(answerRequest: @escaping GuardianAnswersRequest) -> [Route] {
+        AccountRoutes(registrations: registrations, addresses: addresses, places: places).all
+            + LinkPageRoutes(addresses: addresses, guardians: guardians, answerRequest: answerRequest).all
+            + ProfileRoutes(profiles: profiles, addresses: addresses, places: places).all
+            + AnnouncementRoutes(service: announcements).all
+    }
+
+    /// What runs in the background: questions to other services, and registrations that no adult answers.
+    var services: [any Service] {
+        [Background(duties.run), Background(guardians.run)]
+    }
+
+    /// Whom sharing deals with.
+    var sharingPeople: SharingPeople { .of(book) }
+
+    // MARK: For the service's one StreamSource
+
+    static let families: [StreamFamily] = [.people]
+
+    /// Everybody who has an account.
+    func snapshot(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
+        try await store.read { [news = book.news] db in try news.snapshot(db, asked) }
+    }
+
+    // MARK: Places
+
+    struct NoPlaces: Error, CustomStringConvertible {
+        let description = "places.tsv is missing beside the executable; install the service's resources with it"
+    }
+
+    /// The list that travels with the executable.
+    static func shippedPlaces() throws -> PlaceList {
+        guard let file = Bundle.module.url(forResource: "places", withExtension: "tsv") else { throw NoPlaces() }
+        return try PlaceList(String(contentsOf: file, encoding: .utf8))
+    }
+}

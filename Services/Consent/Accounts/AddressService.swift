@@ -1,0 +1,107 @@
+// Whether somebody reads an address: confirming it, correcting it, and changing it for another.
+
+import Contracts
+import Foundation
+import HTTPKit
+import ServiceKit
+import Storage
+
+struct AddressService: Sendable {
+    /// Mails to one account's addresses within an hour, so that nobody fills a stranger's mailbox.
+    static let mailsPerHour = 5
+
+    let store: Store
+    let book: AccountBook
+    let duties: AccountDuties
+    let tell: @Sendable ([EventRelay.Committed]) -> Void
+
+    /// What the page of a link shows.
+    struct Shown: Sendable {
+        let address: EmailAddress
+        let language: Language
+    }
+
+    // MARK: Confirming
+
+    /// Without using the link up.
+    /// - Throws: `Problem.linkNotValid`.
+    func shown(_ token: String, _ purpose: MailLinkPurpose, at: Timestamp) async throws -> Shown {
+        try await store.read { [book] db in
+            guard let link = try book.links.look(db, token, purpose: purpose, at: at) else { throw Problem.linkNotValid }
+            let contact = try book.vault.contact(book.require(db, link.account))
+            guard purpose == .changeAddress else { return Shown(address: contact.email, language: contact.language) }
+            guard let new = EmailAddress(String(decoding: link.payload, as: UTF8.self)) else { throw Problem.linkNotValid }
+            return Shown(address: new, language: contact.language)
+        }
+    }
+
+    /// Somebody followed the link in the first mail and said yes.
+    func confirm(_ token: String, at: Timestamp, trace: String) async throws {
+        let news = try await store.write { [book] db in
+            guard let link = try book.links.use(db, token, purpose: .confirmAddress, at: at) else { throw Problem.linkNotValid }
+            // A link to an address that is not the account's any more confirms nothing.
+            guard try book.require(db, link.account).emailLookup == link.payload else { throw Problem.linkNotValid }
+            try book.table.confirmAddress(db, link.account, at: at)
+            return try book.advance(db, link.account, at: at, trace: trace)
+        }
+        tell(news)
+        duties.bell.ring()
+    }
+
+    // MARK: Correcting, before anybody has confirmed
+
+    /// How the first mail fared.
+    /// - Parameter token: of the answer to the registration.
+    func state(_ token: String, at: Timestamp) async throws -> AccountRow {
+        try await store.read { [book] db in
+            guard let link = try book.links.look(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
+            return try book.require(db, link.account)
+        }
+    }
+
+    /// Sends the mail again, to another address where one is given (ACC-07).
+    /// - Throws: `address-already-confirmed`, `AccountConflict.email`, 429.
+    func sendAgain(_ token: String, to corrected: EmailAddress?, at: Timestamp) async throws -> AccountRow {
+        try await store.write { [book] db in
+            guard let link = try book.links.look(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
+            return try book.sendAgain(db, link.account, to: corrected, at: at)
+        }
+    }
+
+    /// As the other, for somebody who is logged in.
+    func sendAgain(to person: PersonID, at: Timestamp) async throws -> AccountRow {
+        try await store.write { [book] db in try book.sendAgain(db, book.requirePerson(db, person).number, to: nil, at: at) }
+    }
+
+    // MARK: Changing
+
+    /// Asks the new address; until somebody there says yes, the old one stays (ACC-19).
+    func change(_ person: PersonID, to new: EmailAddress, at: Timestamp) async throws {
+        try await store.write { [book] db in
+            let row = try book.requirePerson(db, person)
+            try book.requireFewMails(db, row.number, .changeAddress, at: at)
+            try book.table.requireFree(db, AccountTable.Keys(email: book.lookups.email(new)), except: row.number)
+            try book.mail.changeAddress(db, row, book.vault.profile(row), to: new, at: at)
+        }
+    }
+
+    /// Somebody at the new address said yes: it is the account's, and the old one is told.
+    /// - Throws: `AccountConflict.email` where another account has taken it meanwhile.
+    func confirmChange(_ token: String, at: Timestamp) async throws {
+        try await store.write { [book] db in
+            guard let link = try book.links.use(db, token, purpose: .changeAddress, at: at),
+                let new = EmailAddress(String(decoding: link.payload, as: UTF8.self))
+            else { throw Problem.linkNotValid }
+            let row = try book.require(db, link.account)
+            var profile = try book.vault.profile(row)
+            let old = profile.email
+            try book.table.setEmail(db, row.number, lookup: book.lookups.email(new), confirmedAt: at)
+            profile.email = new
+            try book.setProfile(db, row, profile)
+            for purpose in [MailLinkPurpose.confirmAddress, .correctAddress, .recover] {
+                try book.links.forget(db, account: row.number, purpose: purpose)
+            }
+            try book.mail.addressChanged(db, row, profile, from: old, at: at)
+        }
+    }
+}

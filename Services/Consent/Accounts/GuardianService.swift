@@ -1,0 +1,123 @@
+// An adult's consent for a child's account: asked by mail, given or refused on a page, and until then nothing is collected.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import ServiceKit
+import Storage
+
+/// What an adult says on the page.
+struct GuardianAnswer: Sendable {
+    /// Characters of the adult's name.
+    static let longestName = 200
+
+    let name: String
+    /// Whether the child's choices of anonymous sharing stand.
+    let allowsAnonymousSharing: Bool
+}
+
+/// An organisation's request that an adult is to answer for a child.
+struct GuardianMatter: Codable, Sendable {
+    let request: RequestID
+    let organisation: String
+    let purpose: String
+}
+
+/// What a guardian's link is about.
+enum GuardianPage: Sendable {
+    case registration(Profile)
+    case request(Profile, GuardianMatter)
+}
+
+/// Answers a child's request in the adult's name; false where it cannot be answered any more.
+typealias GuardianAnswersRequest = @Sendable (RequestID, PersonID, _ accept: Bool, _ trace: String) async throws -> Bool
+
+struct GuardianService: Sendable {
+    private static let sweep = Duration.seconds(600)
+
+    let store: Store
+    let book: AccountBook
+    let duties: AccountDuties
+    let tell: @Sendable ([EventRelay.Committed]) -> Void
+    let logger: Logger
+
+    /// What the page says; without using the link up.
+    /// - Throws: `Problem.linkNotValid`.
+    func shown(_ token: String, at: Timestamp) async throws -> GuardianPage {
+        try await store.read { [book] db in
+            guard let link = try book.links.look(db, token, purpose: .guardian, at: at) else { throw Problem.linkNotValid }
+            let row = try book.require(db, link.account)
+            guard link.payload.isEmpty else {
+                let matter = try JSONDecoder().decode(GuardianMatter.self, from: Data(link.payload))
+                return .request(try book.vault.profile(row), matter)
+            }
+            guard row.state == .awaitingGuardian else { throw Problem.linkNotValid }
+            return .registration(try book.vault.profile(row))
+        }
+    }
+
+    /// Accepts or refuses an organisation's request for the child.
+    func answer(
+        _ token: String, accept: Bool, at: Timestamp, trace: String, through answers: GuardianAnswersRequest
+    ) async throws {
+        let (person, matter) = try await store.read { [book] db in
+            guard let link = try book.links.look(db, token, purpose: .guardian, at: at), !link.payload.isEmpty,
+                let person = try book.require(db, link.account).subject.person
+            else { throw Problem.linkNotValid }
+            return (person, try JSONDecoder().decode(GuardianMatter.self, from: Data(link.payload)))
+        }
+        // First the answer, which may be repeated, then the link, which may not.
+        guard try await answers(matter.request, person, accept, trace) else { throw Problem.linkNotValid }
+        try await store.write { [book] db in _ = try book.links.use(db, token, purpose: .guardian, at: at) }
+    }
+
+    /// The consents of ACC-36, with who gave them; from now on the account works.
+    func consent(_ token: String, _ answer: GuardianAnswer, at: Timestamp, trace: String) async throws {
+        let news = try await store.write { [book] db in
+            let row = try book.useGuardianLink(db, token, at: at)
+            var profile = try book.vault.profile(row)
+            if !answer.allowsAnonymousSharing { profile.anonymousTypes = [] }
+            try book.setProfile(db, row, profile)
+            try book.acceptConditions(
+                db, row.number, row.subject, profile, by: .guardian,
+                guardian: "\(answer.name), \(profile.guardian?.text ?? "")", at: at)
+            try book.mail.guardianAnswered(db, row, profile, consented: true, at: at)
+            return try book.advance(db, row.number, at: at, trace: trace)
+        }
+        tell(news)
+        duties.bell.ring()
+        logger.notice("a guardian has consented")
+    }
+
+    /// The registration is forgotten, and the address it was made with is told.
+    func refuse(_ token: String, at: Timestamp, trace: String) async throws {
+        let (person, news) = try await store.write { [book] db in
+            let row = try book.useGuardianLink(db, token, at: at)
+            try book.mail.guardianAnswered(db, row, book.vault.profile(row), consented: false, at: at)
+            return (row.subject.person, try book.forget(db, row, at: at, trace: trace))
+        }
+        tell(news)
+        if let person { try await book.vault.keys.destroyKey(of: person) }
+        logger.notice("a guardian has not consented")
+    }
+
+    /// Forgets registrations that no adult has answered in time; runs until it is cancelled.
+    func run() async throws {
+        while true {
+            try await expire(now: .now)
+            try await Task.sleep(for: Self.sweep)
+        }
+    }
+
+    func expire(now: Timestamp) async throws {
+        let before = now - book.settings.guardianTime
+        let (people, news) = try await store.write { [book] db in
+            let rows = try book.table.waiting(db, in: .awaitingGuardian, since: before)
+            try book.mail.expire(db, now: now)
+            return (rows.compactMap(\.subject.person), try rows.flatMap { try book.forget(db, $0, at: now, trace: "") })
+        }
+        tell(news)
+        for person in people { try await book.vault.keys.destroyKey(of: person) }
+    }
+}

@@ -1,0 +1,159 @@
+// Making accounts for people: the whole account or nothing, and its owner told on screen and by mail.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// Where a registration came from.
+struct RegistrationOrigin: Sendable {
+    let request: RepeatableRequest
+    /// The remote address; empty where it is not known.
+    let remote: String
+    let trace: String
+    let at: Timestamp
+}
+
+/// What is kept for a repeated request; everything else is told as it is then.
+struct RegistrationReceipt: Codable, Sendable {
+    var account: AccountNumber
+    var correctionToken: String
+}
+
+struct RegistrationOutcome: Sendable {
+    let row: AccountRow
+    let profile: Profile
+    /// Good for correcting the address without logging in.
+    let correctionToken: String
+    let isRepeated: Bool
+}
+
+/// How often somebody may try to register.
+struct RegistrationLimits: Sendable {
+    /// Of whoever sits at this machine: behind it may be everybody, where there is no edge.
+    private static let loopback: Set<String> = ["", "127.0.0.1", "::1"]
+
+    /// By the keyed look-up of the e-mail address, and by remote address; in memory only.
+    private let byEmail: RateLimiter<[UInt8]>
+    private let byRemote: RateLimiter<String>
+
+    init(perHour: Int) {
+        byEmail = RateLimiter(rate: Double(perHour) / 3600, burst: Double(perHour))
+        byRemote = RateLimiter(rate: Double(perHour) / 3600, burst: Double(perHour))
+    }
+
+    func admit(remote: String) throws(Refusal) {
+        if !Self.loopback.contains(remote) { try byRemote.admit(remote) }
+    }
+
+    func admit(email lookup: [UInt8]) throws(Refusal) {
+        try byEmail.admit(lookup)
+    }
+}
+
+struct RegistrationService: Sendable {
+    let store: Store
+    let book: AccountBook
+    let places: PlaceList
+    let passwordRule: PasswordRule
+    let desk: PasswordDesk
+    let duties: AccountDuties
+    let firstAnswers: FirstAnswers<RegistrationReceipt>
+    let tell: @Sendable ([EventRelay.Committed]) -> Void
+    let logger: Logger
+    let limits: RegistrationLimits
+
+    /// Whether the account exists when this returns is what it says: after an error nothing was stored.
+    /// - Throws: `RegistrationFault`, `AccountConflict`, `Problem`, `Refusal`.
+    func register(_ form: FormValue, _ origin: RegistrationOrigin) async throws -> RegistrationOutcome {
+        let first = try await store.read { [firstAnswers] db in try firstAnswers.find(db, origin.request) }
+        if let first { return try await outcome(first, isRepeated: true) }
+        try limits.admit(remote: origin.remote)
+        if let email = Self.email(in: form) { try limits.admit(email: book.lookups.email(email)) }
+        let registration = try Registration.check(form, rules(at: origin.at))
+        try await store.read { [book] db in try book.table.requireFree(db, book.keys(registration)) }
+        let mailed = registration.password == nil ? TemporaryPassword.make(from: Random.bytes(TemporaryPassword.randomBytes)) : nil
+        let hash = try await desk.hash(registration.password ?? mailed ?? "")
+        let person = PersonID.random()
+        try await book.vault.makeKey(for: person)
+        do {
+            return try await commit(registration, person, AccountBook.NewPassword(hash: hash, mailed: mailed), origin)
+        } catch {
+            // Nothing of an account that was not made is kept, its key neither (ACC-09).
+            try? await book.vault.keys.destroyKey(of: person)
+            throw error
+        }
+    }
+
+    private func commit(
+        _ registration: Registration, _ person: PersonID, _ password: AccountBook.NewPassword, _ origin: RegistrationOrigin
+    ) async throws -> RegistrationOutcome {
+        let registered = try await store.write { [book, firstAnswers] db -> AccountBook.Registered? in
+            guard try firstAnswers.find(db, origin.request) == nil else { return nil }
+            let registered = try book.register(db, registration, of: person, password, at: origin.at, trace: origin.trace)
+            try firstAnswers.remember(
+                db, RegistrationReceipt(account: registered.row.number, correctionToken: registered.correctionToken),
+                of: origin.request, status: 201, at: origin.at)
+            return registered
+        }
+        guard let registered else {
+            // The same request came twice at once, and the other one was first.
+            try? await book.vault.keys.destroyKey(of: person)
+            return try await register(again: origin)
+        }
+        tell(registered.news)
+        if registered.row.state == .active {
+            duties.bell.ring()
+            if registration.joinsAutomatedSOS { await join(registered.row.number) }
+        }
+        logger.notice("an account was made", metadata: ["kind": "person", "state": "\(registered.row.state.rawValue)"])
+        return try await outcome(
+            RegistrationReceipt(account: registered.row.number, correctionToken: registered.correctionToken), isRepeated: false)
+    }
+
+    /// The account exists whatever the dispatcher says (ACC-06).
+    private func join(_ account: AccountNumber) async {
+        do {
+            _ = try await duties.joinNow(account)
+        } catch {
+            logger.warning("whether AutomatedSOS was joined is not stored yet; it is asked again")
+        }
+    }
+
+    private func register(again origin: RegistrationOrigin) async throws -> RegistrationOutcome {
+        guard let first = try await store.read({ [firstAnswers] db in try firstAnswers.find(db, origin.request) }) else {
+            throw Refusal(.unavailable, retryAfter: .seconds(1))
+        }
+        return try await outcome(first, isRepeated: true)
+    }
+
+    private func outcome(_ receipt: RegistrationReceipt, isRepeated: Bool) async throws -> RegistrationOutcome {
+        let row = try await store.read { [book] db in try book.require(db, receipt.account) }
+        return RegistrationOutcome(
+            row: row, profile: try book.vault.profile(row), correctionToken: receipt.correctionToken, isRepeated: isRepeated)
+    }
+
+    private func rules(at: Timestamp) -> RegistrationRules {
+        let settings = book.settings
+        return RegistrationRules(
+            fields: ProfileFields(places: places, mandatory: settings.alsoMandatory), termsVersion: Conditions.version,
+            isPasswordMailed: settings.passwordSource == .mailed,
+            passwordFault: { [passwordRule] password, personal in passwordRule.fault(of: password, personal: personal)?.detail },
+            guardianAge: settings.guardianAge, fiscalCodeMatch: settings.fiscalCodeMatch, today: CivilDate(at))
+    }
+
+    private static func email(in form: FormValue) -> EmailAddress? {
+        guard case .fields(let fields) = form, case .text(let text)? = fields["email"] else { return nil }
+        return EmailAddress(text)
+    }
+}
+
+extension CivilDate {
+    /// The day in UTC.
+    init(_ at: Timestamp) {
+        self.init(daysSince1970: at.milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000).quotient)
+    }
+}

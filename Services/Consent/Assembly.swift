@@ -1,0 +1,99 @@
+// Consent put together, in the order in which its parts rest on one another.
+
+import Bus
+import Contracts
+import HTTPKit
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+struct ConsentAssembly: Assembly {
+    static let peer = Peer.consent
+    static let purpose = "Knows who has an account, who is logged in, and what each person allows whom."
+    static let prefixes: Set<String> = ["acc", "shr"]
+    static let httpPort = 8103
+
+    static func settings(_ reader: inout SettingsReader) -> ConsentSettings {
+        ConsentSettings(&reader)
+    }
+
+    static func build(_ settings: ConsentSettings, on runtime: Runtime) async throws -> [any Service] {
+        try await ConsentParts(settings, on: runtime).services
+    }
+}
+
+/// The parts by name, so that tests can talk to them.
+struct ConsentParts: Sendable {
+    static let families: [StreamFamily] = [.accounts, .people, .grants, .requests]
+
+    let opened: OpenedStore
+    let accounts: AccountParts
+    let logIns: LogInParts
+    let sharing: SharingParts
+    let erasure: ErasureParts
+    let server: HTTPServer
+    let services: [any Service]
+
+    /// Streams and questions are open when this returns; HTTP opens when `services` run.
+    init(_ settings: ConsentSettings, on runtime: Runtime) async throws {
+        let opened = try await OpenedStore(
+            on: runtime, applicationID: ConsentSchema.applicationID, migrations: ConsentSchema.migrations)
+        let outbox = try await MessageOutbox(in: opened.store, on: runtime)
+        let people = try await opened.relay(of: .people)
+        let accountFacts = try await opened.relay(of: .accounts)
+        let relays = SharingRelays(grants: try await opened.relay(of: .grants), requests: try await opened.relay(of: .requests))
+
+        let lookups = try AccountLookups { try runtime.lookupKey(for: $0) }
+        let accountsKey = try runtime.key("accounts")
+        logIns = try await LogInParts(
+            settings.logIns,
+            .init(
+                store: opened.store, epoch: opened.epoch, answers: opened.answers, relay: accountFacts,
+                vault: ProfileVault(keys: opened.keys, serviceKey: accountsKey), lookups: lookups, outbox: outbox),
+            on: runtime)
+        accounts = try AccountParts(
+            on: .init(
+                store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox, desk: logIns.desk,
+                passwordRule: PasswordRule(least: settings.logIns.leastPasswordLength), credentials: logIns.credentials, lookups: lookups,
+                serviceKey: accountsKey, answersKey: runtime.key("answers"), publicOrigin: runtime.settings.publicOrigin,
+                logger: runtime.logger),
+            settings: settings.accounts, neighbours: try await AccountNeighbours(on: runtime)
+        ) { facts in facts.forEach(people.committed) }
+        sharing = try SharingParts(
+            on: .init(
+                store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays),
+            settings: settings.sharing, people: accounts.sharingPeople, runtime: runtime)
+
+        erasure = try ErasureParts(
+            settings.erasure, on: opened, relay: accountFacts,
+            neighbours: .init(
+                vault: accounts.book.vault, book: accounts.book, logIns: logIns.changes.table, desk: logIns.desk, ending: logIns.ending,
+                checker: logIns.checker, sharing: sharing.closing, outbox: outbox,
+                tellPeople: { facts in facts.forEach(people.committed) }),
+            runtime: runtime)
+
+        let snapshots = ConsentSnapshots(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure)
+        let streams = StreamSource(
+            families: Self.families, store: opened.store,
+            render: { [sharing] _, row in
+                SharingParts.families.contains { $0.streams.contains(row.stream) } ? try sharing.render(row) : row.body
+            }, snapshot: { try await snapshots($0) })
+        try await runtime.answer(
+            ConsentQuestions(logIns: logIns, sharing: sharing, erasure: erasure, streams: streams, answers: opened.answers).methods)
+
+        server = HTTPServer(
+            .init(
+                title: "TrackMe consent", version: "1.0.0", summary: "Accounts, log-ins, and what each person allows whom.",
+                prefix: "consent"),
+            routes: ConsentRoutes(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure).all,
+            host: runtime.settings.httpHost,
+            port: runtime.settings.httpPort, publicOrigin: runtime.settings.publicOrigin,
+            health: Health(missing: { [] }, metrics: runtime.metrics), authenticate: logIns.authenticate, logger: runtime.logger)
+        let deliveries = AccountDeliveries(mail: accounts.book.mail).follower(on: runtime, store: opened.store)
+        services =
+            opened.parts(publishing: Self.families) + [Background(outbox.run), Background(deliveries.run)]
+            + logIns.services + accounts.services + sharing.services + erasure.services + [server]
+        self.opened = opened
+    }
+}

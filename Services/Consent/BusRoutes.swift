@@ -1,0 +1,37 @@
+// The doors of consent on the bus: each subject answers its own questions; one source answers for all streams.
+
+import Bus
+import Contracts
+import ServiceKit
+
+struct ConsentQuestions: Sendable {
+    let logIns: LogInParts
+    let sharing: SharingParts
+    let erasure: ErasureParts
+    let streams: StreamSource
+    let answers: StoredAnswers
+
+    var methods: Methods {
+        var methods = Methods(memory: answers)
+        logIns.register(in: &methods)
+        sharing.register(in: &methods)
+        erasure.register(in: &methods)
+        streams.register(in: &methods)
+        return methods
+    }
+}
+
+/// The current facts of every state stream of consent, by the subject that keeps them.
+struct ConsentSnapshots: Sendable {
+    let accounts: AccountParts
+    let logIns: LogInParts
+    let sharing: SharingParts
+    let erasure: ErasureParts
+
+    func callAsFunction(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
+        if let reply = try await logIns.snapshot(asked) { return reply }
+        if asked.stream == StreamFamily.erasuresStream { return try await erasure.ledger.snapshot(asked) }
+        if StreamFamily.people.streams.contains(asked.stream) { return try await accounts.snapshot(asked) }
+        return try await sharing.snapshot(asked)
+    }
+}

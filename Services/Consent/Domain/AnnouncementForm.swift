@@ -1,0 +1,44 @@
+// What an operator must say to announce something.
+
+import Contracts
+
+/// A form in which every field is right.
+struct AnnouncementForm: Hashable, Sendable {
+    static let longestText = 2000
+    /// Nothing is announced that would last longer.
+    static let longest: Duration = .seconds(366 * 24 * 3600)
+
+    var from: Timestamp
+    var to: Timestamp
+    var isMaintenance: Bool
+    var italian: Announcement.Text
+    var english: Announcement.Text
+
+    enum Judgement: Hashable, Sendable {
+        case right(AnnouncementForm)
+        /// Every field that is missing or wrong.
+        case wrong([Problem.FieldError])
+    }
+
+    static func check(_ form: FormValue, now: Timestamp) -> Judgement {
+        var reader = FormReader(form)
+        let time = "expected a time like 2026-01-10T00:31:00.000Z"
+        let from = reader.read("from", expected: time) { Timestamp(rfc3339: $0) }
+        let to = reader.read("to", expected: time) { Timestamp(rfc3339: $0) }
+        if let from, let to, to <= from || to - from > longest { reader.wrong("to", "expected later than from, by at most a year") }
+        if let to, to <= now { reader.wrong("to", "lies in the past") }
+        let isMaintenance = reader.flag("maintenance")
+        let italian = text(&reader, "italianTitle", "italianText")
+        let english = text(&reader, "englishTitle", "englishText")
+        reader.finish()
+        guard let from, let to, let italian, let english, reader.faults.isEmpty else { return .wrong(reader.faults) }
+        return .right(AnnouncementForm(from: from, to: to, isMaintenance: isMaintenance, italian: italian, english: english))
+    }
+
+    private static func text(_ reader: inout FormReader, _ titleField: String, _ textField: String) -> Announcement.Text? {
+        let title = reader.text(titleField)
+        let text = reader.text(textField, longest: longestText)
+        guard let title, let text else { return nil }
+        return Announcement.Text(title: title, text: text)
+    }
+}

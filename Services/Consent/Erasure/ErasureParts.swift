@@ -1,0 +1,57 @@
+// Erasure put together: the desk where it is ordered, the ledger that follows it, and consent's own part.
+
+import Bus
+import Contracts
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+struct ErasureSettings: Sendable {
+    /// What is promised to people (ACC-29).
+    let hours: Int
+
+    init(_ reader: inout SettingsReader) {
+        hours = reader.read(
+            .integer("acc.erase_hours", default: 24, in: 1...720, "Within how many hours an erasure is promised; operators hear after one.")
+        )
+    }
+}
+
+/// For consent's assembly and for tests.
+struct ErasureParts: Sendable {
+    let desk: ErasureDesk
+    let ledger: ErasureLedger
+    let duties: ErasureFollower
+
+    /// - Parameter relay: of the family `.accounts`.
+    init(
+        _ settings: ErasureSettings, on opened: OpenedStore, relay: EventRelay, neighbours: ErasureDesk.Neighbours, runtime: Runtime
+    ) throws {
+        let facts = FactStream(stream: StreamFamily.erasuresStream, epoch: opened.epoch, relay: relay)
+        let secrets = ErasureSecrets(
+            contacts: try runtime.key("erasures"), capabilities: try runtime.lookupKey(for: "erasure-capability"),
+            signing: try SigningKey(seed: runtime.keys.secret("erasures.seed", of: runtime.peer)))
+        let ledger = ErasureLedger(
+            store: opened.store, answers: opened.answers, facts: facts, outbox: neighbours.outbox, vault: neighbours.vault,
+            secrets: secrets, logger: runtime.logger)
+        let duties = ErasureFollower(
+            of: runtime.peer, store: opened.store, keys: opened.keys,
+            steps: OwnErasure(sharing: neighbours.sharing, outbox: neighbours.outbox).steps, logger: runtime.logger
+        ) { try await ledger.confirmed($0, by: .consent) }
+        desk = ErasureDesk(
+            store: opened.store, facts: facts, neighbours: neighbours, wishes: ErasureWishes(), duties: duties, secrets: secrets,
+            hours: settings.hours, logger: runtime.logger)
+        (self.ledger, self.duties) = (ledger, duties)
+    }
+
+    var routes: [Route] { ErasureRoutes(desk: desk, ledger: ledger).all }
+
+    func register(in methods: inout Methods) {
+        methods.on(ConfirmErasure.self) { [ledger] request, context in try await ledger.confirmed(request, context) }
+    }
+
+    var services: [any Service] { [Background(duties.run), Background(ledger.run)] }
+}

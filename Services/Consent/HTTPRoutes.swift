@@ -1,0 +1,21 @@
+// The doors of consent over HTTP, of all subjects together.
+
+import Contracts
+import HTTPKit
+
+struct ConsentRoutes: Sendable {
+    let accounts: AccountParts
+    let logIns: LogInParts
+    let sharing: SharingParts
+    let erasure: ErasureParts
+
+    var all: [Route] {
+        let answersForChild: GuardianAnswersRequest = { [service = sharing.service] request, child, accept, trace in
+            switch try await service.answer(request, of: child, accept: accept, by: .guardian, trace: trace) {
+            case .done, .unchanged: true
+            case .refused, .guardianMustAnswer, .notFound: false
+            }
+        }
+        return accounts.routes(answerRequest: answersForChild) + logIns.routes + sharing.routes + erasure.routes
+    }
+}

@@ -1,0 +1,26 @@
+// The schema of consent.db, step by step. Times are ms since 1970; whatever a person told is sealed.
+
+import GRDB
+import ServiceKit
+import Storage
+
+enum ConsentSchema {
+    /// "TMco": tells consent's store from any other SQLite file.
+    static let applicationID: Int32 = 0x544D_636F
+
+    static let migrations = [
+        Migration(1, "accounts, log-ins, sharing, streams") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+            try ConsumerPositions.create(in: db)
+            try AnswerTable.create(in: db)
+            try IdempotencyKeys.create(in: db)
+            try MessageOutbox.create(in: db)
+            try AccountBook.create(in: db)
+            try LogInTables.create(in: db)
+            try SharingTables.create(in: db)
+            try ErasureTable.create(in: db)
+            try ErasureFollower.create(in: db)
+        }
+    ]
+}

@@ -1,0 +1,54 @@
+// A person's own profile: read at any time, changed where it may change (ACC-18, ACC-19), with the record of consents (ACC-32).
+
+import Contracts
+import ServiceKit
+import Storage
+
+struct ProfileService: Sendable {
+    let store: Store
+    let book: AccountBook
+    let places: PlaceList
+    let duties: AccountDuties
+    let tell: @Sendable ([EventRelay.Committed]) -> Void
+
+    struct Known: Sendable {
+        let row: AccountRow
+        let profile: Profile
+    }
+
+    /// - Throws: `Problem.notFound`.
+    func read(_ person: PersonID) async throws -> Known {
+        let row = try await store.read { [book] db in try book.requirePerson(db, person) }
+        return Known(row: row, profile: try book.vault.profile(row))
+    }
+
+    /// Changes what the form names, all of it or nothing. Weight and height become data entries, too.
+    /// - Throws: `ProfileChangeFault`, `AccountConflict.userName`.
+    func change(_ person: PersonID, _ form: FormValue, at: Timestamp, trace: String) async throws -> Known {
+        let fields = ProfileFields(places: places, mandatory: book.settings.alsoMandatory)
+        let (known, news) = try await store.write { [book] db in
+            let row = try book.requirePerson(db, person)
+            let old = try book.vault.profile(row)
+            let change = try ProfileChange.check(form, of: old, fields)
+            if change.hasNewUserName {
+                try book.table.setUserName(db, row.number, lookup: change.profile.userName.map(book.lookups.userName))
+            }
+            try book.setProfile(db, row, change.profile)
+            try book.recordMeasured(
+                db, row.number, person, change.profile, change.measured, held: row.state != .active, at: at)
+            let news = change.profile.language == old.language ? [] : try book.said(db, row.number, at: at, trace: trace)
+            return (Known(row: try book.require(db, row.number), profile: change.profile), news)
+        }
+        tell(news)
+        duties.bell.ring()
+        return known
+    }
+
+    /// Newest first.
+    func consents(_ person: PersonID, before: Int64?, limit: Int) async throws -> [ConsentRecords.Entry] {
+        try await store.read { [book] db in
+            let row = try book.requirePerson(db, person)
+            return try book.consents.page(db, account: row.number, of: row.subject, before: before, limit: limit)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+// Forgotten passwords (ACC-16) and invitations: a mailed link is the one credential, and what it opens is a new password.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import ServiceKit
+import Storage
+
+struct Recoveries: Sendable {
+    /// Links that one account is mailed in an hour; further wishes are passed over without a word.
+    static let linksPerHour = 3
+    private static let atOnce = 20
+    private static let look = Duration.seconds(10)
+
+    let settings: LogInSettings
+    /// Begins every link.
+    let publicOrigin: String
+    let store: Store
+    let lookups: AccountLookups
+    let vault: ProfileVault
+    let desk: PasswordDesk
+    let logIns: LogInStore
+    let ending: SessionEnding
+    let outbox: MessageOutbox
+    let wishes: RecoveryWishes
+    let logger: Logger
+    let now: @Sendable () -> Timestamp
+    private let accounts = AccountTable()
+    private let links = MailLinks()
+    private let bell = Bell()
+    private let limiter: RateLimiter<String>
+
+    init(
+        settings: LogInSettings, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault, desk: PasswordDesk,
+        logIns: LogInStore, ending: SessionEnding, outbox: MessageOutbox, wishes: RecoveryWishes, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        (self.settings, self.publicOrigin, self.store, self.lookups, self.vault) = (settings, publicOrigin, store, lookups, vault)
+        (self.desk, self.logIns, self.ending, self.outbox) = (desk, logIns, ending, outbox)
+        (self.wishes, self.logger, self.now) = (wishes, logger, now)
+        limiter = RateLimiter(rate: Double(settings.recoveriesPerHour) / 3600, burst: Double(settings.recoveriesPerHour))
+    }
+
+    // MARK: Asking
+
+    /// Keeps the wish and returns: whether somebody has an account there is looked at afterwards, so that neither the answer nor its
+    /// time tells (CON-08).
+    /// - Throws: `invalid-body` where no mail can be sent to the address; 429 for whoever asks too often.
+    func ask(email typed: String, language: Language, address: String) async throws {
+        guard let email = EmailAddress(typed) else {
+            throw Problem.invalidBody([.init(pointer: "/email", detail: "is not an e-mail address: it looks like name@example.org")])
+        }
+        try limiter.admit(address)
+        let time = now()
+        try await store.write { [wishes] db in try wishes.add(db, email, language, at: time) }
+        bell.ring()
+    }
+
+    // MARK: Mailing
+
+    /// Answers the wishes that wait; runs until it is cancelled.
+    func run() async throws {
+        while true {
+            while try await answerWishes() {}
+            try Task.checkCancellation()
+            await bell.wait(atMost: Self.look)
+        }
+    }
+
+    /// Returns whether there may be more.
+    func answerWishes() async throws -> Bool {
+        let waiting = try await store.read { [wishes] db in try wishes.waiting(db, limit: Self.atOnce) }
+        for wish in waiting { try await answer(wish) }
+        return waiting.count == Self.atOnce
+    }
+
+    private func answer(_ wish: RecoveryWishes.Wish) async throws {
+        let time = now()
+        try await store.write { [self] db in
+            try wishes.remove(db, wish.number)
+            guard let account = try accounts.find(db, email: lookups.email(wish.email)), account.state != .closing,
+                try links.count(db, account: account.number, purpose: .recover, since: time - .seconds(3600)) < Self.linksPerHour
+            else { return }
+            let contact: AccountContact
+            do {
+                contact = try vault.contact(account)
+            } catch is KeyDestroyed {
+                return
+            }
+            let token = try links.make(db, purpose: .recover, account: account.number, at: time, lasting: settings.recoveryLife)
+            try outbox.enqueue(
+                db,
+                SendMessage(
+                    message: .random(), recipient: Recipient(person: account.subject.person, mail: contact.email.text), channels: [.mail],
+                    template: .recoverPassword, language: contact.language,
+                    values: [
+                        "name": contact.name, "link": publicOrigin + RecoveryRoutes.path(.recover, token),
+                        "hours": settings.recoveryLife.inHours,
+                    ], notAfter: time + settings.recoveryLife))
+        }
+    }
+
+    // MARK: Choosing a new password
+
+    /// Whether the link still opens something.
+    func isOpen(_ token: String, _ purpose: MailLinkPurpose) async throws -> Bool {
+        let time = now()
+        return try await store.read { [links] db in try links.look(db, token, purpose: purpose, at: time) != nil }
+    }
+
+    /// Sets the password, uses up the link and ends every session.
+    /// - Throws: `link-not-valid`; `new-password-refused`, after which the link still holds.
+    func choose(_ new: NewPassword, by token: String, _ purpose: MailLinkPurpose, at pointers: NewPassword.Pointers) async throws {
+        let looked = now()
+        let account = try await store.read { [self] db -> AccountRow? in
+            try links.look(db, token, purpose: purpose, at: looked).flatMap { try accounts.find(db, number: $0.account) }
+        }
+        guard let account, account.state != .closing else { throw Problem.linkNotValid }
+        let contact = try vault.contact(account)
+        let faults = new.faults(PasswordRule(least: settings.leastPasswordLength), of: contact, at: pointers)
+        guard faults.isEmpty else { throw Problem.newPasswordRefused(faults) }
+        let hash = try await desk.hash(new.typed)
+        let time = now()
+        let ended = try await store.write { [self] db -> EndedSessions in
+            guard try links.use(db, token, purpose: purpose, at: time)?.account == account.number else { throw Problem.linkNotValid }
+            try links.forget(db, account: account.number, purpose: purpose)
+            try logIns.credentials.set(db, account: account.number, hash: hash, temporaryUntil: nil, at: time)
+            try logIns.forgetFailures(db, of: account.number)
+            // Whoever followed the link reads what is sent there.
+            try accounts.confirmAddress(db, account.number, at: time)
+            if purpose == .recover { try outbox.enqueue(db, .passwordChanged(of: account, contact, at: time)) }
+            return try ending.endAll(db, of: account.number, at: time)
+        }
+        ending.committed(ended)
+        logger.info("a password was chosen by a mailed link", metadata: ["purpose": "\(purpose.rawValue)"])
+    }
+}
+
+extension Duration {
+    /// Whole hours, at least one, for a text.
+    var inHours: String {
+        String(max(1, Int((self / .seconds(3600)).rounded(.down))))
+    }
+}

@@ -1,0 +1,132 @@
+// The words and forms of the pages behind mailed links, in both languages; they work without a script.
+
+import Contracts
+import HTTPKit
+
+struct RecoveryPages: Sendable {
+    let language: Language
+
+    private func say(_ english: String, _ italian: String) -> String {
+        language == .italian ? italian : english
+    }
+
+    /// The same for a known and an unknown address (CON-08).
+    var neutral: String {
+        say(
+            """
+            If there is an account at this address, a mail with a link is on its way. The link is good for a short time only. Nothing \
+            there? Look into the unwanted mail, and check the address.
+            """,
+            """
+            Se a questo indirizzo corrisponde un account, abbiamo inviato un messaggio con un collegamento, valido per poco tempo. Non \
+            arriva nulla? Guardi nella posta indesiderata e controlli l'indirizzo.
+            """)
+    }
+
+    // MARK: Asking
+
+    /// - Parameter again: what was typed and is no address.
+    func asking(again: String? = nil) throws -> HTTPAnswer {
+        try .page(
+            title: say("Forgot your password?", "Password dimenticata?"), template: Self.askingTemplate,
+            values: [
+                "intro": say("Enter the e-mail address of your account.", "Inserisca l'indirizzo e-mail del suo account."),
+                "label": say("E-mail address", "Indirizzo e-mail"), "typed": again ?? "",
+                "error": say(
+                    "This is not an e-mail address: it looks like name@example.org.",
+                    "Non è un indirizzo e-mail, per esempio nome@example.org."),
+                "hasError": again != nil, "button": say("Send the link", "Invia il collegamento"),
+            ], language: language, status: again == nil ? 200 : 422)
+    }
+
+    func asked() throws -> HTTPAnswer {
+        try .page(
+            title: say("Look into your mail", "Controlli la posta"), template: Self.noticeTemplate, values: ["text": neutral],
+            language: language)
+    }
+
+    // MARK: Choosing
+
+    func choosing(_ purpose: MailLinkPurpose, faults: [Problem.FieldError] = []) throws -> HTTPAnswer {
+        try .page(
+            title: purpose == .invitation
+                ? say("Welcome: choose a password", "Le diamo il benvenuto: scelga una password")
+                : say("Choose a new password", "Scelga una nuova password"),
+            template: Self.choosingTemplate,
+            values: [
+                "rule": say(
+                    "At least 8 characters; several words make a good one. Every device is logged out.",
+                    "Almeno 8 caratteri; più parole insieme vanno bene. Tutti i dispositivi verranno disconnessi."),
+                "first": say("New password", "Nuova password"), "second": say("The same again", "Ripeta la password"),
+                "button": say("Save the password", "Salva la password"), "hasError": !faults.isEmpty,
+                "errors": Self.texts(faults, language),
+            ], language: language, status: faults.isEmpty ? 200 : 422)
+    }
+
+    /// The faults of the API are in English; here they are said in the reader's language.
+    private static func texts(_ faults: [Problem.FieldError], _ language: Language) -> [String] {
+        guard language == .italian else { return Array(Set(faults.map { "The password " + $0.detail + "." })).sorted() }
+        return Array(Set(faults.map { italian($0.detail) })).sorted()
+    }
+
+    private static func italian(_ detail: String) -> String {
+        if detail.hasPrefix("is too short") { return "La password è troppo corta." }
+        if detail.hasPrefix("is too long") { return "La password è troppo lunga." }
+        if detail.hasPrefix("is one of the most used") { return "La password è tra le più usate: ne scelga un'altra." }
+        if detail.hasPrefix("is your name") { return "La password è il suo nome o indirizzo: ne scelga un'altra." }
+        return "Le due password non sono uguali."
+    }
+
+    func chosen() throws -> HTTPAnswer {
+        try .page(
+            title: say("The password is saved", "Password salvata"), template: Self.noticeTemplate,
+            values: [
+                "text": say(
+                    "Log in with it, in the app or on the web. Whoever was logged in before is logged out.",
+                    "Ora può accedere con la nuova password, dall'app o dal web. Gli accessi precedenti sono terminati.")
+            ], language: language)
+    }
+
+    func tooLate(_ purpose: MailLinkPurpose) throws -> HTTPAnswer {
+        try .page(
+            title: say("The link does not hold any more", "Il collegamento non è più valido"), template: Self.tooLateTemplate,
+            values: [
+                "text": say(
+                    "It was used already, is too old or is not complete.", "È già stato usato, è scaduto o non è completo."),
+                "canAsk": purpose == .recover, "link": say("Ask for a new one", "Ne chieda uno nuovo"),
+                "hint": say("Ask whoever invited you for a new invitation.", "Chieda un nuovo invito a chi l'ha invitata."),
+            ], language: language, status: 404)
+    }
+
+    private static let askingTemplate = """
+        {{#hasError}}<div class="error" role="alert"><p>{{error}}</p></div>{{/hasError}}
+        <p>{{intro}}</p>
+        <form method="post" novalidate>
+        <label for="email">{{label}}</label>
+        <input id="email" name="email" type="email" autocomplete="email" value="{{typed}}" required>
+        <button type="submit">{{button}}</button>
+        </form>
+        """
+
+    private static let noticeTemplate = """
+        <div class="notice" role="status"><p>{{text}}</p></div>
+        """
+
+    private static let choosingTemplate = """
+        {{#hasError}}<div class="error" role="alert"><ul>{{#errors}}<li>{{.}}</li>{{/errors}}</ul></div>{{/hasError}}
+        <p>{{rule}}</p>
+        <form method="post" novalidate>
+        <label for="password">{{first}}</label>
+        <input id="password" name="password" type="password" autocomplete="new-password" required>
+        <label for="passwordAgain">{{second}}</label>
+        <input id="passwordAgain" name="passwordAgain" type="password" autocomplete="new-password" required>
+        <button type="submit">{{button}}</button>
+        </form>
+        """
+
+    private static let tooLateTemplate = """
+        <div class="error" role="alert"><p>{{text}}</p></div>
+        {{#canAsk}}<p><a href="/consent/recovery">{{link}}</a></p>{{/canAsk}}
+        {{^canAsk}}<p>{{hint}}</p>{{/canAsk}}
+        """
+}

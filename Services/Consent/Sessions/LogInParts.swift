@@ -1,0 +1,103 @@
+// Log-ins put together: what other subjects of this service need of them, and what the assembly runs.
+
+import Bus
+import Contracts
+import HTTPKit
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+/// The parts of log-in, sessions, passwords, recovery, invitations and signing keys.
+struct LogInParts: Sendable {
+    let desk: PasswordDesk
+    let credentials: CredentialTable
+    let ending: SessionEnding
+    /// What the door of this service checks tokens with.
+    let checker: TokenChecker
+    let keys: SigningKeys
+    let sessions: Sessions
+    let logIns: LogIns
+    let recoveries: Recoveries
+    let invitations: Invitations
+    let changes: PasswordChanges
+    private let store: Store
+    private let now: @Sendable () -> Timestamp
+
+    /// What they stand on.
+    struct Ground: Sendable {
+        var store: Store
+        var epoch: String
+        var answers: StoredAnswers
+        /// Of the family `.accounts`.
+        var relay: EventRelay
+        var vault: ProfileVault
+        var lookups: AccountLookups
+        var outbox: MessageOutbox
+        var now: @Sendable () -> Timestamp = { .now }
+        var cost = PasswordDesk.cost
+    }
+
+    /// There is a key to sign with when this returns.
+    init(_ settings: LogInSettings, _ ground: Ground, on runtime: Runtime) async throws {
+        let (store, now, origin, logger) = (ground.store, ground.now, runtime.settings.publicOrigin, runtime.logger)
+        let checker = try TokenChecker(store: store, issuer: origin)
+        let keys = SigningKeys(
+            store: store, sealedUnder: try runtime.key("signing"),
+            facts: FactStream(stream: StreamFamily.signingKeysStream, epoch: ground.epoch, relay: ground.relay), checker: checker,
+            period: settings.keyPeriod, logger: logger, now: now)
+        let ending = SessionEnding(
+            facts: FactStream(stream: StreamFamily.sessionsStream, epoch: ground.epoch, relay: ground.relay), checker: checker)
+        let desk = try PasswordDesk(cost: ground.cost)
+        let credentials = CredentialTable(key: try runtime.key("credentials"))
+        let names = LogInNames(
+            identifiers: settings.identifiers, lookups: ground.lookups, runKey: try runtime.lookupKey(for: "log-in-runs"))
+        let table = LogInStore(names: names, credentials: credentials)
+        let issuer = TokenIssuer(keys: keys, issuer: origin)
+        logIns = LogIns(
+            settings: settings, store: store, table: table, vault: ground.vault, desk: desk, issuer: issuer, ending: ending,
+            outbox: ground.outbox, logger: logger, now: now)
+        sessions = Sessions(
+            settings: settings, store: store, vault: ground.vault, logIns: table, issuer: issuer, ending: ending, logger: logger, now: now)
+        changes = PasswordChanges(
+            settings: settings, store: store, table: table, vault: ground.vault, desk: desk, issuer: issuer, ending: ending,
+            outbox: ground.outbox, logger: logger, now: now)
+        recoveries = Recoveries(
+            settings: settings, publicOrigin: origin, store: store, lookups: ground.lookups, vault: ground.vault, desk: desk, logIns: table,
+            ending: ending, outbox: ground.outbox, wishes: RecoveryWishes(key: try runtime.key("recovery")), logger: logger, now: now)
+        invitations = Invitations(
+            settings: settings, publicOrigin: origin, store: store, lookups: ground.lookups, vault: ground.vault, desk: desk,
+            credentials: credentials, ending: ending, outbox: ground.outbox, answers: ground.answers, logger: logger, now: now)
+        (self.desk, self.credentials, self.ending, self.checker, self.keys) = (desk, credentials, ending, checker, keys)
+        (self.store, self.now) = (store, now)
+        try await keys.rotate()
+        try await ending.load(from: store, at: now())
+    }
+
+    var routes: [Route] {
+        SessionRoutes(logIns: logIns, sessions: sessions).all + PasswordRoutes(changes: changes).all
+            + RecoveryRoutes(recoveries: recoveries).all + KeyRoutes(keys: keys).all
+    }
+
+    func register(in methods: inout Methods) {
+        invitations.register(in: &methods)
+    }
+
+    /// Proves accounts at the door of this service; nobody else has tokens here.
+    var authenticate: Authenticate {
+        { [checker, now] credentials, access in try checker.caller(for: credentials, access: access, now: now()) }
+    }
+
+    /// The current facts of `consent.signing-keys` and `consent.sessions`; nil for another stream.
+    func snapshot(_ request: SnapshotStream) async throws -> SnapshotStream.Reply? {
+        switch request.stream {
+        case StreamFamily.signingKeysStream: try await keys.snapshot()
+        case StreamFamily.sessionsStream: try await ending.snapshot(request, in: store, at: now())
+        default: nil
+        }
+    }
+
+    var services: [any Service] {
+        [Background(keys.run), Background(sessions.run), Background(recoveries.run)]
+    }
+}

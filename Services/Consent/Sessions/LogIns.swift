@@ -1,0 +1,155 @@
+// Logging in: the same work and the same answer for whoever has an account and whoever has none.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// A log-in as it was asked for.
+struct LogInAttempt: Sendable {
+    var login: String
+    var password: String
+    /// Where only one kind of account is meant (ACC-14).
+    var kind: AccountKind?
+    /// What the device calls itself; shown in the list of sessions.
+    var device: String
+    var address: String
+}
+
+struct LogIns: Sendable {
+    static let longestDevice = 64
+
+    let settings: LogInSettings
+    let store: Store
+    let table: LogInStore
+    let vault: ProfileVault
+    let desk: PasswordDesk
+    let issuer: TokenIssuer
+    let ending: SessionEnding
+    let outbox: MessageOutbox
+    let logger: Logger
+    let now: @Sendable () -> Timestamp
+    private let sessions = SessionTable()
+    private let perAddress: RateLimiter<String>
+    private let inAll: RateLimiter<Bool>
+
+    init(
+        settings: LogInSettings, store: Store, table: LogInStore, vault: ProfileVault, desk: PasswordDesk, issuer: TokenIssuer,
+        ending: SessionEnding, outbox: MessageOutbox, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        (self.settings, self.store, self.table, self.vault, self.desk) = (settings, store, table, vault, desk)
+        (self.issuer, self.ending, self.outbox, self.logger, self.now) = (issuer, ending, outbox, logger, now)
+        perAddress = Self.limiter(perMinute: settings.logInsPerMinute)
+        inAll = Self.limiter(perMinute: settings.logInsInAllPerMinute)
+    }
+
+    private static func limiter<Key>(perMinute: Int) -> RateLimiter<Key> {
+        RateLimiter(rate: Double(perMinute) / 60, burst: Double(perMinute))
+    }
+
+    /// - Throws: `credentials-not-valid` whatever was wrong (ACC-11); what else stands in the way only to whoever has the password;
+    ///   429 with `Retry-After` for whoever tries too often.
+    func logIn(_ attempt: LogInAttempt) async throws -> IssuedTokens {
+        try perAddress.admit(attempt.address)
+        try inAll.admit(true)
+        let begun: LogInTry
+        switch try await store.write({ [table, now] db in
+            try table.begin(db, typed: attempt.login, address: attempt.address, at: now())
+        }) {
+        case .wait(let wait): throw Refusal(.tooManyRequests, retryAfter: wait)
+        case .go(let turn): begun = turn
+        }
+        let finding: PasswordFinding
+        do {
+            finding = try await desk.check(attempt.password, against: begun.credential?.hash)
+        } catch {
+            try? await store.write { [table] db in try table.tookBack(db, begun) }
+            throw error
+        }
+        guard case .right(let rehashed) = finding, let account = begun.account, let credential = begun.credential,
+            account.state != .closing, attempt.kind == nil || attempt.kind == account.subject.kind
+        else {
+            // After the answer, so that its time does not tell whether there is an owner to be told.
+            Task { await tellOwner(begun) }
+            throw refusal(begun, finding)
+        }
+        return try await open(attempt, begun, account, credential, rehashed)
+    }
+
+    // MARK: Right
+
+    private func open(
+        _ attempt: LogInAttempt, _ begun: LogInTry, _ account: AccountRow, _ credential: Credential, _ rehashed: String?
+    ) async throws -> IssuedTokens {
+        let time = now()
+        if let obstacle = obstacle(account, credential, at: time) {
+            try await store.write { [table] db in try table.succeeded(db, begun) }
+            throw obstacle
+        }
+        let session = SessionID.random()
+        let mustChange = credential.temporaryUntil != nil && settings.temporaryMustChange
+        let token = RefreshToken.random()
+        let life = settings.life(of: account.subject.kind)
+        let issued = try issuer.tokens(
+            for: account.subject, session: session, mustChange: mustChange, refresh: token, until: life.end(created: time, lastUsed: time),
+            at: time)
+        let label = try vault.seal(
+            Array(attempt.device.prefix(Self.longestDevice).utf8), at: Sessions.labelPlace(session), of: account.subject)
+        let address = table.names.digest(ofAddress: attempt.address)
+        let ended = try await store.write { [table, sessions, ending] db in
+            try table.succeeded(db, begun)
+            if let rehashed { try table.credentials.rehash(db, account: account.number, from: credential.hash, to: rehashed) }
+            try sessions.add(
+                db, session, account: account.number, label: label, address: address, mustChange: mustChange, token: token, at: time)
+            var ended = EndedSessions()
+            for row in try sessions.all(db, of: account.number).dropFirst(SessionTable.perAccount) {
+                ended.add(try ending.end(db, row, at: time))
+            }
+            return ended
+        }
+        ending.committed(ended)
+        logger.info("logged in", metadata: ["session": "\(session)", "kind": "\(account.subject.kind.rawValue)"])
+        return issued
+    }
+
+    /// What keeps the owner of the right password out.
+    private func obstacle(_ account: AccountRow, _ credential: Credential, at now: Timestamp) -> Problem? {
+        if let until = credential.temporaryUntil, until <= now { return .temporaryPasswordExpired }
+        return switch account.state {
+        case .unconfirmed: .addressNotConfirmed
+        case .awaitingGuardian: .guardianAwaited
+        case .active, .closing: nil
+        }
+    }
+
+    // MARK: Wrong
+
+    private func refusal(_ begun: LogInTry, _ finding: PasswordFinding) -> Problem {
+        guard settings.detailedErrors else { return .credentialsNotValid }
+        return begun.account == nil ? .unknownIdentifier : .wrongPassword
+    }
+
+    /// ACC-12: one mail when the third failure in a row has come, and no other until somebody gets in.
+    private func tellOwner(_ begun: LogInTry) async {
+        logger.info("a log-in was refused")
+        guard let account = begun.account, begun.credential != nil, account.state != .closing else { return }
+        do {
+            let contact = try vault.contact(account)
+            let time = now()
+            try await store.write { [table, outbox, settings] db in
+                guard try table.isOwnerToBeTold(db, begun, from: settings.failNoticeAfter) else { return }
+                try outbox.enqueue(
+                    db,
+                    SendMessage(
+                        message: .random(), recipient: Recipient(person: account.subject.person, mail: contact.email.text),
+                        channels: [.mail], template: .failedLogIns, language: contact.language,
+                        values: ["name": contact.name, "count": String(settings.failNoticeAfter), "time": time.rfc3339]))
+            }
+        } catch {
+            logger.error("an owner could not be warned", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+        }
+    }
+}

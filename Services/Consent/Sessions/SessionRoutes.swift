@@ -1,0 +1,140 @@
+// The doors of log-in and log-out: for programs with tokens in the body, for browsers with cookies.
+
+import Contracts
+import HTTPKit
+import HTTPTypes
+
+struct SessionRoutes: Sendable {
+    let logIns: LogIns
+    let sessions: Sessions
+
+    var all: [Route] { [logIn, refresh, list, endAll, logOut, end] }
+
+    // MARK: In
+
+    private var logIn: Route {
+        Route(
+            .post, "/consent/v1/sessions", access: .anyone, summary: "Logs in",
+            description: """
+                People, members of organisations and operators alike. Whatever is wrong, the answer is the same. From the fifth failure \
+                in a row on, the next try must wait as long as `Retry-After` says, a minute at most. With `cookie` the tokens come as \
+                cookies that no script can read.
+                """,
+            body: .json(
+                LogInBody.schema, examples: [["login": "anna@example.org", "password": "una frase che ricordo", "device": "Anna's phone"]]),
+            answers: [
+                .json(200, "Logged in", IssuedTokens.schema), .problem(401, "credentials-not-valid"),
+                .problem(403, "temporary-password-expired", "address-not-confirmed", "guardian-awaited", "wrong-origin"),
+            ], isRateLimited: true
+        ) { exchange in
+            let body: LogInBody = try await exchange.json()
+            let byCookie = body.cookie ?? false
+            if byCookie { try exchange.refuseForeignOrigin() }
+            let issued = try await logIns.logIn(
+                LogInAttempt(
+                    login: body.login, password: body.password, kind: body.kind, device: Self.device(body.device, exchange),
+                    address: exchange.remoteAddress))
+            return try Self.answer(issued, byCookie: byCookie)
+        }
+    }
+
+    /// What the list of sessions shows: what the app says, else what the browser says.
+    private static func device(_ named: String?, _ exchange: Exchange) -> String {
+        let name = (named ?? exchange.header("User-Agent") ?? "").trimmed
+        return name.isEmpty ? "–" : String(name.prefix(LogIns.longestDevice))
+    }
+
+    private static func answer(_ issued: IssuedTokens, byCookie: Bool) throws -> HTTPAnswer {
+        guard byCookie else { return try .json(SessionAnswer(issued, withTokens: true)) }
+        // The store's own end of the session decides; the cookie may live a little longer.
+        return try HTTPAnswer.json(SessionAnswer(issued, withTokens: false))
+            .with(cookie: .session(issued.accessToken, lasting: SessionLife.accessToken))
+            .with(cookie: .refresh(issued.refreshToken, lasting: .seconds(30 * 24 * 3600)))
+    }
+
+    private var refresh: Route {
+        Route(
+            .post, "/consent/v1/sessions/refresh", access: .anyone, summary: "Gets the next access token",
+            description: """
+                The refresh token is good once: the answer holds the next. One that was used before ends the session, except that for a \
+                minute the same request under the same `Idempotency-Key` gets the same answer. Browsers send `{}` and their cookies.
+                """,
+            parameters: [
+                .header("Idempotency-Key", .string(length: 1...IdempotencyRule.longestKey), "For asking again where the answer was lost.")
+            ],
+            body: .json(RefreshBody.schema),
+            answers: [
+                .json(200, "Refreshed", IssuedTokens.schema), .problem(401, "session-over"), .problem(403, "wrong-origin"),
+            ]
+        ) { exchange in
+            let body: RefreshBody = try await exchange.json()
+            let retryKey = try exchange.idempotencyKey
+            if let token = body.refreshToken {
+                return try Self.answer(try await sessions.refresh(token, retryKey: retryKey), byCookie: false)
+            }
+            try exchange.refuseForeignOrigin()
+            guard let token = exchange.cookie(Cookie.refreshName) else { throw Problem.sessionOver }
+            return try Self.answer(try await sessions.refresh(token, retryKey: retryKey), byCookie: true)
+        }
+    }
+
+    // MARK: What there is
+
+    private var list: Route {
+        Route(
+            .get, "/consent/v1/sessions", access: .account, summary: "Where one is logged in, last used first",
+            answers: [.json(200, "One's own sessions", Page<SessionItem>.schema)]
+        ) { exchange in
+            let views = try await sessions.list(for: try exchange.account.session)
+            return try .json(Page(items: views.map(SessionItem.init), next: nil))
+        }
+    }
+
+    // MARK: Out
+
+    private var logOut: Route {
+        Route(
+            .delete, "/consent/v1/sessions/current", access: .passwordChange, summary: "Logs out on this device",
+            description: "At once, in every service. What the answer names goes on until it is stopped by itself.",
+            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema)]
+        ) { exchange in
+            let (holder, session) = try exchange.account
+            try await sessions.end(session, for: session)
+            let answer = try HTTPAnswer.json(LogOutAnswer(ended: 1, kind: holder.kind, language: exchange.language))
+            return exchange.isByCookie ? answer.with(cookie: .removed).with(cookie: .refreshRemoved) : answer
+        }
+    }
+
+    private var end: Route {
+        Route(
+            .delete, "/consent/v1/sessions/{session}", access: .account, summary: "Logs out on one device",
+            parameters: [.path("session", .identifier(Session.self), "One of one's own sessions.")],
+            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema), .problem(404, "not-found")]
+        ) { exchange in
+            let (holder, current) = try exchange.account
+            try await sessions.end(try exchange.identifier("session", of: Session.self), for: current)
+            return try .json(LogOutAnswer(ended: 1, kind: holder.kind, language: exchange.language))
+        }
+    }
+
+    private var endAll: Route {
+        Route(
+            .delete, "/consent/v1/sessions", access: .account, summary: "Logs out everywhere",
+            parameters: [.query("keepCurrent", .boolean, "Whether this session stays; it ends unless told.")],
+            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema)]
+        ) { exchange in
+            let (holder, session) = try exchange.account
+            let keepsCurrent = try exchange.queryFlag("keepCurrent") ?? false
+            let ended = try await sessions.endAll(for: session, keepingCurrent: keepsCurrent)
+            let answer = try HTTPAnswer.json(LogOutAnswer(ended: ended, kind: holder.kind, language: exchange.language))
+            return exchange.isByCookie && !keepsCurrent ? answer.with(cookie: .removed).with(cookie: .refreshRemoved) : answer
+        }
+    }
+}
+
+extension Exchange {
+    /// Whether whoever asks is a browser that was proved by its cookie.
+    var isByCookie: Bool {
+        header("Authorization") == nil && cookie(Cookie.sessionName) != nil
+    }
+}

@@ -1,0 +1,195 @@
+// SQL sentences about sessions: who is logged in where, until when, and which have ended lately.
+
+import Contracts
+import Foundation
+import GRDB
+
+/// One row of `sessions`.
+struct SessionRow: Sendable {
+    let number: Int64
+    let session: SessionID
+    let account: AccountNumber
+    /// What the device calls itself, sealed.
+    let label: [UInt8]
+    let createdAt: Timestamp
+    /// When it began or was last refreshed.
+    let usedAt: Timestamp
+    /// Logged in by a temporary password that is to be changed first (ACC-08).
+    let mustChange: Bool
+    /// Digest of the secret half of the refresh token that is good now.
+    let secret: [UInt8]
+    let lastRefresh: LastRefresh?
+
+    /// The refresh before, for whoever did not hear its answer.
+    struct LastRefresh: Hashable, Sendable {
+        let secret: [UInt8]
+        let at: Timestamp
+        let retryKey: [UInt8]?
+        /// Sealed under the token that was spent.
+        let answer: [UInt8]
+    }
+}
+
+/// `sessions` holds those that live; `ended_sessions` those whose last access token has not expired everywhere.
+struct SessionTable: Sendable {
+    /// Sessions that one account may have; one more ends the one that was not used for longest.
+    static let perAccount = 50
+
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE sessions (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    session BLOB NOT NULL UNIQUE,
+                    account INTEGER NOT NULL REFERENCES accounts (number) ON DELETE CASCADE,
+                    label BLOB NOT NULL,
+                    address BLOB NOT NULL,
+                    created_at INTEGER NOT NULL,
+                    used_at INTEGER NOT NULL,
+                    must_change INTEGER NOT NULL,
+                    family BLOB NOT NULL UNIQUE,
+                    secret BLOB NOT NULL,
+                    spent_secret BLOB,
+                    spent_at INTEGER,
+                    spent_key BLOB,
+                    spent_answer BLOB
+                ) STRICT;
+                CREATE INDEX sessions_by_account ON sessions (account);
+                CREATE INDEX sessions_by_use ON sessions (used_at);
+                CREATE TABLE ended_sessions (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    session BLOB NOT NULL UNIQUE,
+                    until INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX ended_sessions_by_time ON ended_sessions (until);
+                """)
+    }
+
+    // MARK: Living ones
+
+    /// - Parameters:
+    ///   - label: sealed.
+    ///   - address: keyed digest of the remote address that it began at.
+    func add(
+        _ db: Database, _ session: SessionID, account: AccountNumber, label: [UInt8], address: [UInt8], mustChange: Bool,
+        token: RefreshToken, at: Timestamp
+    ) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO sessions (session, account, label, address, created_at, used_at, must_change, family, secret)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            Data(session.bytes), account, Data(label), Data(address), at.milliseconds, at.milliseconds, mustChange,
+            Data(token.familyDigest), Data(token.secretDigest),
+        ])
+    }
+
+    /// - Parameter answer: what the refresh was answered with, sealed under the token that it spent.
+    func refresh(
+        _ db: Database, _ row: SessionRow, to token: RefreshToken, retryKey: [UInt8]?, answer: [UInt8], at: Timestamp
+    ) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE sessions SET secret = ?, used_at = ?, spent_secret = ?, spent_at = ?, spent_key = ?, spent_answer = ?
+                WHERE number = ?
+                """
+        ).execute(arguments: [
+            Data(token.secretDigest), at.milliseconds, Data(row.secret), at.milliseconds, retryKey.map { Data($0) }, Data(answer),
+            row.number,
+        ])
+    }
+
+    /// The owner has chosen a password: the session may do everything from its next access token on.
+    func passwordChosen(_ db: Database, _ session: SessionID) throws {
+        try db.cachedStatement(sql: "UPDATE sessions SET must_change = 0 WHERE session = ?").execute(arguments: [Data(session.bytes)])
+    }
+
+    func find(_ db: Database, _ session: SessionID) throws -> SessionRow? {
+        try row(db, "session = ?", [Data(session.bytes)])
+    }
+
+    /// Whose session it is; nil where it is over.
+    func owner(_ db: Database, _ session: SessionID) throws -> AccountRow? {
+        try find(db, session).flatMap { try AccountTable().find(db, number: $0.account) }
+    }
+
+    /// By the half of a refresh token that stays the same.
+    func find(_ db: Database, family digest: [UInt8]) throws -> SessionRow? {
+        try row(db, "family = ?", [Data(digest)])
+    }
+
+    /// Last used first.
+    func all(_ db: Database, of account: AccountNumber) throws -> [SessionRow] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: "\(Self.columns) WHERE account = ? ORDER BY used_at DESC, number DESC"), arguments: [account]
+        ).compactMap(SessionRow.init)
+    }
+
+    /// Those that nobody has refreshed since then, at most `limit`.
+    func unused(_ db: Database, since: Timestamp, limit: Int) throws -> [SessionRow] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: "\(Self.columns) WHERE used_at < ? ORDER BY used_at LIMIT ?"), arguments: [since.milliseconds, limit]
+        ).compactMap(SessionRow.init)
+    }
+
+    /// Whether the account is logged in from this address, so that it is no stranger's.
+    func isKnown(_ db: Database, address: [UInt8], of account: AccountNumber) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM sessions WHERE account = ? AND address = ?)"),
+            arguments: [account, Data(address)]) ?? false
+    }
+
+    func remove(_ db: Database, _ number: Int64) throws {
+        try db.cachedStatement(sql: "DELETE FROM sessions WHERE number = ?").execute(arguments: [number])
+    }
+
+    private static let columns = """
+        SELECT number, session, account, label, created_at, used_at, must_change, secret, spent_secret, spent_at, spent_key, spent_answer
+        FROM sessions
+        """
+
+    private func row(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> SessionRow? {
+        try Row.fetchOne(db.cachedStatement(sql: "\(Self.columns) WHERE \(condition)"), arguments: arguments).flatMap(SessionRow.init)
+    }
+
+    // MARK: Ended ones
+
+    func rememberEnded(_ db: Database, _ ended: SessionEnded) throws {
+        try db.cachedStatement(sql: "INSERT OR IGNORE INTO ended_sessions (session, until) VALUES (?, ?)")
+            .execute(arguments: [Data(ended.session.bytes), ended.until.milliseconds])
+    }
+
+    /// A page of those that some service might still believe, with the number to go on from.
+    func ended(_ db: Database, after number: Int64, limit: Int, at now: Timestamp) throws -> [(number: Int64, ended: SessionEnded)] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT number, session, until FROM ended_sessions WHERE number > ? AND until > ? ORDER BY number LIMIT ?"),
+            arguments: [number, now.milliseconds, limit]
+        ).compactMap { row in
+            SessionID(bytes: row[1] as Data).map {
+                (number: row[0], ended: SessionEnded(session: $0, until: Timestamp(milliseconds: row[2])))
+            }
+        }
+    }
+
+    func forgetEnded(_ db: Database, at now: Timestamp) throws {
+        try db.cachedStatement(sql: "DELETE FROM ended_sessions WHERE until <= ?").execute(arguments: [now.milliseconds])
+    }
+}
+
+extension SessionRow {
+    fileprivate init?(_ row: Row) {
+        guard let session = SessionID(bytes: row[1] as Data) else { return nil }
+        var last: LastRefresh?
+        if let secret = row[8] as Data?, let at = row[9] as Int64?, let answer = row[11] as Data? {
+            last = LastRefresh(
+                secret: [UInt8](secret), at: Timestamp(milliseconds: at), retryKey: (row[10] as Data?).map { [UInt8]($0) },
+                answer: [UInt8](answer))
+        }
+        self.init(
+            number: row[0], session: session, account: row[2], label: [UInt8](row[3] as Data),
+            createdAt: Timestamp(milliseconds: row[4]), usedAt: Timestamp(milliseconds: row[5]), mustChange: row[6],
+            secret: [UInt8](row[7] as Data), lastRefresh: last)
+    }
+}

@@ -1,0 +1,185 @@
+// Sessions that exist: refreshed, listed, ended, and swept away when they are over.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// A session as its owner sees it.
+struct SessionView: Sendable {
+    let session: SessionID
+    let device: String
+    let createdAt: Timestamp
+    let usedAt: Timestamp
+    let until: Timestamp
+    let isCurrent: Bool
+}
+
+struct Sessions: Sendable {
+    private static let sweepPage = 500
+    private static let sweepEach = Duration.seconds(600)
+
+    let settings: LogInSettings
+    let store: Store
+    let vault: ProfileVault
+    let logIns: LogInStore
+    let issuer: TokenIssuer
+    let ending: SessionEnding
+    let logger: Logger
+    let now: @Sendable () -> Timestamp
+    private let table = SessionTable()
+    private let accounts = AccountTable()
+
+    init(
+        settings: LogInSettings, store: Store, vault: ProfileVault, logIns: LogInStore, issuer: TokenIssuer, ending: SessionEnding,
+        logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        (self.settings, self.store, self.vault, self.logIns) = (settings, store, vault, logIns)
+        (self.issuer, self.ending, self.logger, self.now) = (issuer, ending, logger, now)
+    }
+
+    /// Where a session's label is sealed.
+    static func labelPlace(_ session: SessionID) -> String {
+        "sessions.label \(session)"
+    }
+
+    // MARK: Refreshing
+
+    private enum Refreshed: Sendable {
+        case tokens(IssuedTokens)
+        case over(EndedSessions)
+        /// A token that had been spent: two hold it.
+        case reused(EndedSessions, SessionID)
+        case unknown
+    }
+
+    /// Gives the next access and refresh token and spends the one that was shown.
+    /// - Parameter retryKey: the request's idempotency key: with the same one the same answer is given for a minute.
+    /// - Throws: `session-over`; the whole session ends where a spent token comes again.
+    func refresh(_ text: String, retryKey: String?) async throws -> IssuedTokens {
+        guard let token = RefreshToken(text) else { throw Problem.sessionOver }
+        let time = now()
+        let key = retryKey.map { Digest.sha256(Array($0.utf8)) }
+        let refreshed = try await store.write { [self] db -> Refreshed in
+            guard let row = try table.find(db, family: token.familyDigest), let account = try accounts.find(db, number: row.account) else {
+                return .unknown
+            }
+            guard Digest.constantTimeEqual(row.secret, token.secretDigest) else {
+                if let last = row.lastRefresh, last.secret == token.secretDigest,
+                    SpentTokenVerdict.judge(spentAt: last.at, key: last.retryKey, retryKey: key, now: time) == .sameAnswer
+                {
+                    return .tokens(try Self.open(last.answer, token, row.session))
+                }
+                return .reused(try ending.end(db, row, at: time), row.session)
+            }
+            let life = settings.life(of: account.subject.kind)
+            guard account.state != .closing, !life.isOver(created: row.createdAt, lastUsed: row.usedAt, at: time) else {
+                return .over(try ending.end(db, row, at: time))
+            }
+            let next = token.successor()
+            let issued = try issuer.tokens(
+                for: account.subject, session: row.session, mustChange: row.mustChange, refresh: next,
+                until: life.end(created: row.createdAt, lastUsed: time), at: time)
+            let answer = try Seal.seal(JSONEncoder().encode(issued), key: token.key(), context: Self.context(row.session))
+            try table.refresh(db, row, to: next, retryKey: key, answer: answer, at: time)
+            return .tokens(issued)
+        }
+        switch refreshed {
+        case .tokens(let issued): return issued
+        case .over(let ended): ending.committed(ended)
+        case .reused(let ended, let session):
+            ending.committed(ended)
+            logger.warning("a spent refresh token was shown; its session was ended", metadata: ["session": "\(session)"])
+        case .unknown: break
+        }
+        throw Problem.sessionOver
+    }
+
+    private static func open(_ answer: [UInt8], _ token: RefreshToken, _ session: SessionID) throws -> IssuedTokens {
+        try JSONDecoder().decode(IssuedTokens.self, from: Data(Seal.open(answer, key: token.key(), context: context(session))))
+    }
+
+    private static func context(_ session: SessionID) -> [UInt8] {
+        Array("sessions.answer \(session)".utf8)
+    }
+
+    // MARK: Listing and ending
+
+    /// The sessions of whoever asks, last used first.
+    func list(for current: SessionID) async throws -> [SessionView] {
+        let time = now()
+        return try await store.read { [self] db in
+            guard let account = try table.owner(db, current) else { throw Problem.unauthorised }
+            let life = settings.life(of: account.subject.kind)
+            return try table.all(db, of: account.number)
+                .filter { !life.isOver(created: $0.createdAt, lastUsed: $0.usedAt, at: time) }
+                .map { row in
+                    let label = try vault.open(row.label, at: Self.labelPlace(row.session), of: account.subject)
+                    return SessionView(
+                        session: row.session, device: String(decoding: label, as: UTF8.self), createdAt: row.createdAt, usedAt: row.usedAt,
+                        until: life.end(created: row.createdAt, lastUsed: row.usedAt), isCurrent: row.session == current)
+                }
+        }
+    }
+
+    /// Ends one session of whoever asks; another's is not found.
+    func end(_ session: SessionID, for current: SessionID) async throws {
+        let time = now()
+        let ended = try await store.write { [self] db in
+            guard let account = try table.owner(db, current) else { throw Problem.unauthorised }
+            guard let row = try table.find(db, session), row.account == account.number else { throw Problem.notFound }
+            return try ending.end(db, row, at: time)
+        }
+        ending.committed(ended)
+        logger.info("logged out", metadata: ["session": "\(session)"])
+    }
+
+    /// Ends all sessions of whoever asks.
+    /// - Returns: how many.
+    func endAll(for current: SessionID, keepingCurrent: Bool) async throws -> Int {
+        let time = now()
+        let (ended, count) = try await store.write { [self] db in
+            guard let account = try table.owner(db, current) else { throw Problem.unauthorised }
+            let count = try table.all(db, of: account.number).count - (keepingCurrent ? 1 : 0)
+            return (try ending.endAll(db, of: account.number, except: keepingCurrent ? current : nil, at: time), count)
+        }
+        ending.committed(ended)
+        logger.info("logged out everywhere", metadata: ["sessions": "\(count)"])
+        return count
+    }
+
+    // MARK: Sweeping
+
+    /// Removes what is over, whoever it was; runs until it is cancelled.
+    func run() async throws {
+        while true {
+            try await sweep()
+            try await Task.sleep(for: Self.sweepEach)
+        }
+    }
+
+    func sweep() async throws {
+        let time = now()
+        ending.checker.expire(now: time)
+        try await store.write { [table, logIns] db in
+            try table.forgetEnded(db, at: time)
+            try logIns.expire(db, at: time)
+            try MailLinks().expire(db, at: time)
+        }
+        var removed: Int
+        repeat {
+            let (ended, count) = try await store.write { [self] db in
+                // Nobody's access token lives that long, so there is nothing to tell.
+                let rows = try table.unused(db, since: time - settings.life.idle, limit: Self.sweepPage)
+                var ended = EndedSessions()
+                for row in rows { ended.add(try ending.end(db, row, at: time)) }
+                return (ended, rows.count)
+            }
+            ending.committed(ended)
+            removed = count
+        } while removed == Self.sweepPage
+    }
+}

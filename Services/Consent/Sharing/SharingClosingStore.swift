@@ -1,0 +1,66 @@
+// What accounts and erasure do to a person's requests, inside their own transactions.
+
+import Contracts
+import GRDB
+
+/// Ends what a person allowed when data or profile go (table SHR-S, SHR-15). The caller tells the facts after its commit.
+struct SharingClosing: Sendable {
+    let ledger: SharingLedger
+    let relays: SharingRelays
+    private let table = SharingTable()
+    private let receipts = ReceiptTable()
+
+    init(ledger: SharingLedger, relays: SharingRelays) {
+        (self.ledger, self.relays) = (ledger, relays)
+    }
+
+    /// The person deletes what was collected: every grant is revoked, requests that wait go on waiting.
+    func dataDeleted(_ db: Database, of account: AccountNumber, at now: Timestamp, trace: String) throws -> SharingFacts {
+        var facts = SharingFacts()
+        for var row in try table.inForce(db, of: account) {
+            try row.request.withdrawn(at: now)
+            facts.add(try ledger.changed(db, row, by: .person, SharingLedger.Moment(now: now, trace: trace)))
+        }
+        return facts
+    }
+
+    /// The person deletes the account: grants are revoked, waiting requests count as denied. What is said of them names nobody and
+    /// holds no receipt, so that it outlives the erasure of the person's facts.
+    func accountDeleted(_ db: Database, of account: AccountNumber, at now: Timestamp, trace: String) throws -> SharingFacts {
+        var facts = SharingFacts()
+        for var row in try table.all(db, of: account) where row.request.isOpen {
+            if row.request.status == .approved {
+                try row.request.withdrawn(at: now)
+            } else if row.request.isOverdue(at: now) {
+                try row.request.expired(at: now)
+            } else {
+                try row.request.denied(at: now)
+            }
+            facts.add(try ledger.closed(db, row, SharingLedger.Moment(now: now, trace: trace)))
+        }
+        return facts
+    }
+
+    /// As the erasure of this scope asks for, at once when it is ordered.
+    func ordered(_ db: Database, _ person: PersonID, scope: ErasureScope, at now: Timestamp, trace: String) throws -> SharingFacts {
+        guard let account = try AccountTable().find(db, person: person)?.number else { return SharingFacts() }
+        return switch scope {
+        case .data: try dataDeleted(db, of: account, at: now, trace: trace)
+        case .account: try accountDeleted(db, of: account, at: now, trace: trace)
+        }
+    }
+
+    /// Takes the rows away, before the account's own row; what was collected is not here, so that erasing it alone takes nothing.
+    /// - Returns: how many rows.
+    func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
+        guard scope == .account else { return 0 }
+        let accesses = try AccessTable().delete(db, of: person)
+        guard let account = try AccountTable().find(db, person: person)?.number else { return accesses }
+        return try accesses + receipts.delete(db, of: account) + table.delete(db, of: account) + AnonymousSharing().delete(db, of: account)
+    }
+
+    /// After the commit.
+    func tell(_ facts: SharingFacts) {
+        relays.tell(facts)
+    }
+}

@@ -1,0 +1,56 @@
+// The clock of table SHR-S: a request that nobody answers in time is expired, also one whose time ran out while nothing ran.
+
+import Contracts
+import Logging
+import ServiceKit
+import Storage
+
+struct SharingExpiry: Sendable {
+    /// Requests of one transaction.
+    private static let batch = 100
+    /// The wall clock may be set, so it is looked at again and again.
+    private static let longestNap = Duration.seconds(5)
+
+    let service: SharingService
+    private let table = SharingTable()
+
+    init(service: SharingService) {
+        self.service = service
+    }
+
+    /// Runs until it is cancelled. What is due is in the store: a restart forgets nothing.
+    func run() async throws {
+        while !Task.isCancelled {
+            try await expireDue()
+            let next = try await service.store.read { [table] db in try table.nextDue(db) }
+            let nap = next.map { max(.milliseconds(1), min($0 - service.clock(), Self.longestNap)) } ?? Self.longestNap
+            await service.bell.wait(atMost: nap)
+        }
+        throw CancellationError()
+    }
+
+    /// Expires everything whose time is over (SHR-07); the person and, by the stream, the organisation are told.
+    /// - Returns: how many.
+    @discardableResult
+    func expireDue() async throws -> Int {
+        var total = 0
+        while true {
+            let now = service.clock()
+            let (count, facts) = try await service.store.write { [service, table] db -> (Int, SharingFacts) in
+                var facts = SharingFacts()
+                let rows = try table.overdue(db, at: now, limit: Self.batch)
+                for var row in rows {
+                    try row.request.expired(at: now)
+                    facts.add(
+                        try service.ledger.changed(
+                            db, row, by: .suite, notice: .requestExpired, SharingLedger.Moment(now: now, trace: "")))
+                }
+                return (rows.count, facts)
+            }
+            service.relays.tell(facts)
+            total += count
+            if count > 0 { service.logger.notice("requests expired", metadata: ["count": "\(count)"]) }
+            guard count == Self.batch else { return total }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// Sharing put together: requests, grants, policy, receipts and the record of accesses.
+
+import Bus
+import Contracts
+import HTTPKit
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+/// For consent's assembly and for tests.
+struct SharingParts: Sendable {
+    /// What the service has opened before.
+    struct Ground: Sendable {
+        let store: Store
+        let keys: PersonKeys
+        let answers: StoredAnswers
+        let epoch: String
+        let outbox: MessageOutbox
+        /// Of the families `consent.grants` and `consent.requests`.
+        let relays: SharingRelays
+    }
+
+    let service: SharingService
+    let policy: PolicyService
+    let closing: SharingClosing
+    let expiry: SharingExpiry
+    let receipts: ReceiptRoutes
+    let record: AccessRecord
+    private let news: SharingNews
+    private let follower: Follower
+
+    init(
+        on ground: Ground, settings: SharingSettings, people: SharingPeople, runtime: Runtime,
+        clock: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws {
+        let desk = ReceiptDesk(try SigningKey(seed: runtime.keys.secret("receipts.seed", of: runtime.peer)))
+        let news = SharingNews(epoch: ground.epoch, keys: ground.keys)
+        let ledger = SharingLedger(news: news, receipts: desk, people: people, keys: ground.keys, outbox: ground.outbox)
+        service = SharingService(
+            store: ground.store, settings: settings, ledger: ledger, relays: ground.relays, answers: ground.answers,
+            unknownCodes: try runtime.lookupKey(for: "unknown-fiscal-code"), logger: runtime.logger, clock: clock)
+        policy = PolicyService(store: ground.store, sharing: service)
+        closing = SharingClosing(ledger: ledger, relays: ground.relays)
+        expiry = SharingExpiry(service: service)
+        receipts = ReceiptRoutes(store: ground.store, desk: desk, people: people, keys: ground.keys)
+        record = AccessRecord(store: ground.store, sharing: ledger)
+        follower = record.follower(on: runtime)
+        self.news = news
+    }
+
+    var routes: [Route] {
+        SharingRoutes(service: service, policy: policy).all + receipts.all + AccessRoutes(record: record).all
+    }
+
+    func register(in methods: inout Methods) {
+        SharingQuestions(service: service).register(in: &methods)
+    }
+
+    /// What runs in the background: the clock of requests, and what the holders of data say was read.
+    var services: [any Service] {
+        [Background(expiry.run), Background(follower.run)]
+    }
+
+    // MARK: For the service's one StreamSource
+
+    static let families: [StreamFamily] = [.grants, .requests]
+
+    /// A row of either family's stream as it was published; nil where the person's key is gone.
+    func render(_ row: StreamRow) throws -> [UInt8]? {
+        try news.render(row)
+    }
+
+    func snapshot(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
+        try await service.store.read { [news] db in try news.snapshot(db, asked) }
+    }
+}

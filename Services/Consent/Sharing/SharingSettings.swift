@@ -1,0 +1,22 @@
+// What an operator can set about sharing; names and bounds as in the requirements, section 5.
+
+import ServiceKit
+
+struct SharingSettings: Sendable {
+    /// How long a person has to answer a request (SHR-07).
+    let answerTime: Duration
+    /// How long an organisation waits after a refusal before it asks the same again (CON-22).
+    let retryWait: Duration
+    /// Fiscal codes of nobody that one organisation may ask for on one day (CON-15).
+    let unknownPerDay: Int
+
+    init(_ reader: inout SettingsReader) {
+        answerTime = reader.read(
+            .hours("shr.answer_hours", default: 24, in: 1...168, "After this a request counts as refused."))
+        retryWait = reader.read(
+            .hours("shr.retry_wait_h", default: 0, in: 0...720, "How long the same may not be asked again after a refusal."))
+        unknownPerDay = reader.read(
+            .integer(
+                "shr.unknown_per_day", default: 20, in: 1...1_000_000, "Unknown fiscal codes that an organisation may ask for on one day."))
+    }
+}

@@ -1,0 +1,93 @@
+// The doors to activities: told by a person or a device, listed, opened with figures and path, deleted.
+
+import Contracts
+import HTTPKit
+import ServiceKit
+
+struct ActivityRoutes: Sendable {
+    let activities: Activities
+    let people: People
+    let clockSkew: Duration
+
+    var all: [Route] { [create, list, open, delete] }
+
+    private var create: Route {
+        Route(
+            .post, "/ingest/v1/activities", access: .owner, summary: "Tells of an activity",
+            description: """
+                By hand or by a device. An activity is known by its times: telling it again changes nothing (200), telling something else \
+                for the same times is refused.
+                """,
+            body: .json(NewActivity.schema, limit: 16 << 10, inflatedLimit: 16 << 10),
+            answers: [
+                .json(201, "Stored", ActivityItem.schema), .json(200, "Stored before", ActivityItem.schema),
+                .problem(409, IngestProblem.conflictingActivity.rawValue), .problem(422, IngestProblem.tooManyActivities.rawValue),
+                .problem(507, IngestProblem.insufficientStorage.rawValue),
+            ]
+        ) { exchange in
+            let draft = try await exchange.json(NewActivity.self).draft(now: exchange.receivedAt, clockSkew: clockSkew)
+            let device = (exchange.caller.context as? KnownDevice)?.number
+            return try await OwnDataDoor.answering {
+                switch try await activities.create(draft, of: people.reader(of: exchange.person), device: device) {
+                case .created(let activity): return try .json(ActivityItem(activity), status: 201)
+                case .known(let activity): return try .json(ActivityItem(activity))
+                case .contradicted:
+                    throw IngestProblem.conflictingActivity.problem(
+                        "There is another activity with the same start and end. Delete it first, or correct the times.",
+                        errors: [.init(pointer: "/start", detail: "used by another activity with the same end")])
+                case .tooMany:
+                    throw IngestProblem.tooManyActivities.problem(
+                        "A person has at most \(ActivityStore.perPerson) activities. Delete some first.")
+                }
+            }
+        }
+    }
+
+    private var list: Route {
+        Route(
+            .get, "/ingest/v1/activities", access: .owner, summary: "One's own activities, the latest first",
+            parameters: [.limit, .after], answers: [.json(200, "A page", IngestSchemas.page(of: ActivityItem.schema))]
+        ) { exchange in
+            let after = try exchange.cursor { text in
+                let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+                return parts.count == 2 && parts.allSatisfy { Int64($0) != nil } ? text : nil
+            }
+            let limit = try exchange.pageLimit
+            return try await OwnDataDoor.answering {
+                let (items, next) = try await activities.list(of: people.reader(of: exchange.person), after: after, limit: limit)
+                return try .json(Page(items: items.map(ActivityItem.init), next: next))
+            }
+        }
+    }
+
+    private var open: Route {
+        Route(
+            .get, "/ingest/v1/activities/{activity}", access: .owner, summary: "An activity with path, time, distance, pace, heart rate",
+            description: "Computed from the entries measured between its start and end. Figures without entries behind them are absent.",
+            answers: [.json(200, "The activity", ActivityAnswer.schema)]
+        ) { exchange in
+            let id: ActivityID = try exchange.identifier("activity")
+            return try await OwnDataDoor.answering {
+                guard let (activity, figures) = try await activities.find(id, of: people.reader(of: exchange.person)) else {
+                    throw Problem.notFound
+                }
+                var json = JSONBytes(capacity: 1 << 12)
+                ActivityAnswer(activity: activity, figures: figures).write(to: &json)
+                return .bytes(json.bytes, contentType: MediaType.json)
+            }
+        }
+    }
+
+    private var delete: Route {
+        Route(
+            .delete, "/ingest/v1/activities/{activity}", access: .person, summary: "Deletes an activity",
+            description: "What was measured during it stays.", answers: [Answer(204, "Deleted")]
+        ) { exchange in
+            let id: ActivityID = try exchange.identifier("activity")
+            return try await OwnDataDoor.answering {
+                guard try await activities.delete(id, of: people.reader(of: exchange.person)) else { throw Problem.notFound }
+                return .empty()
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+// People as ingest meets them: by their own log-in, by what consent says of them, by what they bring without a device.
+
+import Bus
+import Contracts
+import Sealing
+import ServiceKit
+import Storage
+
+/// Sources of entries that are no devices; each person has at most one of each.
+enum OwnSource: String, CaseIterable, Sendable {
+    case manual
+    case imported
+
+    fileprivate var origin: DeviceOrigin { self == .manual ? .manual : .imported }
+}
+
+struct People: Sendable {
+    let store: Store
+    let vault: ChunkVault
+    let registry: DeviceRegistry
+    let households: Households
+    private let table = DeviceTable()
+
+    init(store: Store, vault: ChunkVault, registry: DeviceRegistry, households: Households) {
+        (self.store, self.vault, self.registry, self.households) = (store, vault, registry, households)
+    }
+
+    /// The person's number; where ingest has met them for the first time, their key and row are made.
+    /// - Throws: `KeyDestroyed` where the person was erased.
+    func number(of person: PersonID) async throws -> Int64 {
+        if let known = registry.number(of: person) { return known }
+        _ = try await vault.keys.makeKey(for: person)
+        return try await households.change({ [table] db in try table.addPerson(db, person, enrolled: false, at: .now) }) {
+            _, household, _ in
+            household.number
+        }
+    }
+
+    /// Whose own entries may be read.
+    /// - Throws: `KeyDestroyed`.
+    func reader(of person: PersonID) async throws -> Reader {
+        Reader(person: person, number: try await number(of: person))
+    }
+
+    /// The source under which entries without a device are stored (ING-03): nobody has a token for it, and it is in no list.
+    /// - Throws: `KeyDestroyed`.
+    func ownSource(of person: PersonID, _ source: OwnSource) async throws -> KnownDevice {
+        let number = try await number(of: person)
+        if let row = row(source, of: person), let known = registry.device(number: row.number) { return known }
+        let device = DeviceID.random()
+        let key = try vault.key(of: person)
+        let new = NewDevice(
+            device: device, tokenLookup: Random.bytes(LookupKey.length),
+            name: try vault.seal(text: [], at: "devices.name \(device)", of: person, key: key), kind: .manual, origin: source.origin)
+        try await households.change(number) { [table] db, household, _ in
+            guard !household.devices.contains(where: { $0.origin == source.origin }) else { return }
+            try table.add(db, new, of: household.number, at: .now)
+        }
+        guard let row = row(source, of: person), let known = registry.device(number: row.number) else { throw KeyDestroyed() }
+        return known
+    }
+
+    private func row(_ source: OwnSource, of person: PersonID) -> DeviceRow? {
+        registry.household(of: person)?.devices.first { $0.origin == source.origin }
+    }
+
+    // MARK: What consent says
+
+    /// Follows the accounts: only who is known and active may have entries taken (ING-10).
+    func follower(on runtime: Runtime) -> Follower {
+        let accounts = KnownAccountTable()
+        let keys = vault.keys
+        let states: @Sendable ([StreamEvent]) -> [PersonState] = { events in
+            events.compactMap { try? $0.fact(PersonState.self, type: PersonState.type) }
+        }
+        return Follower(
+            family: .people, on: runtime, store: store,
+            apply: { db, event in
+                guard let state = try event.fact(PersonState.self, type: PersonState.type) else { return }
+                // It may come later than the order to erase the person.
+                if try !keys.isDestroyed(state.person) { try accounts.put(db, state) }
+            },
+            begin: { db, _, snapshot in
+                try accounts.clear(db)
+                for state in states(snapshot) { try accounts.put(db, state) }
+            },
+            after: { [registry] events in registry.takeOver(states(events), isAll: false) },
+            begun: { [registry] _, snapshot in registry.takeOver(states(snapshot), isAll: true) })
+    }
+}

@@ -1,0 +1,40 @@
+// Names that FHIR R4 and this suite's own extension of it use for what is measured.
+
+import Contracts
+
+enum FHIRCodes {
+    static let loinc = "http://loinc.org"
+    static let ucum = "http://unitsofmeasure.org"
+    static let category = "http://terminology.hl7.org/CodeSystem/observation-category"
+    /// This suite's own codes of metrics; stand beside LOINC's where there is one.
+    static let metrics = "urn:trackme:metric"
+    /// An extension of Observation: where it was measured.
+    static let position = "urn:trackme:fhir:position"
+    /// LOINC's panel of which 8480-6 and 8462-4 are the components.
+    static let pressurePanel = "85354-9"
+
+    /// Parts of a position, in this suite's own codes.
+    enum Part: String, CaseIterable {
+        case latitude, longitude, altitude, accuracy
+
+        var unit: String {
+            switch self {
+            case .latitude, .longitude: "deg"
+            case .altitude, .accuracy: "m"
+            }
+        }
+    }
+
+    /// Of HL7's observation categories.
+    static func category(of metric: Metric) -> (code: String, display: String) {
+        switch metric.code {
+        case "glucose": ("laboratory", "Laboratory")
+        case "weight", "height": ("vital-signs", "Vital Signs")
+        default: metric.definition.vital ? ("vital-signs", "Vital Signs") : ("activity", "Activity")
+        }
+    }
+
+    static let byLOINC: [String: Metric] = Dictionary(
+        Metric.all.compactMap { metric in metric.definition.loinc.map { ($0, metric) } }
+    ) { first, _ in first }
+}

@@ -1,0 +1,71 @@
+// SQL sentences that take a person out of ingest's tables, a short transaction at a time.
+
+import Contracts
+import Foundation
+import GRDB
+import ServiceKit
+import Storage
+
+struct PersonErasure: Sendable {
+    /// Rows that one transaction deletes of one table at most: uploads of others must not wait for long.
+    private static let slice = 2000
+
+    let outbox: MessageOutbox
+    let files: TransferFiles
+
+    init(outbox: MessageOutbox, files: TransferFiles) {
+        (self.outbox, self.files) = (outbox, files)
+    }
+
+    /// What was collected, and with the account everything else too.
+    /// - Returns: how many rows; to be called again until it is none.
+    func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
+        var count = scope == .account ? try eraseWithoutNumber(db, person) : 0
+        guard let number = try DeviceTable().personNumber(db, person) else { return count }
+        let chunks = try run(
+            db, "DELETE FROM chunks WHERE id IN (SELECT id FROM chunks WHERE person = ? LIMIT \(Self.slice))", number)
+        // Everything else refers to less, and comes when the chunks are gone.
+        guard chunks < Self.slice else { return count + chunks }
+        count += chunks
+        for job in try TransferStore().deleteAll(db, of: number) {
+            files.remove(job)
+            count += 1
+        }
+        for table in ["days", "quarantine", "activities"] {
+            count += try run(db, "DELETE FROM \(table) WHERE person = ?", number)
+        }
+        count += try run(
+            db, "DELETE FROM idempotency_keys WHERE scope IN (SELECT device FROM devices WHERE person = ?)", number)
+        return scope == .account ? count + (try eraseAccount(db, number)) : count
+    }
+
+    private func eraseWithoutNumber(_ db: Database, _ person: PersonID) throws -> Int {
+        let grants = try GrantTable().erase(db, person, scope: .account)
+        let messages = try outbox.forget(db, person)
+        try db.execute(sql: "DELETE FROM known_accounts WHERE person = ?", arguments: [Data(person.bytes)])
+        return grants + messages + db.changesCount
+    }
+
+    private func eraseAccount(_ db: Database, _ number: Int64) throws -> Int {
+        var count = try run(
+            db, "DELETE FROM pairings WHERE device IN (SELECT device FROM devices WHERE person = ?)", number)
+        for table in ["pauses", "devices"] { count += try run(db, "DELETE FROM \(table) WHERE person = ?", number) }
+        return count + (try run(db, "DELETE FROM people WHERE number = ?", number))
+    }
+
+    private func run(_ db: Database, _ sql: String, _ number: Int64) throws -> Int {
+        try db.cachedStatement(sql: sql).execute(arguments: [number])
+        return db.changesCount
+    }
+
+    /// What people called their devices was sealed under the old key: under the new one each is called what it is.
+    func rename(_ db: Database, _ person: PersonID, seal: (_ text: String, _ place: String) throws -> [UInt8]) throws {
+        guard let number = try DeviceTable().personNumber(db, person) else { return }
+        for row in try Row.fetchAll(db, sql: "SELECT device, kind FROM devices WHERE person = ?", arguments: [number]) {
+            guard let device = DeviceID(bytes: row[0] as Data) else { continue }
+            try db.execute(
+                sql: "UPDATE devices SET name = ?, model = NULL WHERE device = ?",
+                arguments: [Data(try seal(row[1], "devices.name \(device)")), row[0] as Data])
+        }
+    }
+}

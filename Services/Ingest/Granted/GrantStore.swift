@@ -1,0 +1,71 @@
+// SQL sentences about the grants that consent has told of: ingest's own copy, by which it decides.
+
+import Contracts
+import Foundation
+import GRDB
+
+/// `granted`: one row for each grant ever heard of, inactive ones too until the person is erased, so that a late fact of an
+/// earlier version never brings one back.
+struct GrantTable: Sendable {
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE granted (
+                    grant_id BLOB PRIMARY KEY,
+                    person BLOB NOT NULL,
+                    version INTEGER NOT NULL,
+                    state BLOB NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX granted_by_person ON granted (person);
+                """)
+    }
+
+    /// Takes over what consent says, unless something later is known.
+    func save(_ db: Database, _ state: GrantState) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO granted (grant_id, person, version, state) VALUES (?, ?, ?, ?)
+                ON CONFLICT (grant_id) DO UPDATE SET version = excluded.version, state = excluded.state
+                WHERE excluded.version >= version
+                """
+        ).execute(arguments: [Data(state.grant.bytes), Data(state.person.bytes), state.version, try encoder.encode(state)])
+    }
+
+    /// What a snapshot says is everything: a grant that is not in it is over.
+    func replace(_ db: Database, by states: [GrantState]) throws {
+        try db.execute(sql: "DELETE FROM granted")
+        for state in states { try save(db, state) }
+    }
+
+    func find(_ db: Database, _ grant: GrantID) throws -> GrantState? {
+        try Data.fetchOne(db.cachedStatement(sql: "SELECT state FROM granted WHERE grant_id = ?"), arguments: [Data(grant.bytes)])
+            .map { try JSONDecoder().decode(GrantState.self, from: $0) }
+    }
+
+    /// Part of erasing the person. Where the account stays, consent says itself which grants are over.
+    /// - Returns: how many rows.
+    func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
+        guard scope == .account else { return 0 }
+        try db.cachedStatement(sql: "DELETE FROM granted WHERE person = ?").execute(arguments: [Data(person.bytes)])
+        return db.changesCount
+    }
+}
+
+extension GrantTable {
+    /// One fact of `consent.grants`.
+    func apply(_ db: Database, _ event: StreamEvent) throws {
+        guard let state = try Self.state(event) else { return }
+        try save(db, state)
+    }
+
+    func begin(_ db: Database, _ snapshot: [StreamEvent]) throws {
+        try replace(db, by: snapshot.compactMap(Self.state))
+    }
+
+    private static func state(_ event: StreamEvent) throws -> GrantState? {
+        guard event.header.type == GrantState.type else { return nil }
+        return try JSONDecoder().decode(GrantState.self, from: Data(event.payload))
+    }
+}

@@ -1,0 +1,153 @@
+// Pausing and resuming (ACC-28), what devices say of themselves (ING-19), and what is therefore not measured now.
+
+import Bus
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import ServiceKit
+import Storage
+
+/// Whether emergencies of a person are looked for, as far as is known.
+enum SupervisionWord: String, CaseIterable, Sendable {
+    case active
+    case paused
+    case off
+    /// The dispatcher did not answer: whoever pauses is warned all the same.
+    case unknown
+
+    init(_ reply: ReadSupervision.Reply?) {
+        guard let reply else {
+            self = .unknown
+            return
+        }
+        self = !reply.subscribed ? .off : reply.paused ? .paused : .active
+    }
+}
+
+struct Monitoring: Sendable {
+    let registry: DeviceRegistry
+    let households: Households
+    let people: People
+    let desk: DeviceDesk
+    let news: DeviceNews
+    let outbox: MessageOutbox
+    /// Asks the dispatcher, briefly: nobody's pause waits for it.
+    let supervision: @Sendable (PersonID) async -> SupervisionWord
+    let logger: Logger
+    private let pauses = PauseTable()
+    private let devices = DeviceTable()
+
+    init(
+        registry: DeviceRegistry, households: Households, people: People, desk: DeviceDesk, news: DeviceNews, outbox: MessageOutbox,
+        supervision: @escaping @Sendable (PersonID) async -> SupervisionWord, logger: Logger
+    ) {
+        (self.registry, self.households, self.people, self.desk) = (registry, households, people, desk)
+        (self.news, self.outbox, self.supervision, self.logger) = (news, outbox, supervision, logger)
+    }
+
+    /// The question to the dispatcher with the patience of somebody who waits before a screen.
+    static func asking(_ dispatcher: BusClient) -> @Sendable (PersonID) async -> SupervisionWord {
+        { person in SupervisionWord(try? await dispatcher.ask(ReadSupervision(person: person), attempts: 2)) }
+    }
+
+    // MARK: The person
+
+    func state(of person: PersonID, at now: Timestamp) async throws -> MonitoringAnswer {
+        _ = try await people.number(of: person)
+        return answer(of: person, supervision: await supervision(person), at: now)
+    }
+
+    /// Saying it again is the same as once: a pause goes on from when it began.
+    func pause(_ isPaused: Bool, by person: PersonID, at now: Timestamp, trace: String) async throws -> MonitoringAnswer {
+        let number = try await people.number(of: person)
+        let language = registry.language(of: person)
+        let isNew = try await households.change(number) { [pauses, news, outbox] db, household, facts in
+            let isChanged =
+                isPaused ? try pauses.begin(db, of: household.number, at: now) : try pauses.end(db, of: household.number, at: now)
+            guard isChanged else { return false }
+            facts.append(try news.append(db, MonitoringState(person: person, paused: isPaused), at: now, trace: trace))
+            guard isPaused else { return true }
+            try outbox.enqueue(
+                db,
+                SendMessage(
+                    message: .random(), recipient: Recipient(person: person), channels: [.inbox], template: .monitoringPaused,
+                    language: language, values: ["time": now.rfc3339]))
+            return true
+        }
+        if isNew { logger.notice("monitoring was \(isPaused ? "paused" : "resumed")", metadata: ["trace": "\(trace)"]) }
+        return answer(of: person, supervision: await supervision(person), at: now)
+    }
+
+    private func answer(of person: PersonID, supervision: SupervisionWord, at now: Timestamp) -> MonitoringAnswer {
+        let household = registry.household(of: person)
+        let bar = registry.bar(of: person)
+        let since = household?.pausedSince
+        return MonitoringAnswer(
+            paused: since != nil, since: since?.rfc3339, automatedSOS: supervision.rawValue,
+            warning: since == nil ? nil : supervision.warning, notAllowed: bar?.detail,
+            parameters: report(household, isBarred: bar != nil, at: now).map(MonitoringAnswer.Parameter.init))
+    }
+
+    private func report(_ household: Household?, isBarred: Bool, at now: Timestamp) -> [ParameterReport] {
+        let rows = household?.active ?? []
+        let sources = Dictionary(rows.map { ($0.device, desk.reported($0)) }) { $1 }
+        let report = MonitoringReport(
+            plan: household?.plan ?? TrackingPlan([]), sources: sources, isPaused: household?.pausedSince != nil, isBarred: isBarred)
+        return report.parameters(at: now)
+    }
+
+    // MARK: Devices
+
+    /// What the device says of itself; what it does not mention stays as it was.
+    func report(_ said: ConditionReport, of device: KnownDevice, at now: Timestamp, trace: String) async throws -> MonitoringAnswer {
+        try await households.change(device.personNumber) { [devices, news] db, household, facts in
+            guard let row = household.device(device.device) else { throw Problem.unauthorised }
+            var condition = row.condition
+            condition.charging = said.charging ?? condition.charging
+            condition.worn = said.worn ?? condition.worn
+            condition.battery = said.battery ?? condition.battery
+            condition.at = now
+            try devices.setCondition(db, device.device, condition)
+            guard let interval = said.intervalMs, interval != row.intervalMs else { return }
+            try devices.setInterval(db, device.device, interval)
+            guard let changed = try devices.device(db, device.device) else { return }
+            facts.append(try news.append(db, changed, at: now, trace: trace))
+        }
+        return answer(of: device.person, supervision: await supervision(device.person), at: now)
+    }
+}
+
+extension SupervisionWord {
+    /// SOS-04: whoever pauses must know what that means.
+    var warning: String? {
+        switch self {
+        case .active: "AutomatedSOS is active, but while monitoring is paused no emergency will be detected."
+        case .unknown: "It could not be found out whether AutomatedSOS is active. While monitoring is paused no emergency will be detected."
+        case .paused, .off: nil
+        }
+    }
+}
+
+extension MonitoringAnswer.Parameter {
+    init(_ report: ParameterReport) {
+        self.init(
+            code: report.metric.code, measured: report.reason == nil, source: report.source, standIn: report.isStandIn ? true : nil,
+            reason: report.reason?.rawValue, detail: report.reason?.detail)
+    }
+}
+
+extension UnmeasuredReason {
+    /// What the person reads.
+    var detail: String {
+        switch self {
+        case .notAllowed: "The account does not allow anything to be recorded: accept the data policy in the app."
+        case .paused: "Monitoring is paused."
+        case .noDevice: "No device can measure it: pair one."
+        case .notTracked: "A device can measure it, but its tracking is off."
+        case .charging: "Its device is being charged."
+        case .notWorn: "Its device is not worn."
+        case .lost: "Nothing has been heard of its device: check its status and connection."
+        }
+    }
+}

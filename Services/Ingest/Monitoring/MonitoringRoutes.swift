@@ -1,0 +1,59 @@
+// The doors of monitoring: pause and resume, what is not measured and why, and what devices say of themselves.
+
+import Contracts
+import HTTPKit
+
+struct MonitoringRoutes: Sendable {
+    let monitoring: Monitoring
+    let limiter: RateLimiter<Int64>
+
+    var all: [Route] { [state, pause, report] }
+
+    private var state: Route {
+        Route(
+            .get, "/ingest/v1/monitoring", access: .owner, summary: "What is measured now, and what is not and why",
+            answers: [.json(200, "Pause and parameters", DeviceSchemas.monitoring)]
+        ) { exchange in
+            let person = try exchange.person
+            return try await IngestRoutes.answering { try .json(try await monitoring.state(of: person, at: exchange.receivedAt)) }
+        }
+    }
+
+    private var pause: Route {
+        Route(
+            .put, "/ingest/v1/monitoring", access: .person, summary: "Pauses or resumes monitoring",
+            description: """
+                While paused nothing that devices deliver is recorded, and what they measured meanwhile never is. Where AutomatedSOS is \
+                active, or that cannot be found out, the answer warns that no emergency will be detected.
+                """,
+            body: .json(DeviceSchemas.monitoringChoice, limit: 1 << 12, inflatedLimit: 1 << 12),
+            answers: [.json(200, "As it is now", DeviceSchemas.monitoring)]
+        ) { exchange in
+            let person = try exchange.person
+            let choice = try await exchange.json(MonitoringChoice.self)
+            return try await IngestRoutes.answering {
+                try .json(
+                    try await monitoring.pause(
+                        choice.paused, by: person, at: exchange.receivedAt, trace: String(exchange.requestID.prefix(32))))
+            }
+        }
+    }
+
+    private var report: Route {
+        Route(
+            .post, "/ingest/v1/device-state", access: .device, summary: "A device says how it is",
+            description: "Charging, worn, battery, and how often it measures from now on; what is absent stays as it was.",
+            body: .json(DeviceSchemas.condition, limit: 1 << 12, inflatedLimit: 1 << 12),
+            answers: [.json(200, "What is measured now, for the device to show", DeviceSchemas.monitoring)], isRateLimited: true
+        ) { exchange in
+            let device = try IngestRoutes.device(exchange)
+            try limiter.admit(device.number)
+            let said = try await exchange.json(ConditionReport.self)
+            return try await IngestRoutes.answering {
+                try .json(
+                    try await monitoring.report(
+                        said, of: device, at: exchange.receivedAt, trace: String(exchange.requestID.prefix(32))))
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+// What people type in themselves (ING-01): stored entirely or not at all, and only while it is current.
+
+import Bus
+import Contracts
+import ServiceKit
+import Storage
+
+struct ManualEntries: Sendable {
+    let uploads: Uploads
+    let people: People
+    let registry: DeviceRegistry
+    let answers: StoredAnswers
+    let oldest: Duration
+
+    /// - Parameter settings: `ing.manual_max_age_h` bounds how old a manual entry may be.
+    init(uploads: Uploads, people: People, registry: DeviceRegistry, answers: StoredAnswers, settings: IngestSettings) {
+        (self.uploads, self.people, self.registry, self.answers) = (uploads, people, registry, answers)
+        oldest = settings.manualMaximumAge
+    }
+
+    // MARK: By hand
+
+    /// Takes a JSON document of one or more entries.
+    /// - Throws: `Problem` naming each wrong field; then nothing is stored. `StoreError`, `KeyDestroyed`.
+    func insert(
+        _ document: [UInt8], of person: PersonID, receivedAt: Timestamp, trace: String, idempotencyKey: String?
+    ) async throws -> UploadReply {
+        let origin = try await self.origin(of: person, receivedAt: receivedAt, trace: trace, idempotencyKey: idempotencyKey)
+        let received: ReceivedUpload
+        do {
+            received = try document.withUnsafeBytes { try uploads.read(document: $0, origin) }
+        } catch let fault as UploadFault {
+            throw fault.problem
+        }
+        let places = EntryPlaces(document, isSingle: received.scanned.isSingle)
+        let faults = faults(of: received.scanned, places, now: receivedAt)
+        guard faults.isEmpty else { throw Self.problem(faults) }
+        let effect = UploadEffect { _, repetitions, _ in
+            guard repetitions.conflicts.isEmpty else {
+                throw Self.problem(repetitions.conflicts.map { places.fault(.conflict, at: Int($0)) })
+            }
+        }
+        return try await uploads.take(received, origin, alongside: effect)
+    }
+
+    private func origin(of person: PersonID, receivedAt: Timestamp, trace: String, idempotencyKey: String?) async throws -> UploadOrigin {
+        if let bar = registry.bar(of: person) { throw bar.problem }
+        return UploadOrigin(
+            device: try await people.ownSource(of: person, .manual), receivedAt: receivedAt, trace: trace, idempotencyKey: idempotencyKey)
+    }
+
+    private func faults(of scanned: ScannedUpload, _ places: EntryPlaces, now: Timestamp) -> [ManualFault] {
+        var faults = scanned.refused.map { places.fault($0.fault, at: $0.index) }
+        for (sample, index) in zip(scanned.samples, scanned.indexes) where sample.at < now - oldest {
+            faults.append(places.outOfDate(at: Int(index), oldest: oldest))
+        }
+        return faults.sorted { $0.index < $1.index }
+    }
+
+    private static func problem(_ faults: [ManualFault]) -> Problem {
+        let kind = faults.first.flatMap { IngestProblem(rawValue: $0.name) } ?? .malformedEntry
+        let detail = faults.count == 1 ? faults[0].detail : "\(faults.count) entries are not as they should be."
+        return kind.problem(
+            "\(detail) Nothing was stored: correct what is named and confirm again.",
+            errors: faults.prefix(UploadLimits.namedInAnswer).map { .init(pointer: $0.pointer, detail: $0.detail) })
+    }
+
+    // MARK: For another service
+
+    /// Entries that a person told consent, at registration. What is stored already, or contradicts it, changes nothing.
+    func record(_ request: RecordEntries, _ asked: RequestContext) async throws -> Nothing {
+        let now = Timestamp.now
+        guard (1...Self.mostRecorded).contains(request.samples.count) else {
+            throw Failure(.invalid, "1 to \(Self.mostRecorded) samples")
+        }
+        let rules = EntryRules(now: now, clockSkew: uploads.settings.clockSkew)
+        for sample in request.samples {
+            if let fault = rules.fault(of: sample) { throw Failure(.invalid, fault.detail) }
+        }
+        var scanned = ScannedUpload()
+        scanned.samples = request.samples
+        scanned.indexes = request.samples.indices.map(Int32.init)
+        scanned.count = request.samples.count
+        do {
+            let source = try await people.ownSource(of: request.person, .manual)
+            let origin = UploadOrigin(device: source, receivedAt: now, trace: asked.trace, idempotencyKey: nil)
+            _ = try await uploads.take(
+                ReceivedUpload(scanned: scanned), origin,
+                alongside: UploadEffect { [answers] db, _, _ in try answers.remember(Nothing(), to: asked, in: db) })
+        } catch is KeyDestroyed {
+            throw Failure(.notFound, "there is no such person")
+        } catch let error as StoreError {
+            throw Failure(.unavailable, "the store cannot take it now: \(error)")
+        }
+        return Nothing()
+    }
+
+    private static let mostRecorded = 100
+}
+
+/// One wrong entry of an insertion.
+struct ManualFault: Hashable, Sendable {
+    let index: Int
+    let name: String
+    /// JSON Pointer into the body.
+    let pointer: String
+    let detail: String
+}
+
+/// Where entries stand in a document, for pointers.
+struct EntryPlaces: Sendable {
+    private let prefix: String
+    private let isSingle: Bool
+
+    init(_ document: [UInt8], isSingle: Bool) {
+        self.isSingle = isSingle
+        prefix = document.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "[") ? "" : "/entries"
+    }
+
+    private func pointer(_ index: Int, _ field: EntryField?) -> String {
+        (isSingle ? "" : "\(prefix)/\(index)") + (field.map { "/\($0.rawValue)" } ?? "")
+    }
+
+    func fault(_ fault: EntryFault, at index: Int) -> ManualFault {
+        ManualFault(index: index, name: fault.name, pointer: pointer(index, fault.field), detail: fault.detail)
+    }
+
+    /// ING-09.
+    func outOfDate(at index: Int, oldest: Duration) -> ManualFault {
+        ManualFault(
+            index: index, name: IngestProblem.outOfDate.rawValue, pointer: pointer(index, .at),
+            detail: "at is more than \(oldest.wholeMilliseconds / 3_600_000) hours old. Measure again and enter the current value.")
+    }
+}

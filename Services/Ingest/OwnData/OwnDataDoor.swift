@@ -1,0 +1,78 @@
+// What the doors of a person's own data have in common: the period, the types, the zone, and what is said when the store cannot.
+
+import Contracts
+import HTTPKit
+import ServiceKit
+import Storage
+
+/// A stretch of time and the metrics that somebody asks for (MYD-03, MYD-04).
+struct DataFilter: Sendable {
+    /// Nil where all were meant.
+    let metrics: [Metric]?
+    let range: Range<Int64>
+}
+
+enum OwnDataDoor {
+    static let types = Parameter.query(
+        "type", IngestSchemas.metricCode, "Code of a metric; may stand there several times. Every one that has data unless told.")
+    static let from = Parameter.query("from", .time, "Beginning of the period, included.")
+    static let to = Parameter.query("to", .time, "End of the period, not included; now unless told.")
+    static let timezone = Parameter.query(
+        "timezone", .string(length: 1...64),
+        "Name of a time zone of the IANA, such as `Europe/Rome`, for days, weeks and months; UTC unless told.")
+
+    static func metrics(_ exchange: Exchange) throws(Problem) -> [Metric]? {
+        let codes = try exchange.queryValues("type")
+        var metrics: [Metric] = []
+        for code in codes {
+            guard let metric = Metric(code: code) else {
+                throw invalid("type", "expected the code of a metric; GET /ingest/v1/metrics lists them")
+            }
+            if !metrics.contains(metric) { metrics.append(metric) }
+        }
+        return codes.isEmpty ? nil : metrics
+    }
+
+    /// - Parameter unless: what the period is where `from` is not told, in ms before its end; nil where it must be told.
+    static func filter(_ exchange: Exchange, unless usual: Int64? = nil) throws(Problem) -> DataFilter {
+        let to = try exchange.queryTime("to")?.milliseconds ?? (exchange.receivedAt + UploadLimits.furthestFuture).milliseconds
+        let told = try exchange.queryTime("from")?.milliseconds
+        if told == nil, usual == nil { _ = try exchange.required("from", told) }
+        let from = told ?? max(0, to - (usual ?? 0))
+        guard from <= to else {
+            throw Problem(
+                "invalid-parameter", status: 400, title: "A parameter cannot be understood",
+                detail: "The period begins after its end. Choose the period again.",
+                errors: [
+                    .init(pointer: "query:from", detail: "expected not after to"),
+                    .init(pointer: "query:to", detail: "expected not before from"),
+                ])
+        }
+        return DataFilter(metrics: try metrics(exchange), range: from..<to)
+    }
+
+    static func calendar(_ exchange: Exchange) throws(Problem) -> ChartCalendar {
+        guard let name = try exchange.query("timezone") else { return .utc }
+        guard let calendar = ChartCalendar(zone: name) else {
+            throw invalid("timezone", "expected a name of the IANA's time zones, such as Europe/Rome")
+        }
+        return calendar
+    }
+
+    static func invalid(_ name: String, _ detail: String) -> Problem {
+        Problem(
+            "invalid-parameter", status: 400, title: "A parameter cannot be understood", detail: "Correct the named parameter.",
+            errors: [.init(pointer: "query:\(name)", detail: detail)])
+    }
+
+    /// Translates what the store and the keys say.
+    static func answering<Value>(_ work: () async throws -> Value) async throws -> Value {
+        do {
+            return try await work()
+        } catch let error as StoreError {
+            throw Refusal.of(error)
+        } catch is KeyDestroyed {
+            throw Refusal(.unavailable, retryAfter: .seconds(1))
+        }
+    }
+}

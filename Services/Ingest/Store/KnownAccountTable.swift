@@ -1,0 +1,38 @@
+// SQL sentences about what consent says of people: whose data may be acquired (ING-10).
+
+import Contracts
+import Foundation
+import GRDB
+
+struct KnownAccountTable: Sendable {
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE known_accounts (
+                    person BLOB PRIMARY KEY,
+                    active INTEGER NOT NULL,
+                    terms_version TEXT NOT NULL,
+                    language TEXT NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+
+    func put(_ db: Database, _ state: PersonState) throws {
+        try db.cachedStatement(
+            sql: "INSERT OR REPLACE INTO known_accounts (person, active, terms_version, language) VALUES (?, ?, ?, ?)"
+        ).execute(arguments: [Data(state.person.bytes), state.active, state.termsVersion, state.language.rawValue])
+    }
+
+    /// Forgets all: a snapshot follows.
+    func clear(_ db: Database) throws {
+        try db.execute(sql: "DELETE FROM known_accounts")
+    }
+
+    func all(_ db: Database) throws -> [PersonState] {
+        try Row.fetchAll(db, sql: "SELECT person, active, terms_version, language FROM known_accounts").compactMap { row in
+            PersonID(bytes: row[0] as Data).map {
+                PersonState(person: $0, active: row[1], termsVersion: row[2], language: Language(rawValue: row[3]) ?? .english)
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// How the notifier's tables came to be; append only.
+
+import GRDB
+import ServiceKit
+import Storage
+
+enum Migrations {
+    /// 'TMnt': tells this database from any other SQLite file.
+    static let applicationID: Int32 = 0x544D_6E74
+
+    static let all: [Migration] = [
+        Migration(1, "messages, deliveries, inbox, channels") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+            try ConsumerPositions.create(in: db)
+            try AnswerTable.create(in: db)
+            try TokenChecker.create(in: db)
+            try ErasureFollower.create(in: db)
+            try db.execute(sql: messageTables)
+            try db.execute(sql: personTables)
+        }
+    ]
+
+    private static let messageTables = """
+        CREATE TABLE messages (
+            message BLOB PRIMARY KEY,
+            sender TEXT NOT NULL,
+            person BLOB,
+            -- Keyed digest of everything that was asked: tells the same message from another one of the same id.
+            digest BLOB NOT NULL,
+            -- Template, values and addresses; NULL once nothing more is to be sent.
+            sealed BLOB,
+            created_at INTEGER NOT NULL,
+            not_after INTEGER NOT NULL,
+            trace TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX messages_by_person ON messages (person) WHERE person IS NOT NULL;
+        CREATE INDEX messages_by_time ON messages (created_at);
+        CREATE TABLE deliveries (
+            message BLOB NOT NULL REFERENCES messages (message) ON DELETE CASCADE,
+            channel TEXT NOT NULL,
+            -- Number of the push endpoint; 0 on other channels.
+            target INTEGER NOT NULL,
+            -- Keyed look-up of the address, so that one address is not flooded.
+            recipient BLOB,
+            state TEXT NOT NULL,
+            reason TEXT,
+            attempts INTEGER NOT NULL,
+            provider TEXT,
+            moves_on INTEGER NOT NULL,
+            -- Names of providers, separated by spaces.
+            refused_by TEXT NOT NULL,
+            first_at INTEGER,
+            -- Set before an attempt is made, cleared when its outcome is known.
+            begun_at INTEGER,
+            next_at INTEGER NOT NULL,
+            not_after INTEGER NOT NULL,
+            settled INTEGER NOT NULL,
+            PRIMARY KEY (message, channel, target)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX deliveries_due ON deliveries (channel, next_at) WHERE settled = 0;
+        CREATE INDEX deliveries_by_recipient ON deliveries (recipient, channel, first_at) WHERE recipient IS NOT NULL;
+        """
+
+    private static let personTables = """
+        CREATE TABLE inbox (
+            person BLOB NOT NULL,
+            -- Counts from 1 for each person: what `Last-Event-ID` says.
+            number INTEGER NOT NULL,
+            message BLOB NOT NULL UNIQUE,
+            -- Template, language and values, under the person's key.
+            sealed BLOB NOT NULL,
+            at INTEGER NOT NULL,
+            read_at INTEGER,
+            PRIMARY KEY (person, number)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX inbox_unread ON inbox (person) WHERE read_at IS NULL;
+        CREATE INDEX inbox_by_time ON inbox (at);
+        CREATE TABLE push_endpoints (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            endpoint BLOB NOT NULL UNIQUE,
+            person BLOB NOT NULL,
+            -- Keyed look-up of the address: registering it again is the same endpoint.
+            lookup BLOB NOT NULL,
+            sealed BLOB NOT NULL,
+            created_at INTEGER NOT NULL,
+            UNIQUE (person, lookup)
+        ) STRICT;
+        -- Which channels a person has switched off, under the person's key.
+        CREATE TABLE channel_choices (
+            person BLOB PRIMARY KEY,
+            sealed BLOB NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        """
+}

@@ -1,0 +1,34 @@
+// Everything that the notifier can refuse over HTTP, by the name that programs act on.
+
+import Contracts
+import HTTPKit
+import Storage
+
+extension Problem {
+    static let tooManyEndpoints = Problem(
+        "too-many-endpoints", status: 409, title: "There are as many push endpoints as there may be",
+        detail: "Remove one that is no longer used, then register the new one.")
+
+    static let tooManyStreams = Problem(
+        "too-many-streams", status: 429, title: "The inbox is open in too many places",
+        detail: "Close one of the open pages or apps, then open it here.")
+
+    static let unusableEndpoint = Problem(
+        "unusable-endpoint", status: 422, title: "The address cannot take push messages",
+        detail: "Give the https address that your push app shows, for example https://ntfy.sh/my-topic.",
+        errors: [.init(pointer: "/address", detail: "must be an https address without a user name")])
+
+    static let unknownReceipt = Problem(
+        "unknown-receipt", status: 422, title: "The receipt cannot be understood",
+        detail: "Send {\"message\",\"channel\",\"receipt\"} with a receipt of accepted, delivered, failed or rejected.")
+}
+
+extension Refusal {
+    /// What the door says when the store cannot: nothing was changed that was not acknowledged.
+    static func of(_ error: StoreError) -> any Error {
+        switch error {
+        case .full, .busy, .undone, .closed: Refusal(.unavailable, retryAfter: .seconds(5))
+        default: error
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// The doors over HTTP for providers: what became of the messages that they had taken.
+
+import Contracts
+import Foundation
+import HTTPKit
+import NIOCore
+import Sealing
+
+struct ReceiptRoutes: Sendable {
+    /// A receipt is small.
+    static let bodyLimit = 4 << 10
+
+    let desk: ReceiptDesk
+    let addresses: ReceiptAddresses
+    /// Shared with the signed gateway.
+    let secret: WebhookSecret
+
+    var all: [Route] { [kannel, gateway] }
+
+    private var kannel: Route {
+        Route(
+            .get, "/notify/v1/receipts/kannel", access: .anyone, summary: "Takes a delivery report of Kannel",
+            description: "Kannel is given this address, with a token of the attempt's own, together with the message.",
+            parameters: [
+                .query("message", .identifier(Message.self), required: true, "The message."),
+                .query("attempt", .integer(in: 1...1_000_000), required: true, "Which attempt it was."),
+                .query("token", .string(length: 32...32), required: true, "Proves that the address was given to Kannel."),
+                .query("status", .string(length: 1...8), required: true, "Kannel's `%d`: 1, 2, 4, 8 or 16."),
+            ],
+            answers: [
+                Answer(202, "Taken", contents: [.init(MediaType.text, .string())]), .problem(404, "not-found"),
+                .problem(422, "unknown-receipt"),
+            ]
+        ) { exchange in
+            let message = try exchange.required("message", exchange.queryIdentifier("message", of: Message.self))
+            let attempt = try exchange.required("attempt", exchange.queryInteger("attempt", in: 1...1_000_000))
+            let token = try exchange.required("token", exchange.query("token"))
+            let status = try exchange.required("status", exchange.query("status"))
+            guard addresses.isToken(token, of: message, attempt: attempt) else { throw Problem.notFound }
+            guard let receipt = Delivery.Receipt(kannelStatus: status) else { throw Problem.unknownReceipt }
+            return try await HTTPRoutes.answering {
+                guard try await desk.take(receipt, of: message, on: .sms, attempt: attempt, from: "kannel") else {
+                    throw Problem.notFound
+                }
+                // Kannel asks again for anything but 200 and 202.
+                return .text("taken\n", status: 202)
+            }
+        }
+    }
+
+    private var gateway: Route {
+        Route(
+            .post, "/notify/v1/receipts", access: .anyone, summary: "Takes a receipt of the signed gateway",
+            description: "Standard Webhooks: signed as `v1` with the secret that its messages are signed with.",
+            parameters: [
+                .header(WebhookSignature.idHeader, .string(length: 1...256), "The gateway's own id of the receipt."),
+                .header(WebhookSignature.timestampHeader, .string(length: 1...12), "Seconds since 1970, at most 5 minutes from now."),
+                .header(WebhookSignature.signatureHeader, .string(length: 1...1000), "`v1,` and base64."),
+            ],
+            body: .json(GatewayReceipt.schema, limit: ReceiptRoutes.bodyLimit, inflatedLimit: ReceiptRoutes.bodyLimit),
+            answers: [
+                Answer(204, "Taken"), .problem(401, "unauthorised"), .problem(404, "not-found"), .problem(422, "unknown-receipt"),
+            ]
+        ) { exchange in
+            let body = Array(try await exchange.body().readableBytesView)
+            let signature = WebhookSignature(
+                id: exchange.header(WebhookSignature.idHeader) ?? "", timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
+                signatures: exchange.header(WebhookSignature.signatureHeader) ?? "")
+            guard (try? signature.verify(body: body, secrets: [secret], now: exchange.receivedAt)) != nil else {
+                throw Problem.unauthorised
+            }
+            guard let told = try? JSONDecoder().decode(GatewayReceipt.self, from: Data(body)), let message = MessageID(told.message),
+                let channel = Contracts.Channel(rawValue: told.channel), [.sms, .call].contains(channel),
+                let receipt = Delivery.Receipt(rawValue: told.receipt)
+            else { throw Problem.unknownReceipt }
+            return try await HTTPRoutes.answering {
+                guard try await desk.take(receipt, of: message, on: channel, attempt: nil, from: GatewayProvider.name) else {
+                    throw Problem.notFound
+                }
+                return .empty()
+            }
+        }
+    }
+}

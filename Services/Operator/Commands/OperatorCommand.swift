@@ -1,0 +1,56 @@
+// `trackme operator`: who runs the suite and may log in for it.
+
+import ArgumentParser
+import Contracts
+import Foundation
+
+struct OperatorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "operator", abstract: "Makes log-ins for those who run the suite; they see no health data.",
+        subcommands: [AddOperatorCommand.self])
+}
+
+struct AddOperatorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Makes a log-in for an operator and shows its temporary password once.",
+        discussion: """
+            The password is mailed too, where the notifier can send mail. It is good for the first log-in, at which another one must be \
+            chosen. For an address that is an operator's already a new temporary password is made, and its sessions end.
+
+            Example: trackme operator add chiara@example.org --language it
+
+            \(ExitStatus.documentation)
+            """)
+
+    /// A password is hashed on the way, perhaps behind others.
+    private static let deadline = Duration.seconds(10)
+
+    @Argument(help: ArgumentHelp("The operator's e-mail address.", valueName: "email"))
+    var email: String
+
+    @Option(help: "In which language they are written to: it or en.")
+    var language: Language = .english
+
+    @Flag(help: "Print one JSON object with operator and temporaryPassword.")
+    var json = false
+
+    @OptionGroup var suite: SuiteOptions
+
+    func run() async throws {
+        try await reportingErrors {
+            let made = try await SuiteConnection.with(suite.layout) { connection in
+                try await connection.ask(MakeOperator(email: email, language: language), deadline: Self.deadline)
+            }
+            if json {
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = [.sortedKeys]
+                Console.shared.line(String(decoding: try encoder.encode(made), as: UTF8.self))
+            } else {
+                Console.shared.line("operator  \(made.operator)\npassword  \(made.temporaryPassword)")
+                Console.shared.complain("The password is shown this once; another one must be chosen at the first log-in.")
+            }
+        }
+    }
+}
+
+extension Language: ExpressibleByArgument {}

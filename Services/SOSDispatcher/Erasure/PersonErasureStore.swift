@@ -1,0 +1,37 @@
+// SQL sentences that take a person out of the dispatcher's tables.
+
+import Contracts
+import GRDB
+import Storage
+
+/// The audit chain stays: it names pseudonyms and steps, never values, and a row that could be taken out would prove nothing.
+struct PersonErasure: Sendable {
+    /// For the certificate.
+    static let kept = "the audit chain: under a pseudonym, when help was called and by whom it was answered"
+
+    /// - Returns: how many rows. Of data alone what the supervision itself needs stays: that it is on, and the devices.
+    func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
+        var sentences = [
+            "DELETE FROM dispatch_outbox WHERE person = ?", "DELETE FROM emergencies WHERE person = ? AND closed_at IS NOT NULL",
+        ]
+        if scope == .account {
+            sentences += [
+                "DELETE FROM emergencies WHERE person = ?", "DELETE FROM subscribers WHERE person = ?",
+                "DELETE FROM devices WHERE person = ?", "DELETE FROM monitoring_pauses WHERE person = ?",
+            ]
+        }
+        return try sentences.reduce(0) { count, sentence in
+            try db.execute(sql: sentence, arguments: [person.data])
+            return count + db.changesCount
+        }
+    }
+}
+
+extension SOSStore {
+    /// Whether the person is subscribed, as the file says.
+    func hasSubscriber(_ person: PersonID) async throws -> Bool {
+        try await store.read { db in
+            try Row.fetchOne(db, sql: "SELECT 1 FROM subscribers WHERE person = ?", arguments: [person.data]) != nil
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// The dispatcher's part in erasing a person. A call for help that is under way comes to its end first.
+
+import Contracts
+import ServiceKit
+
+struct SupervisionErasure: Sendable {
+    /// How long the end of an account waits for an emergency to end by itself.
+    static let patience = Duration.seconds(900)
+
+    let supervision: SupervisionService
+    let dispatcher: Dispatcher
+    let journal: Journal
+    let store: SOSStore
+    private let table = PersonErasure()
+
+    init(supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore) {
+        (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
+    }
+
+    var steps: ErasureSteps {
+        ErasureSteps(
+            shut: { try await shut($0) },
+            delete: { [table] db, order in try table.erase(db, order.person, scope: order.scope) },
+            streams: { _ in StreamFamily.emergencies.streams }, finish: { try await finish($0) }, kept: PersonErasure.kept)
+    }
+
+    private func shut(_ order: PersonErased) async throws {
+        let isOver = Timestamp.now - order.orderedAt > Self.patience
+        switch order.scope {
+        case .account:
+            // ACC-31: supervision ends with the account; an emergency is completed like after leaving the service (SOS-03).
+            guard await supervision.leave(order.person, atOnce: isOver) else { throw ErasureWaits() }
+            if isOver { await dispatcher.stopAll(of: order.person) }
+        case .data:
+            guard await supervision.forgetCourse(of: order.person) else { throw ErasureWaits() }
+        }
+        guard await !dispatcher.isCarrying(for: order.person) else { throw ErasureWaits() }
+        // Nothing about the person is on its way to the tables any more.
+        try await journal.commitEverything()
+    }
+
+    /// Data alone: supervision goes on, and its state is stored under the new key.
+    private func finish(_ order: PersonErased) async throws {
+        guard order.scope == .data, try await store.hasSubscriber(order.person) else { return }
+        await supervision.superviseAfterErasure(order.person)
+        try await journal.commitEverything()
+    }
+}

@@ -1,0 +1,20 @@
+// How old what a consumer knows may be, for those who must refuse when it is too old.
+
+import Synchronization
+
+/// When everything that the publisher had said was last known to be applied here: set at a heartbeat or fact after which nothing
+/// was missing. A publisher that is silent, a broken line and a gap that cannot be closed all let it grow old.
+package final class StreamFreshness: Sendable {
+    private let current = Mutex<ContinuousClock.Instant?>(nil)
+
+    package init() {}
+
+    func noteCurrent(at now: ContinuousClock.Instant) {
+        current.withLock { $0 = now }
+    }
+
+    /// How long ago that was; nil where it never was yet.
+    package var age: Duration? {
+        current.withLock { $0 }.map { ContinuousClock.now - $0 }
+    }
+}

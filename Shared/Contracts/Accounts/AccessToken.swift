@@ -1,0 +1,78 @@
+// Access tokens and the keys that prove them: what consent issues and every service checks by itself.
+
+/// Which functions an account has (ACC-14); each kind sees only its own.
+package enum AccountKind: String, Codable, Sendable, CaseIterable {
+    case person
+    /// Of an organisation.
+    case member
+    case `operator`
+}
+
+/// The languages in which people are addressed (UI-04); English stands in where a text is missing.
+package enum Language: String, Codable, Sendable, CaseIterable {
+    case italian = "it"
+    case english = "en"
+}
+
+/// The payload of an access token: a JWS (RFC 7515) with EdDSA and `typ` `at+jwt` (RFC 9068). Times are whole seconds since 1970.
+package struct AccessTokenClaims: Hashable, Codable, Sendable {
+    /// The suite's public origin.
+    package var iss: String
+    /// `trackme`: one audience for all services of the suite.
+    package var aud: String
+    /// `per_…`, `mem_…` or `opr_…`, as `kind` says.
+    package var sub: String
+    package var kind: AccountKind
+    package var sid: SessionID
+    /// The member's organisation.
+    package var org: OrganisationID?
+    /// `password-change`: the bearer may only choose a new password (ACC-08). Absent: everything that `kind` may.
+    package var scope: String?
+    package var jti: String
+    package var iat: Int64
+    package var nbf: Int64
+    package var exp: Int64
+
+    package init(
+        iss: String, aud: String = audience, sub: String, kind: AccountKind, sid: SessionID, org: OrganisationID? = nil,
+        scope: String? = nil, jti: String, iat: Int64, nbf: Int64, exp: Int64
+    ) {
+        (self.iss, self.aud, self.sub, self.kind, self.sid, self.org) = (iss, aud, sub, kind, sid, org)
+        (self.scope, self.jti, self.iat, self.nbf, self.exp) = (scope, jti, iat, nbf, exp)
+    }
+
+    package static let audience = "trackme"
+    package static let tokenType = "at+jwt"
+    package static let passwordChangeOnly = "password-change"
+}
+
+/// Said by consent on `consent.signing-keys` of the family `consent.accounts`; the snapshot holds the keys whose tokens may still be valid.
+package struct SigningKeyState: Hashable, Codable, Sendable {
+    package static let type = "signing-key-state.v1"
+
+    /// `kid` of the tokens that it signs.
+    package var keyID: String
+    /// The Ed25519 public key, 32 bytes as base64url.
+    package var publicKey: String
+    package var notBefore: Timestamp
+    /// After this instant no token signed by it is valid.
+    package var notAfter: Timestamp
+
+    package init(keyID: String, publicKey: String, notBefore: Timestamp, notAfter: Timestamp) {
+        (self.keyID, self.publicKey, self.notBefore, self.notAfter) = (keyID, publicKey, notBefore, notAfter)
+    }
+}
+
+/// Said by consent on `consent.sessions` of the family `consent.accounts` when a session ends before its last access token does; the snapshot holds those whose
+/// tokens have not expired yet. Its tokens are refused from then on (ACC-15).
+package struct SessionEnded: Hashable, Codable, Sendable {
+    package static let type = "session-ended.v1"
+
+    package var session: SessionID
+    /// When its last access token has expired: the fact may be forgotten then.
+    package var until: Timestamp
+
+    package init(session: SessionID, until: Timestamp) {
+        (self.session, self.until) = (session, until)
+    }
+}

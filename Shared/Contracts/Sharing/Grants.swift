@@ -1,0 +1,84 @@
+// What a person has allowed, and what was read by it: said by consent, enforced and reported by whoever holds the data.
+
+/// Said by consent on `consent.grants` at every change; the snapshot holds the active ones. Data may leave only under an active
+/// grant, inside its types and window, and at no finer step than its granularity.
+package struct GrantState: Hashable, Codable, Sendable {
+    package static let type = "grant-state.v1"
+
+    package var grant: GrantID
+    package var request: RequestID
+    package var person: PersonID
+    package var organisation: OrganisationID
+    /// What is still allowed; withdrawing single types makes it shorter.
+    package var types: [Metric]
+    /// The window, `to` not included.
+    package var from: Timestamp
+    package var to: Timestamp
+    package var granularity: GrantGranularity
+    package var active: Bool
+    /// Counts up with every change, from 1.
+    package var version: Int64
+
+    package init(
+        grant: GrantID, request: RequestID, person: PersonID, organisation: OrganisationID, types: [Metric], from: Timestamp,
+        to: Timestamp, granularity: GrantGranularity, active: Bool, version: Int64
+    ) {
+        (self.grant, self.request, self.person, self.organisation) = (grant, request, person, organisation)
+        (self.types, self.from, self.to, self.granularity) = (types, from, to, granularity)
+        (self.active, self.version) = (active, version)
+    }
+}
+
+/// Reads entries under a grant, oldest first; at most 1 MiB a page. `forbidden` with a reason where the grant does not allow it,
+/// is not active, or consent has been silent too long.
+package struct ReadSamples: BusRequest {
+    package static let method = "read-samples"
+    package static let owner = Peer.ingest
+    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let mutates = false
+
+    package var grant: GrantID
+    package var organisation: OrganisationID
+    package var type: Metric
+    package var from: Timestamp
+    package var to: Timestamp
+    /// `next` of the page before.
+    package var after: String?
+    /// 1 to 10,000.
+    package var limit: Int
+
+    package init(
+        grant: GrantID, organisation: OrganisationID, type: Metric, from: Timestamp, to: Timestamp, after: String?, limit: Int
+    ) {
+        (self.grant, self.organisation, self.type) = (grant, organisation, type)
+        (self.from, self.to, self.after, self.limit) = (from, to, after, limit)
+    }
+
+    package struct Reply: Codable, Sendable {
+        /// One for each second, minute or hour that holds any and is over: the mean of what was measured in it, or the first position,
+        /// at the step's beginning, or at the window's where that cuts a step. Places that came with other values are left out. Personal.
+        package var samples: [Sample]
+        package var next: String?
+
+        package init(samples: [Sample], next: String?) {
+            (self.samples, self.next) = (samples, next)
+        }
+    }
+}
+
+/// Said by ingest on `ingest.accesses` before a page leaves it; the person can see it (SHR-24).
+package struct DataRead: Hashable, Codable, Sendable {
+    package static let type = "data-read.v1"
+
+    package var grant: GrantID
+    package var organisation: OrganisationID
+    package var metric: Metric
+    package var from: Timestamp
+    package var to: Timestamp
+    package var count: Int
+
+    package init(grant: GrantID, organisation: OrganisationID, metric: Metric, from: Timestamp, to: Timestamp, count: Int) {
+        (self.grant, self.organisation, self.metric) = (grant, organisation, metric)
+        (self.from, self.to, self.count) = (from, to, count)
+    }
+}

@@ -1,0 +1,100 @@
+// A body read whole into a type of the service's: what does not fit is named, member by member.
+
+import Contracts
+import Foundation
+import NIOCore
+
+extension Exchange {
+    /// The JSON body. It is held against the schema that the route declares, which refuses unknown members too, and then decoded.
+    /// - Throws: `invalid-body`, with a pointer for each fault.
+    package func json<Body: Decodable>(_: Body.Type = Body.self) async throws -> Body {
+        let bytes = Data(try await body().readableBytesView)
+        let tree: JSONTree
+        do {
+            tree = try JSONDecoder().decode(JSONTree.self, from: bytes)
+        } catch {
+            throw Problem.invalidBody([.init(pointer: "", detail: "is not JSON")])
+        }
+        if let schema = shape?.contents.first(where: { $0.mediaType == mediaType })?.schema {
+            let faults = schema.faults(in: tree)
+            guard faults.isEmpty else { throw Problem.invalidBody(faults) }
+        }
+        do {
+            return try JSONDecoder().decode(Body.self, from: bytes)
+        } catch let error as DecodingError {
+            throw Problem.invalidBody([.init(pointer: error.pointer, detail: "is missing or has not the right form")])
+        }
+    }
+
+    /// The fields of a page's form.
+    /// - Throws: `invalid-body` where it cannot be read.
+    package func form() async throws -> FormFields {
+        let bytes = try await body()
+        guard let fields = FormFields(Array(bytes.readableBytesView)) else {
+            throw Problem.invalidBody([.init(pointer: "", detail: "is not a form of at most \(FormFields.most) fields")])
+        }
+        return fields
+    }
+}
+
+extension DecodingError {
+    /// JSON Pointer of the member that did not fit.
+    fileprivate var pointer: String {
+        let (path, last): ([any CodingKey], (any CodingKey)?) =
+            switch self {
+            case .keyNotFound(let key, let context): (context.codingPath, key)
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context): (context.codingPath, nil)
+            @unknown default: ([], nil)
+            }
+        return (path + [last].compactMap { $0 }).map { JSONPointer.step($0.intValue.map(String.init) ?? $0.stringValue) }.joined()
+    }
+}
+
+/// RFC 6901.
+enum JSONPointer {
+    /// One reference token with its slash. Names that were sent are cut, so that an answer does not echo a book.
+    static func step(_ name: String) -> String {
+        "/" + name.prefix(64).replacing("~", with: "~0").replacing("/", with: "~1")
+    }
+}
+
+/// What a form sent, `application/x-www-form-urlencoded` (WHATWG URL §5.1).
+package struct FormFields: Sendable {
+    package static let most = 100
+    private let values: [String: String]
+
+    /// nil for broken escapes, what is not UTF-8, a name that comes twice, U+0000, or more than `most` fields.
+    init?(_ bytes: [UInt8]) {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        let pairs = text.split(separator: "&")
+        guard pairs.count <= Self.most else { return nil }
+        var values: [String: String] = [:]
+        for pair in pairs {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decode(parts[0]), let value = parts.count == 2 ? Self.decode(parts[1]) : "",
+                !value.unicodeScalars.contains("\0"), values.updateValue(value, forKey: name) == nil
+            else { return nil }
+        }
+        self.values = values
+    }
+
+    private static func decode(_ text: Substring) -> String? {
+        PercentCoding.decode(Substring(text.replacing("+", with: " ")))
+    }
+
+    /// The field's value without white space around it; nil where it was not sent or is empty.
+    package subscript(name: String) -> String? {
+        guard let value = values[name]?.trimmingCharacters(in: .whitespacesAndNewlines), !value.isEmpty else { return nil }
+        return value
+    }
+
+    /// As it was sent: for passwords.
+    package func exactly(_ name: String) -> String? {
+        values[name]
+    }
+
+    /// A ticked box sends something.
+    package func isTicked(_ name: String) -> Bool {
+        values[name] != nil
+    }
+}

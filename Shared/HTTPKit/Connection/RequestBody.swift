@@ -1,0 +1,102 @@
+// A request's body on its way from the connection to whoever reads it.
+
+import NIOCore
+import Synchronization
+
+enum RequestBody: Sendable {
+    /// All of it was there before the handler began, as with most requests: nobody waits for anything.
+    case whole(ByteBuffer)
+    case coming(BodyPipe)
+
+    /// Gives the pieces in order.
+    struct Reader {
+        private var whole: ByteBuffer?
+        private var pipe: BodyPipe?
+
+        init(_ body: RequestBody) {
+            switch body {
+            case .whole(let bytes): whole = bytes
+            case .coming(let pipe): self.pipe = pipe
+            }
+        }
+
+        /// nil at the end.
+        /// - Throws: `BodyCutOff` where the connection broke or said nonsense.
+        mutating func next() async throws -> ByteBuffer? {
+            if let pipe { return try await pipe.next() }
+            defer { whole = nil }
+            return whole.flatMap { $0.readableBytes > 0 ? $0 : nil }
+        }
+    }
+}
+
+/// The connection ended before the body did.
+struct BodyCutOff: Error {}
+
+/// Takes pieces from the connection's event loop and gives them to one task. What is not fetched fills it; then the connection is
+/// not read any further, so that the sender waits.
+final class BodyPipe: Sendable {
+    /// Bytes that wait here at most, but for what was on its way already.
+    private static let room = 128 << 10
+
+    private struct State {
+        var pieces = CircularBuffer<ByteBuffer>()
+        var bytes = 0
+        var isHeld = false
+        var end: Result<Void, BodyCutOff>?
+        var reader: CheckedContinuation<ByteBuffer?, any Error>?
+    }
+
+    private let state = Mutex(State())
+    private let readOn: @Sendable () -> Void
+
+    /// - Parameter readOn: called when there is room again after `add` said that there is none.
+    init(readOn: @escaping @Sendable () -> Void) {
+        self.readOn = readOn
+    }
+
+    /// False where the connection must not be read any further for now.
+    func add(_ piece: ByteBuffer) -> Bool {
+        let (reader, hasRoom): (CheckedContinuation<ByteBuffer?, any Error>?, Bool) = state.withLock { state in
+            if let reader = state.reader {
+                state.reader = nil
+                return (reader, true)
+            }
+            state.pieces.append(piece)
+            state.bytes += piece.readableBytes
+            state.isHeld = state.bytes >= Self.room
+            return (nil, !state.isHeld)
+        }
+        reader?.resume(returning: piece)
+        return hasRoom
+    }
+
+    /// All of the body has come, or no more of it will. What came is still given.
+    func end(_ how: Result<Void, BodyCutOff>) {
+        let reader = state.withLock { state in
+            if state.end == nil { state.end = how }
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.resume(with: how.map { nil }.mapError { $0 })
+    }
+
+    /// For one reader.
+    func next() async throws -> ByteBuffer? {
+        try await withCheckedThrowingContinuation { continuation in
+            let (now, hasRoomAgain): (Result<ByteBuffer?, any Error>?, Bool) = state.withLock { state in
+                if let piece = state.pieces.popFirst() {
+                    state.bytes -= piece.readableBytes
+                    guard state.isHeld, state.bytes < Self.room / 2 else { return (.success(piece), false) }
+                    state.isHeld = false
+                    return (.success(piece), true)
+                }
+                if let end = state.end { return (end.map { nil }.mapError { $0 }, false) }
+                state.reader = continuation
+                return (nil, false)
+            }
+            if hasRoomAgain { readOn() }
+            if let now { continuation.resume(with: now) }
+        }
+    }
+}

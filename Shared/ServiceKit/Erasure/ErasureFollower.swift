@@ -1,0 +1,153 @@
+// A service's part in erasing a person: hears the order, erases, and confirms, through restarts and whoever is down meanwhile.
+
+import Bus
+package import Contracts
+package import GRDB
+package import Logging
+package import Storage
+import Synchronization
+
+/// Orders come by `apply` and `begin` (the streams of consent) or by `add` (consent itself); `run` carries them out one after the
+/// other. An order is in the store before it is carried out, and stays until consent has taken the confirmation.
+package final class ErasureFollower: Sendable {
+    /// Says to consent that it is done; throws where it was not heard.
+    package typealias Confirm = @Sendable (ConfirmErasure) async throws -> Void
+
+    /// Pauses after a failure: doubled from the first to the last.
+    private static let pauses = Duration.milliseconds(250)...Duration.seconds(30)
+    /// How long an order waits for what is under way.
+    private static let wait = Duration.seconds(1)
+
+    private let peer: Peer
+    private let store: Store
+    private let keys: PersonKeys
+    private let steps: ErasureSteps
+    private let confirm: Confirm
+    private let logger: Logger
+    private let duties = ErasureDuties()
+    private let bell = Bell()
+
+    /// A piece of the service's migration.
+    package static func create(in db: Database) throws {
+        try ErasureDuties.create(in: db)
+    }
+
+    package init(of peer: Peer, store: Store, keys: PersonKeys, steps: ErasureSteps, logger: Logger, confirm: @escaping Confirm) {
+        (self.peer, self.store, self.keys, self.steps) = (peer, store, keys, steps)
+        (self.logger, self.confirm) = (logger, confirm)
+    }
+
+    /// Confirms to the suite's consent.
+    package convenience init(on runtime: Runtime, store: Store, keys: PersonKeys, steps: ErasureSteps) async throws {
+        let consent = try await runtime.client(of: .consent)
+        self.init(of: runtime.peer, store: store, keys: keys, steps: steps, logger: runtime.logger) { confirmation in
+            _ = try await consent.ask(confirmation, trace: "\(confirmation.erasure)", deadline: .seconds(2))
+        }
+    }
+
+    // MARK: Orders
+
+    /// Keeps an order in the caller's transaction.
+    package func add(_ db: Database, _ order: PersonErased) throws {
+        guard try duties.add(db, order) else { return }
+        db.afterNextTransaction { [bell] _ in bell.ring() }
+    }
+
+    /// An event of `.accounts`, in the transaction of its position.
+    package func apply(_ db: Database, _ event: StreamEvent) throws {
+        if let order = try event.fact(PersonErased.self, type: PersonErased.type) { try add(db, order) }
+    }
+
+    /// A snapshot of one of the streams of `.accounts`: it holds the orders that not everybody has confirmed.
+    package func begin(_ db: Database, _ snapshot: [StreamEvent]) throws {
+        for event in snapshot { try apply(db, event) }
+    }
+
+    // MARK: Carrying out
+
+    /// Runs until it is cancelled.
+    package func run() async throws {
+        var pause = Self.pauses.lowerBound
+        while !Task.isCancelled {
+            do {
+                let open = try await store.read { [duties] db in try duties.open(db) }
+                var isWaiting = false
+                for duty in open where try await !carryOut(duty) { isWaiting = true }
+                pause = Self.pauses.lowerBound
+                await bell.wait(atMost: isWaiting ? Self.wait : Self.pauses.upperBound)
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                logger.warning(
+                    "an erasure is not finished and is tried again", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                await bell.wait(atMost: pause)
+                pause = min(pause * 2, Self.pauses.upperBound)
+            }
+        }
+        throw CancellationError()
+    }
+
+    /// False where it has to wait for something.
+    private func carryOut(_ duty: ErasureDuties.Duty) async throws -> Bool {
+        let order = duty.order
+        let stores: [ErasedStore]
+        if let erased = duty.stores {
+            stores = erased
+        } else {
+            do {
+                stores = try await erase(order)
+            } catch is ErasureWaits {
+                return false
+            }
+            try await store.write { [duties] db in try duties.erased(db, order.erasure, stores: stores) }
+        }
+        // Only after it is noted that the old key is gone: begun again, this would destroy the new one.
+        if order.scope == .data, steps.destroysKey(order) { try await keys.renewKey(of: order.person) }
+        try await steps.finish(order)
+        try await confirm(ConfirmErasure(erasure: order.erasure, stores: stores))
+        try await store.write { [duties] db in try duties.confirmed(db, order.erasure, at: .now) }
+        try await store.emptyLog()
+        logger.notice("an erasure is confirmed", metadata: ["erasure": "\(order.erasure)", "scope": "\(order.scope.rawValue)"])
+        return true
+    }
+
+    private func erase(_ order: PersonErased) async throws -> [ErasedStore] {
+        try await steps.shut(order)
+        let destroysKey = steps.destroysKey(order)
+        if destroysKey { try await keys.destroyKey(of: order.person) }
+        let keysAt = Timestamp.now
+        var removed = 0
+        while true {
+            let count = try await store.write { [steps] db in try steps.delete(db, order) }
+            guard count > 0 else { break }
+            removed += count
+        }
+        removed += try await StreamLog().erase(order.person, in: steps.streams(order), of: store)
+        try await store.emptyLog()
+        let rowsAt = Timestamp.now
+        let copies = try await keys.renewBackups()
+        return [
+            ErasedStore(store: "\(peer).db", removed: removed, at: rowsAt, kept: steps.kept),
+            ErasedStore(
+                store: "\(peer)-keys.db", removed: destroysKey ? 1 : 0, at: keysAt, kept: destroysKey ? nil : "the account's own key"),
+            ErasedStore(store: "\(peer)-keys.db backups", removed: copies, at: .now),
+        ]
+    }
+}
+
+extension Follower {
+    /// Follows `.accounts`, which a service can follow only once: for its tokens and for erasures.
+    package static func accounts(on runtime: Runtime, store: Store, tokens: TokenChecker?, erasures: ErasureFollower) -> Follower {
+        Follower(
+            family: .accounts, on: runtime, store: store,
+            apply: { db, event in
+                try tokens?.apply(db, event)
+                try erasures.apply(db, event)
+            },
+            begin: { db, stream, snapshot in
+                try tokens?.begin(db, stream, snapshot)
+                try erasures.begin(db, snapshot)
+            },
+            after: { tokens?.heard($0) }, begun: { tokens?.begun($0, $1) })
+    }
+}

@@ -1,0 +1,39 @@
+// What each service brings to an erasure: its own memory, rows and streams. The order of the steps is the same everywhere.
+
+package import Contracts
+package import GRDB
+
+/// Called in this order: `shut`, then the person's key is destroyed, `delete` until nothing is left, the facts of `streams` become
+/// `erased`, files are emptied of what was deleted, the copies of the keys are made anew, `finish`. Each may be called again after
+/// a crash.
+package struct ErasureSteps: Sendable {
+    /// Makes the service forget the person in memory, so that nothing is answered or taken from here on (data alone: until `finish`).
+    package var shut: @Sendable (PersonErased) async throws -> Void
+    /// Whether the person's key is destroyed: not where this service holds nothing but the account's own, and the account stays.
+    package var destroysKey: @Sendable (PersonErased) -> Bool
+    /// Deletes rows in one short transaction and says how many; asked again until it is none. A call for help that is under way may
+    /// be waited for by throwing `ErasureWaits` from `shut`.
+    package var delete: @Sendable (Database, PersonErased) throws -> Int
+    /// This service's streams that hold facts about the person which are to go.
+    package var streams: @Sendable (PersonErased) -> [String]
+    /// Everything is gone. Where the account stays the person has a new key already and may be served again.
+    package var finish: @Sendable (PersonErased) async throws -> Void
+    /// What had to stay in the service's store, and why; for the certificate.
+    package var kept: String?
+
+    package init(
+        shut: @escaping @Sendable (PersonErased) async throws -> Void = { _ in },
+        destroysKey: @escaping @Sendable (PersonErased) -> Bool = { _ in true },
+        delete: @escaping @Sendable (Database, PersonErased) throws -> Int,
+        streams: @escaping @Sendable (PersonErased) -> [String] = { _ in [] },
+        finish: @escaping @Sendable (PersonErased) async throws -> Void = { _ in }, kept: String? = nil
+    ) {
+        (self.shut, self.destroysKey, self.delete, self.streams) = (shut, destroysKey, delete, streams)
+        (self.finish, self.kept) = (finish, kept)
+    }
+}
+
+/// Not yet: something is under way for the person that must come to its end first. It is tried again soon.
+package struct ErasureWaits: Error {
+    package init() {}
+}

@@ -1,0 +1,135 @@
+// Who is logged in, as every service finds out by itself: no question to consent, so that none is needed while it is down.
+
+package import Contracts
+package import GRDB
+package import HTTPKit
+package import Storage
+import Synchronization
+
+/// Checks access tokens against what consent says on `consent.signing-keys`, `consent.sessions` and `consent.erasures`. What it
+/// knows lies in the service's own store and in memory. A log-out is in force once its fact has been heard.
+package final class TokenChecker: Sendable {
+    private let tables = TokenTables()
+    private let issuer: String
+    private let rules: Mutex<TokenRules>
+
+    /// A piece of the service's migration.
+    package static func create(in db: Database) throws {
+        try TokenTables.create(in: db)
+    }
+
+    /// - Parameter issuer: the suite's public origin, which every token names.
+    package init(store: Store, issuer: String) throws {
+        let tables = tables
+        self.issuer = issuer
+        rules = Mutex(try store.readNow { try tables.load($0) })
+    }
+
+    // MARK: Checking
+
+    /// The claims of a good token; nil for every other.
+    package func check(_ bearer: String, now: Timestamp = .now) -> AccessTokenClaims? {
+        let rules = rules.withLock { $0 }
+        return rules.check(bearer, issuer: issuer, now: now)
+    }
+
+    /// Who asks, for a route that admits accounts. A device's own token (`owner`) is the service's to try before.
+    /// - Throws: `unauthorised`; `password-change-required` for a token that is good for that alone; `not-for-this-account` (ACC-14).
+    package func caller(for credentials: Credentials, access: Access, now: Timestamp = .now) throws(Problem) -> Caller {
+        guard let claims = check(credentials.bearer, now: now) else { throw .unauthorised }
+        return try AccountAccess.caller(for: claims, access: access)
+    }
+
+    /// Whether it could find any token good: until consent was heard once, nobody can log in here.
+    package var isReady: Bool {
+        rules.withLock { $0.knowsKeys }
+    }
+
+    // MARK: What consent says
+
+    /// Keeps what an event of `.accounts` tells, in the transaction of its position. Then call `heard`.
+    package func apply(_ db: Database, _ event: StreamEvent) throws {
+        for fact in try Fact.all(of: event) { try keep(db, fact) }
+        try tables.expire(db, now: event.header.at)
+    }
+
+    /// As `apply`, for a snapshot of one of the streams. Then call `begun`.
+    package func begin(_ db: Database, _ stream: String, _ snapshot: [StreamEvent]) throws {
+        switch stream {
+        case StreamFamily.signingKeysStream: try tables.dropKeys(db)
+        case StreamFamily.sessionsStream: try tables.dropSessions(db)
+        // Who is gone stays gone: the snapshot holds the unconfirmed alone.
+        default: break
+        }
+        for event in snapshot {
+            for fact in try Fact.all(of: event) { try keep(db, fact) }
+        }
+    }
+
+    package func heard(_ events: [StreamEvent]) {
+        let facts = events.flatMap { (try? Fact.all(of: $0)) ?? [] }
+        let now = events.map(\.header.at).max()
+        rules.withLock { rules in
+            for fact in facts { Self.learn(fact, &rules) }
+            if let now { rules.expire(now: now) }
+        }
+    }
+
+    package func begun(_ stream: String, _ snapshot: [StreamEvent]) {
+        let facts = snapshot.flatMap { (try? Fact.all(of: $0)) ?? [] }
+        rules.withLock { rules in
+            switch stream {
+            case StreamFamily.signingKeysStream: rules.forgetKeys()
+            case StreamFamily.sessionsStream: rules.forgetSessions()
+            default: break
+            }
+            for fact in facts { Self.learn(fact, &rules) }
+        }
+    }
+
+    // MARK: For consent itself, which hears nobody
+
+    /// What consent is about to say, in the same transaction. Then call `learn`.
+    package func keep(_ db: Database, _ fact: Fact) throws {
+        switch fact {
+        case .key(let key): try tables.keep(db, key)
+        case .sessionEnded(let ended): try tables.keep(db, ended)
+        case .personGone(let person, let at): try tables.keep(db, gone: person, at: at)
+        }
+    }
+
+    /// After the commit.
+    package func learn(_ fact: Fact) {
+        rules.withLock { Self.learn(fact, &$0) }
+    }
+
+    private static func learn(_ fact: Fact, _ rules: inout TokenRules) {
+        switch fact {
+        case .key(let key): rules.learn(key)
+        case .sessionEnded(let ended): rules.learn(ended)
+        case .personGone(let person, let at): rules.learn(gone: person, at: at)
+        }
+    }
+
+    /// Forgets what no token that is still valid can meet: for consent, which keeps its own record; elsewhere the stream's time does it.
+    package func expire(now: Timestamp) {
+        rules.withLock { $0.expire(now: now) }
+    }
+
+    /// What matters to tokens.
+    package enum Fact: Sendable {
+        case key(SigningKeyState)
+        case sessionEnded(SessionEnded)
+        /// The account is no more; one whose data alone were erased stays logged in.
+        case personGone(PersonID, at: Timestamp)
+
+        fileprivate static func all(of event: StreamEvent) throws -> [Fact] {
+            if let key = try event.fact(SigningKeyState.self, type: SigningKeyState.type) { return [.key(key)] }
+            if let ended = try event.fact(SessionEnded.self, type: SessionEnded.type) { return [.sessionEnded(ended)] }
+            if let erased = try event.fact(PersonErased.self, type: PersonErased.type), erased.scope == .account {
+                return [.personGone(erased.person, at: erased.orderedAt)]
+            }
+            return []
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// When an access token is good: pure rules over what consent has told.
+
+import Contracts
+import Foundation
+import Sealing
+
+/// What is known of keys, sessions and people, and the judgement on one token. Time is told.
+struct TokenRules: Sendable {
+    /// No access token lives longer, whatever it says of itself.
+    static let longestLife = Duration.seconds(3600)
+    /// How far the clock of the machine that issued it may be ahead.
+    static let clockSkew = Duration.seconds(5)
+
+    private struct Key: Sendable {
+        let verifying: VerifyingKey
+        let notBefore: Timestamp
+        let notAfter: Timestamp
+    }
+
+    private var keys: [String: Key] = [:]
+    private var sessionsEnded: [SessionID: Timestamp] = [:]
+    private var peopleGone: [PersonID: Timestamp] = [:]
+
+    // MARK: What was told
+
+    /// A key that cannot be one is left out: its tokens are refused.
+    mutating func learn(_ state: SigningKeyState) {
+        keys[state.keyID] = Base64URL.decode(state.publicKey).flatMap { try? VerifyingKey(bytes: $0) }.map {
+            Key(verifying: $0, notBefore: state.notBefore, notAfter: state.notAfter)
+        }
+    }
+
+    mutating func learn(_ ended: SessionEnded) {
+        sessionsEnded[ended.session] = ended.until
+    }
+
+    mutating func learn(gone person: PersonID, at: Timestamp) {
+        peopleGone[person] = at
+    }
+
+    mutating func forgetKeys() { keys = [:] }
+    mutating func forgetSessions() { sessionsEnded = [:] }
+
+    mutating func expire(now: Timestamp) {
+        keys = keys.filter { $0.value.notAfter >= now }
+        sessionsEnded = sessionsEnded.filter { $0.value >= now }
+        peopleGone = peopleGone.filter { $0.value >= now - Self.longestLife }
+    }
+
+    var knowsKeys: Bool { !keys.isEmpty }
+
+    // MARK: One token
+
+    /// The claims of a token that is good now; nil for every other, without a reason that a stranger could learn from.
+    func check(_ bearer: String, issuer: String, now: Timestamp) -> AccessTokenClaims? {
+        let payload = try? CompactJWS.open(bearer, typ: AccessTokenClaims.tokenType) { keyID in
+            guard let key = keys[keyID], key.notBefore <= now + Self.clockSkew, now <= key.notAfter else { return nil }
+            return key.verifying
+        }
+        guard let payload, let claims = try? JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload)),
+            claims.iss == issuer, claims.aud == AccessTokenClaims.audience, isTimely(claims, now), names(claims),
+            sessionsEnded[claims.sid] == nil
+        else { return nil }
+        if let person = PersonID(claims.sub), peopleGone[person] != nil { return nil }
+        return claims
+    }
+
+    private func isTimely(_ claims: AccessTokenClaims, _ now: Timestamp) -> Bool {
+        // Compared as seconds: what a token says may be any number, and multiplied it could overflow.
+        let second = now.milliseconds / 1000
+        let ahead = second + Self.clockSkew.components.seconds
+        return claims.nbf <= ahead && claims.iat <= ahead && claims.exp > second && claims.exp > claims.iat
+            && claims.exp <= ahead + Self.longestLife.components.seconds && claims.iat > 0
+    }
+
+    /// Whether the subject is of the kind that the token speaks for.
+    private func names(_ claims: AccessTokenClaims) -> Bool {
+        switch claims.kind {
+        case .person: PersonID(claims.sub) != nil && claims.org == nil
+        case .member: MemberID(claims.sub) != nil && claims.org != nil
+        case .operator: OperatorID(claims.sub) != nil && claims.org == nil
+        }
+    }
+}

@@ -1,0 +1,81 @@
+// SQL sentences over what a service must know to check access tokens by itself: keys, ended sessions, people who are gone.
+
+import Contracts
+import Foundation
+import GRDB
+import Sealing
+
+/// The public keys and refusals that consent has told, in the service's own store: a restart does not make it forget them.
+struct TokenTables: Sendable {
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE token_keys (
+                    key_id TEXT PRIMARY KEY,
+                    public_key BLOB NOT NULL,
+                    not_before INTEGER NOT NULL,
+                    not_after INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE token_sessions_ended (
+                    session BLOB PRIMARY KEY,
+                    until INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE token_people_gone (
+                    person BLOB PRIMARY KEY,
+                    at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+
+    func keep(_ db: Database, _ key: SigningKeyState) throws {
+        let bytes = Data(Base64URL.decode(key.publicKey) ?? [])
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO token_keys (key_id, public_key, not_before, not_after) VALUES (?, ?, ?, ?)")
+            .execute(arguments: [key.keyID, bytes, key.notBefore.milliseconds, key.notAfter.milliseconds])
+    }
+
+    func keep(_ db: Database, _ ended: SessionEnded) throws {
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO token_sessions_ended (session, until) VALUES (?, ?)")
+            .execute(arguments: [Data(ended.session.bytes), ended.until.milliseconds])
+    }
+
+    func keep(_ db: Database, gone person: PersonID, at: Timestamp) throws {
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO token_people_gone (person, at) VALUES (?, ?)")
+            .execute(arguments: [Data(person.bytes), at.milliseconds])
+    }
+
+    func dropKeys(_ db: Database) throws {
+        try db.execute(sql: "DELETE FROM token_keys")
+    }
+
+    func dropSessions(_ db: Database) throws {
+        try db.execute(sql: "DELETE FROM token_sessions_ended")
+    }
+
+    /// Forgets what no token that is still valid can meet.
+    func expire(_ db: Database, now: Timestamp) throws {
+        try db.cachedStatement(sql: "DELETE FROM token_keys WHERE not_after < ?").execute(arguments: [now.milliseconds])
+        try db.cachedStatement(sql: "DELETE FROM token_sessions_ended WHERE until < ?").execute(arguments: [now.milliseconds])
+        let before = now - TokenRules.longestLife
+        try db.cachedStatement(sql: "DELETE FROM token_people_gone WHERE at < ?").execute(arguments: [before.milliseconds])
+    }
+
+    func load(_ db: Database) throws -> TokenRules {
+        var rules = TokenRules()
+        for row in try Row.fetchAll(db, sql: "SELECT key_id, public_key, not_before, not_after FROM token_keys") {
+            let bytes = row[1] as Data
+            rules.learn(
+                SigningKeyState(
+                    keyID: row[0], publicKey: Base64URL.encode(bytes), notBefore: Timestamp(milliseconds: row[2]),
+                    notAfter: Timestamp(milliseconds: row[3])))
+        }
+        for row in try Row.fetchAll(db, sql: "SELECT session, until FROM token_sessions_ended") {
+            guard let session = SessionID(bytes: row[0] as Data) else { continue }
+            rules.learn(SessionEnded(session: session, until: Timestamp(milliseconds: row[1])))
+        }
+        for row in try Row.fetchAll(db, sql: "SELECT person, at FROM token_people_gone") {
+            guard let person = PersonID(bytes: row[0] as Data) else { continue }
+            rules.learn(gone: person, at: Timestamp(milliseconds: row[1]))
+        }
+        return rules
+    }
+}

@@ -1,0 +1,102 @@
+// Following what another service says: effects and positions in this service's own store, memory after the commit.
+
+import Bus
+package import Contracts
+import Foundation
+package import GRDB
+import Logging
+package import Storage
+
+/// Applies each fact of one family exactly once, whatever is killed when. A service follows a family with one follower; run it as a
+/// `Background` part. Its store needs `ConsumerPositions.create`.
+///
+/// Whatever goes wrong is tried again each second and lets `silentFor` grow: a part of the service that others need is not ended by it.
+package final class Follower: Sendable {
+    private let family: StreamFamily
+    private let runtime: Runtime
+    private let store: Store
+    private let freshness = StreamFreshness()
+    private let apply: @Sendable (Database, StreamEvent) throws -> Void
+    private let begin: @Sendable (Database, String, [StreamEvent]) throws -> Void
+    private let after: @Sendable ([StreamEvent]) async -> Void
+    private let begun: @Sendable (String, [StreamEvent]) async -> Void
+    private let positions = ConsumerPositions()
+
+    /// - Parameters:
+    ///   - apply: One fact, in a transaction with the position. Facts about people who have been erased since are passed over.
+    ///   - begin: Replaces everything that is known from a stream by its snapshot, in a transaction with the position.
+    ///   - after: What was applied is committed: the place to bring memory up to date.
+    ///   - begun: As `after`, for a snapshot: what is not in it is no longer so. Calls `after` unless told otherwise.
+    package init(
+        family: StreamFamily, on runtime: Runtime, store: Store,
+        apply: @escaping @Sendable (Database, StreamEvent) throws -> Void,
+        begin: @escaping @Sendable (_ db: Database, _ stream: String, _ snapshot: [StreamEvent]) throws -> Void,
+        after: @escaping @Sendable ([StreamEvent]) async -> Void = { _ in },
+        begun: (@Sendable (_ stream: String, _ snapshot: [StreamEvent]) async -> Void)? = nil
+    ) {
+        (self.family, self.runtime, self.store) = (family, runtime, store)
+        (self.apply, self.begin, self.after) = (apply, begin, after)
+        self.begun = begun ?? { _, snapshot in await after(snapshot) }
+    }
+
+    /// How long ago everything that the other service had said was known here; very long where it never was. What privacy rests on
+    /// is denied when this is too long.
+    package var silentFor: Duration {
+        freshness.age ?? .seconds(Int64(Int32.max))
+    }
+
+    /// Runs until it is cancelled.
+    package func run() async throws {
+        var consumer: StreamConsumer?
+        while true {
+            do {
+                let hearing: StreamConsumer
+                if let consumer {
+                    hearing = consumer
+                } else {
+                    hearing = try await runtime.consumer(of: family, freshness: freshness)
+                }
+                consumer = hearing
+                try await hear(hearing)
+                return
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                try Task.checkCancellation()
+                runtime.logger.error(
+                    "following stopped and begins again",
+                    metadata: ["family": "\(family.name)", "error": "\(String(reflecting: type(of: error)))"])
+            }
+            // A pause between attempts, so that a fault that stays does not fill the log.
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func hear(_ consumer: StreamConsumer) async throws {
+        let known = try await store.read { [positions] db in try positions.load(db) }.filter { family.streams.contains($0.stream) }
+        try await consumer.run(from: known) { [self] events, next in
+            let living = events.filter { $0.header.type != StreamHeader.erased }
+            try await store.write { [positions, apply] db in
+                for event in living { try apply(db, event) }
+                try positions.save(db, next)
+            }
+            if !living.isEmpty { await after(living) }
+        } restart: { [self] snapshot, next in
+            let living = snapshot.filter { $0.header.type != StreamHeader.erased }
+            try await store.write { [positions, begin] db in
+                try begin(db, next.stream, living)
+                try positions.save(db, [next])
+            }
+            await begun(next.stream, living)
+        }
+    }
+}
+
+extension StreamEvent {
+    /// The fact that the payload tells; nil for one of another type.
+    /// - Throws: what the decoder says where a fact of this type cannot be read.
+    package func fact<Fact: Decodable>(_: Fact.Type, type: String) throws -> Fact? {
+        guard header.type == type else { return nil }
+        return try JSONDecoder().decode(Fact.self, from: Data(payload))
+    }
+}

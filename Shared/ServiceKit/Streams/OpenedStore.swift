@@ -1,0 +1,43 @@
+// A service's store as every service opens it: with its people's keys, its memory of answers and its voice on the bus.
+
+import Bus
+package import Contracts
+package import ServiceLifecycle
+package import Storage
+
+/// Opened once, first of all parts. The store's schema must hold StreamLog, Confirmations and AnswerTable.
+package struct OpenedStore: Sendable {
+    package let store: Store
+    package let keys: PersonKeys
+    package let answers: StoredAnswers
+    package let epoch: String
+    private let heads: [String: Int64]
+    private let runtime: Runtime
+
+    package init(on runtime: Runtime, applicationID: Int32, migrations: [Migration]) async throws {
+        store = try runtime.openStore(applicationID: applicationID, migrations: migrations)
+        keys = try runtime.openPersonKeys()
+        answers = try runtime.answers(in: store)
+        (epoch, heads) = try await store.read { db in (try StreamLog().epoch(db), try StreamLog().heads(db)) }
+        self.runtime = runtime
+    }
+
+    /// The way of a family's committed facts to the wire; its publisher is open when this returns.
+    package func relay(of family: StreamFamily) async throws -> EventRelay {
+        let own = Dictionary(uniqueKeysWithValues: family.streams.map { ($0, heads[$0] ?? 0) })
+        return EventRelay(publisher: try await runtime.publisher(of: family, epoch: epoch, heads: own), heads: own)
+    }
+
+    /// What closes last and what forgets: goes before all other parts.
+    package func parts(publishing families: [StreamFamily]) -> [any Service] {
+        [
+            ClosedLast { [store, keys] in
+                await store.close()
+                await keys.close()
+            },
+            Background(LogRetention(families: families, store: store, retention: runtime.settings.logRetention).run),
+            Background(answers.expire),
+            Background(keys.keepBackups),
+        ]
+    }
+}

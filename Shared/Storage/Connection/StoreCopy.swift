@@ -1,0 +1,30 @@
+// A copy of a store, made while it is in use.
+
+package import Foundation
+import GRDB
+import Glibc
+
+extension Store {
+    /// Writes a whole copy of the present state to `file`, durable under that name before it returns; whatever was there is
+    /// replaced. The copy is a file of its own, without anything that was deleted. For small stores: it is written in one go.
+    /// - Throws: `StoreError`, or what the system says of the folder.
+    package func copy(to file: URL) async throws {
+        let folder = file.deletingLastPathComponent()
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let draft = folder.appendingPathComponent(".\(file.lastPathComponent).draft")
+        try? FileManager.default.removeItem(at: draft)
+        defer { try? FileManager.default.removeItem(at: draft) }
+        try await vacuum(into: draft)
+        try Self.flush(draft.path, narrowing: true)
+        guard rename(draft.path, file.path) == 0 else { throw StoreError.cannotOpen(code: errno) }
+        try Self.flush(folder.path, narrowing: false)
+    }
+
+    private static func flush(_ path: String, narrowing: Bool) throws(StoreError) {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .cannotOpen(code: errno) }
+        defer { _ = Glibc.close(descriptor) }
+        guard !narrowing || fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else { throw .cannotOpen(code: errno) }
+    }
+}

@@ -1,0 +1,277 @@
+// Accounts as a whole in a temporary folder: a real store, real HTTP, neighbours that answer as the test says, and a mailbox.
+
+import Bus
+import Contracts
+import Foundation
+import FoundationNetworking
+import GRDB
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@testable import Consent
+
+/// The neighbours that registration asks, and what they were asked.
+final class AccountNeighbourhood: Sendable {
+    private struct State {
+        var entries: [RecordEntries] = []
+        var subscriptions: [SubscribePerson] = []
+        var ids: [String] = []
+        var ingestSays: Failure?
+        var dispatcherSays: Failure?
+        var facts: [PersonState] = []
+        var answersForChildren: [Bool] = []
+    }
+
+    private let state = Mutex(State())
+
+    var entries: [RecordEntries] { state.withLock { $0.entries } }
+    var subscriptions: [SubscribePerson] { state.withLock { $0.subscriptions } }
+    /// Ids of the questions to ingest, in order.
+    var ids: [String] { state.withLock { $0.ids } }
+    var facts: [PersonState] { state.withLock { $0.facts } }
+    var answersForChildren: [Bool] { state.withLock { $0.answersForChildren } }
+
+    func ingest(says failure: Failure?) { state.withLock { $0.ingestSays = failure } }
+    func dispatcher(says failure: Failure?) { state.withLock { $0.dispatcherSays = failure } }
+    func answered(_ accept: Bool) { state.withLock { $0.answersForChildren.append(accept) } }
+
+    func heard(_ facts: [EventRelay.Committed]) {
+        let states = facts.compactMap { try? JSONDecoder().decode(PersonState.self, from: Data($0.payload())) }
+        state.withLock { $0.facts += states }
+    }
+
+    var neighbours: AccountNeighbours {
+        AccountNeighbours(
+            recordEntries: { [self] id, body in
+                let asked = try? JSONDecoder().decode(RecordEntries.self, from: Data(body))
+                let failure = state.withLock { state in
+                    state.ids.append(id)
+                    if state.ingestSays == nil, let asked { state.entries.append(asked) }
+                    return state.ingestSays
+                }
+                if let failure { throw failure }
+            },
+            subscribePerson: { [self] _, body in
+                let asked = try? JSONDecoder().decode(SubscribePerson.self, from: Data(body))
+                let failure = state.withLock { state in
+                    if let asked { state.subscriptions.append(asked) }
+                    return state.dispatcherSays
+                }
+                if let failure { throw failure }
+            })
+    }
+}
+
+/// One running part of consent.
+final class AccountHouse: Sendable {
+    static let origin = "https://trackme.test"
+    static let password = "una frase che ricordo"
+
+    let parts: AccountParts
+    let opened: OpenedStore
+    let mail = Mailbox()
+    let around = AccountNeighbourhood()
+    let port: Int
+    private let runtime: Runtime
+    private let running: [Task<Void, any Error>]
+
+    private init(_ folder: URL, _ environment: [String: String], background: Bool) async throws {
+        var variables = [
+            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
+            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
+            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
+        ]
+        variables.merge(environment) { $1 }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        var reader = SettingsReader(environment: variables)
+        let runtime = try Runtime(peer: .consent, settings: SuiteSettings(&reader, peer: .consent, httpPort: 0), logger: logger)
+        opened = try await OpenedStore(
+            on: runtime, applicationID: ConsentSchema.applicationID, migrations: ConsentSchema.migrations)
+        let outbox = MessageOutbox(in: opened.store, sealedUnder: try runtime.key("outbox"), logger: logger) { [mail] in mail.take($0) }
+        var settingsReader = SettingsReader(environment: variables)
+        let settings = AccountSettings(&settingsReader, temporaryPasswordTime: .seconds(24 * 3600))
+        parts = try AccountParts(
+            on: .init(
+                store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox,
+                desk: try PasswordDesk(cost: PasswordHash.Cost(n: 1 << 8, r: 8, p: 1)), passwordRule: PasswordRule(),
+                credentials: CredentialTable(key: try runtime.key("credentials")),
+                lookups: try AccountLookups { try runtime.lookupKey(for: $0) }, serviceKey: try runtime.key("accounts"),
+                answersKey: try runtime.key("answers"), publicOrigin: Self.origin, logger: logger),
+            settings: settings, neighbours: around.neighbours
+        ) { [around] in around.heard($0) }
+        let server = HTTPServer(
+            .init(title: "Accounts", version: "1.0.0", summary: "Under test.", prefix: "consent"),
+            routes: parts.routes { [around] _, _, accept, _ in
+                around.answered(accept)
+                return true
+            }, port: 0, publicOrigin: Self.origin, health: Health(missing: { [] }, metrics: { "" }), authenticate: Self.authenticate,
+            logger: logger)
+        self.runtime = runtime
+        var running = [Task { try await server.run() }, Task { try await outbox.run() }]
+        if background { running.append(Task { [duties = parts.duties] in try await duties.run() }) }
+        self.running = running
+        port = await server.boundPort
+    }
+
+    /// A bearer is the id of whoever asks: proving it is the subject of log-ins.
+    private static let authenticate: Authenticate = { credentials, access in
+        let session = SessionID.random()
+        if access == .person, let person = PersonID(credentials.bearer) { return .person(person, session) }
+        if access == .operator, let anOperator = OperatorID(credentials.bearer) { return .operator(anOperator, session) }
+        throw Problem.notForThisAccount
+    }
+
+    private func stop() async {
+        for task in running { task.cancel() }
+        for task in running { _ = try? await task.value }
+        await runtime.bus.shutdown()
+        await opened.store.close()
+        await opened.keys.close()
+    }
+
+    /// Runs `body` with the service up in the folder; again in the same folder is a restart.
+    static func run<Value>(
+        in folder: URL, _ environment: [String: String] = [:], background: Bool = true, _ body: (AccountHouse) async throws -> Value
+    ) async throws -> Value {
+        let house = try await AccountHouse(folder, environment, background: background)
+        do {
+            let value = try await body(house)
+            await house.stop()
+            return value
+        } catch {
+            await house.stop()
+            throw error
+        }
+    }
+
+    static func run<Value>(
+        _ environment: [String: String] = [:], background: Bool = true, _ body: (AccountHouse) async throws -> Value
+    ) async throws -> Value {
+        try await withTemporaryFolder { folder in try await run(in: folder, environment, background: background, body) }
+    }
+
+    // MARK: What is stored
+
+    func count(_ table: String) async throws -> Int {
+        try await opened.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+    }
+
+    func row(_ person: PersonID) async throws -> AccountRow? {
+        try await opened.store.read { db in try AccountTable().find(db, person: person) }
+    }
+
+    /// Tables that a registration writes to.
+    static let written = [
+        "accounts", "credentials", "consent_records", "account_mails", "account_duties", "mail_links", "message_outbox", "stream_log",
+        "anonymous_sharing", "idempotency_keys",
+    ]
+
+    func countAll() async throws -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for table in Self.written { counts[table] = try await count(table) }
+        return counts
+    }
+}
+
+// MARK: Over HTTP
+
+extension AccountHouse {
+    struct Response: Sendable {
+        let status: Int
+        let headers: [String: String]
+        let body: Data
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+
+        func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+            try JSONDecoder().decode(Value.self, from: body)
+        }
+
+        /// The problem's name without the prefix; nil for anything else.
+        var problem: String? { (try? decoded(as: Problem.self))?.type.replacing(Problem.prefix, with: "") }
+        /// Which fields the problem names.
+        var pointers: Set<String> { Set((try? decoded(as: Problem.self))?.errors?.map(\.pointer) ?? []) }
+    }
+
+    struct NotAnAddress: Error {}
+
+    func request(
+        _ method: String, _ path: String, bearer: String? = nil, json: [String: Any]? = nil, form: String? = nil,
+        headers: [String: String] = [:]
+    ) async throws -> Response {
+        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw NotAnAddress() }
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        if let json {
+            request.httpBody = try JSONSerialization.data(withJSONObject: json, options: .sortedKeys)
+            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        }
+        if let form {
+            request.httpBody = Data(form.utf8)
+            request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
+        }
+        if let bearer { request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization") }
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        let (data, response) = try await URLSession.shared.data(for: request)
+        let http = response as? HTTPURLResponse
+        let fields = (http?.allHeaderFields ?? [:]).reduce(into: [String: String]()) { fields, field in
+            fields["\(field.key)".lowercased()] = "\(field.value)"
+        }
+        return Response(status: http?.statusCode ?? 0, headers: fields, body: data)
+    }
+
+    func register(_ form: [String: Any], key: String? = nil, from remote: String? = nil) async throws -> Response {
+        var headers: [String: String] = [:]
+        headers["Idempotency-Key"] = key
+        headers["X-Forwarded-For"] = remote
+        return try await request("POST", "/consent/v1/accounts", json: form, headers: headers)
+    }
+
+    /// The path of the newest link in a mail of that kind.
+    func link(to mailAddress: String, _ template: MessageTemplate, count: Int = 1) async throws -> String {
+        let message = try await mail.arrived(to: mailAddress, template, count: count)
+        let link = try #require(message.values["link"])
+        try #require(link.hasPrefix(Self.origin))
+        return String(link.dropFirst(Self.origin.count))
+    }
+}
+
+// MARK: People
+
+/// People who fill in forms.
+enum Applicant {
+    /// A valid fiscal code of somebody born on 1 May 1940 in Rome, a woman.
+    static func fiscalCode(surname: String = "Esposito", name: String = "Anna", birth: String = "40E41", place: String = "H501") -> String {
+        let plain = FiscalCode.code(surname: surname) + FiscalCode.code(name: name) + birth + place
+        return plain + String(decoding: [FiscalCode.checkCharacter(plain.utf8)], as: UTF8.self)
+    }
+
+    /// A form in which every mandatory field is right.
+    static func form(
+        email: String = "anna@example.org", surname: String = "Esposito", name: String = "Anna", _ changes: [String: Any] = [:]
+    ) -> [String: Any] {
+        let right: [String: Any] = [
+            "name": name, "surname": surname, "email": email, "password": AccountHouse.password, "passwordAgain": AccountHouse.password,
+            "fiscalCode": fiscalCode(surname: surname, name: name), "birthDate": "1940-05-01", "cityOfBirth": "H501",
+            "cityOfResidence": "F205", "address": "Via Roma 1", "occupation": "student", "weight": 61.5, "height": 162,
+            "language": "it", "acceptedTerms": Conditions.version, "acceptedPrivacy": Conditions.version,
+        ]
+        return right.merging(changes) { $1 }
+    }
+
+    /// A child born on 1 June 2020 in Rome, a boy.
+    static func child(guardian: String? = "mamma@example.org", _ changes: [String: Any] = [:]) -> [String: Any] {
+        var form = form(email: "luca@example.org", surname: "Verdi", name: "Luca", changes)
+        form["birthDate"] = "2020-06-01"
+        form["fiscalCode"] = fiscalCode(surname: "Verdi", name: "Luca", birth: "20H01")
+        form["occupation"] = "student"
+        form["guardianEmail"] = guardian
+        return form
+    }
+}

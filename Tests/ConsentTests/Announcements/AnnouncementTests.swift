@@ -1,0 +1,76 @@
+// Announcements: operators write them, everybody reads them (ACC-35).
+
+import Contracts
+import Foundation
+import ServiceKit
+import TestKit
+import Testing
+
+@testable import Consent
+
+struct AnnouncementTests {
+    private static func form(_ changes: [String: Any] = [:]) -> [String: Any] {
+        let right: [String: Any] = [
+            "from": (Timestamp.now + .seconds(3600)).rfc3339, "to": (Timestamp.now + .seconds(7200)).rfc3339, "maintenance": true,
+            "italianTitle": "Manutenzione", "italianText": "Dalle 3 alle 4.", "englishTitle": "Maintenance", "englishText": "From 3 to 4.",
+        ]
+        return right.merging(changes) { $1 }
+    }
+
+    @Test("ACC-35: what an operator announces is visible to everybody, in both languages, until it is over or withdrawn")
+    func announces() async throws {
+        try await AccountHouse.run { house in
+            let anOperator = OperatorID.random().description
+            let made = try await house.request("POST", "/consent/v1/announcements", bearer: anOperator, json: Self.form())
+            #expect(made.status == 201)
+            let id = try made.decoded(as: AnnouncementItem.self).id
+            let seen = try await house.request("GET", "/consent/v1/announcements").decoded(as: Page<AnnouncementItem>.self).items
+            #expect(seen.map(\.id) == [id] && seen[0].maintenance)
+            #expect(seen[0].texts["it"]?.title == "Manutenzione" && seen[0].texts["en"]?.text == "From 3 to 4.")
+            #expect(try await house.parts.announcements.current(now: .now + .seconds(7201)).isEmpty)
+            #expect(try await house.request("DELETE", "/consent/v1/announcements/\(id)", bearer: anOperator).status == 204)
+            #expect(try await house.request("DELETE", "/consent/v1/announcements/\(id)", bearer: anOperator).status == 404)
+            #expect(try await house.request("GET", "/consent/v1/announcements").decoded(as: Page<AnnouncementItem>.self).items.isEmpty)
+        }
+    }
+
+    @Test("ACC-14, ACC-35: nobody but an operator announces")
+    func closed() async throws {
+        try await AccountHouse.run { house in
+            #expect(try await house.request("POST", "/consent/v1/announcements", json: Self.form()).status == 401)
+            let person = PersonID.random().description
+            let refused = try await house.request("POST", "/consent/v1/announcements", bearer: person, json: Self.form())
+            #expect(refused.status == 403 && refused.problem == "not-for-this-account")
+            #expect(try await house.count("announcements") == 0)
+        }
+    }
+
+    @Test(
+        "UI-14: every wrong field of an announcement is named",
+        arguments: [
+            ("from", "tomorrow"), ("to", "2020-01-01T00:00:00Z"), ("italianTitle", ""),
+            ("englishText", String(repeating: "a", count: 2001)),
+            ("italianText", NSNull()), ("maintenance", "yes"), ("note", "x"),
+        ] as [(String, any Sendable)])
+    func refused(_ name: String, _ value: any Sendable) async throws {
+        try await AccountHouse.run { house in
+            let answer = try await house.request(
+                "POST", "/consent/v1/announcements", bearer: OperatorID.random().description, json: Self.form([name: value]))
+            #expect(answer.status == 422 && answer.problem == "invalid-announcement" && answer.pointers == ["/\(name)"])
+            #expect(try await house.count("announcements") == 0)
+        }
+    }
+
+    @Test("An announcement that is sent again under its key is made once")
+    func idempotency() async throws {
+        try await AccountHouse.run { house in
+            let (anOperator, form) = (OperatorID.random().description, Self.form())
+            for _ in 0..<2 {
+                let answer = try await house.request(
+                    "POST", "/consent/v1/announcements", bearer: anOperator, json: form, headers: ["Idempotency-Key": "one"])
+                #expect(answer.status == 201)
+            }
+            #expect(try await house.count("announcements") == 1)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+// Erasure as consent carries it: ordered, confirmed by every service, certified; with one of them silent, and with all.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import Logging
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import TestKit
+import Testing
+
+@testable import Consent
+
+/// The whole of consent, with neighbours on the bus that do what the test says.
+private struct ErasureHouse: Sendable {
+    let parts: ConsentParts
+    let mail: Mailbox
+    let ingest: BusClient
+    let dispatcher: BusClient
+    let notifier: BusClient
+    let trackme: BusClient
+
+    static func run(_ body: (ErasureHouse) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            func runtime(_ peer: Peer) throws -> Runtime {
+                var reader = SettingsReader(environment: [
+                    "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
+                    "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
+                    "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path, "TRACKME_HTTP_PORT": "0",
+                ])
+                return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
+            }
+            for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
+            let neighbours = try [Peer.ingest, .sosDispatcher, .notifier, .trackme].map(runtime)
+            let mail = Mailbox()
+            var messages = Methods()
+            messages.on(SendMessage.self) { message, _ in
+                mail.take(message)
+                return Nothing()
+            }
+            try await neighbours[2].answer(messages)
+            let own = try runtime(.consent)
+            var reader = SettingsReader(environment: [:])
+            let parts = try await ConsentParts(ConsentSettings(&reader), on: own)
+            let group = ServiceGroup(services: parts.services, logger: logger)
+            let running = Task { try await group.run() }
+            let clients = try await neighbours.asyncMap { try await $0.client(of: .consent) }
+            let house = ErasureHouse(
+                parts: parts, mail: mail, ingest: clients[0], dispatcher: clients[1], notifier: clients[2], trackme: clients[3])
+            do {
+                try await body(house)
+            } catch {
+                await stop(group, running, neighbours + [own])
+                throw error
+            }
+            await stop(group, running, neighbours + [own])
+        }
+    }
+
+    private static func stop(_ group: ServiceGroup, _ running: Task<Void, any Error>, _ runtimes: [Runtime]) async {
+        await group.triggerGracefulShutdown()
+        _ = await running.result
+        for runtime in runtimes { await runtime.bus.shutdown() }
+    }
+
+    /// Somebody with an account, made as registration makes one.
+    func person(_ email: String = "anna@example.org", surname: String = "Esposito") async throws -> PersonID {
+        let form = try RegistrationTests.form(Applicant.form(email: email, surname: surname))
+        let origin = RegistrationOrigin(
+            request: RepeatableRequest(key: nil, body: [], scope: ""), remote: "-", trace: "", at: .now)
+        _ = try await parts.accounts.registrations.register(form, origin)
+        let address = try #require(EmailAddress(email))
+        let lookups = parts.accounts.book.lookups
+        let row = try await parts.opened.store.read { db in try AccountTable().find(db, email: lookups.email(address)) }
+        return try #require(row?.subject.person)
+    }
+
+    func order(_ scope: ErasureScope, of person: PersonID, at now: Timestamp = .now) async throws -> OrderedErasure {
+        let wish = await parts.erasure.desk.ask(person, scope, at: now)
+        return try await parts.erasure.desk.confirm(person, wish.confirmation, password: AccountHouse.password, at: now, trace: "")
+    }
+
+    func confirm(_ ordered: OrderedErasure, by client: BusClient) async throws {
+        let store = ErasedStore(store: "some.db", removed: 1, at: .now, kept: nil)
+        _ = try await client.ask(ConfirmErasure(erasure: ordered.order.erasure, stores: [store]))
+    }
+
+    func state(of ordered: OrderedErasure) async throws -> ErasureRow {
+        try #require(try await parts.erasure.ledger.find(capability: ordered.capability))
+    }
+
+    func count(_ sql: String) async throws -> Int {
+        try await parts.opened.store.read { db in try Int.fetchOne(db, sql: sql) ?? 0 }
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ change: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await change(element)) }
+        return values
+    }
+}
+
+@Suite("Erasure in consent", .serialized, .timeLimit(.minutes(3)))
+struct ErasureInConsentStories {
+    @Test("ACC-29, ACC-30, ACC-31: an erasure is complete when the last service has confirmed, however late; then nothing names its person")
+    func lastOneCounts() async throws {
+        try await ErasureHouse.run { house in
+            let person = try await house.person()
+            _ = try await house.person("bruno@example.org", surname: "Verdini")
+            let ordered = try await house.order(.account, of: person)
+            let told = try await house.mail.arrived(to: "anna@example.org", .erasureOrdered)
+            #expect(told.values["hours"] == "24" && told.recipient.person == nil)
+            // Its own part: the account is gone, another's is there.
+            try await eventually("consent has confirmed") { try await house.state(of: ordered).erased.confirmed[.consent] != nil }
+            #expect(try await house.count("SELECT count(*) FROM accounts") == 1)
+            #expect(try await house.count("SELECT count(*) FROM credentials") == 1)
+
+            try await house.confirm(ordered, by: house.ingest)
+            try await house.confirm(ordered, by: house.dispatcher)
+            var row = try await house.state(of: ordered)
+            #expect(row.erased.waitingFor == [.notifier] && row.certificate == nil && row.person == person)
+            let pending = try await house.parts.erasure.ledger.snapshot(
+                SnapshotStream(stream: StreamFamily.erasuresStream, after: nil))
+            #expect(pending.facts.count == 1 && pending.facts.first?.payload.contains("\(person)") == true)
+
+            try await house.confirm(ordered, by: house.notifier)
+            row = try await house.state(of: ordered)
+            #expect(row.erased.isConfirmedByAll && row.certificate != nil)
+            #expect(row.person == nil && row.contact == nil)
+            let certified = try await house.mail.arrived(to: "anna@example.org", .erasureCompleted)
+            #expect(certified.values["certificate"]?.contains("\(ordered.order.erasure)") == true)
+            let after = try await house.parts.erasure.ledger.snapshot(SnapshotStream(stream: StreamFamily.erasuresStream, after: nil))
+            #expect(after.facts.isEmpty)
+            let bytes = Data(person.bytes)
+            let left = try await house.parts.opened.store.read { db in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM stream_log WHERE subject = ?", arguments: [bytes])
+            }
+            #expect(left == 0)
+            // The same word again, late, changes nothing.
+            try await house.confirm(ordered, by: house.notifier)
+            #expect(try await house.state(of: ordered).certificate == row.certificate)
+            // Everything is free again.
+            _ = try await house.person()
+        }
+    }
+
+    @Test("ACC-29: with the data alone the account stays; a second order of the same waits for the first")
+    func dataOnly() async throws {
+        try await ErasureHouse.run { house in
+            let person = try await house.person()
+            let ordered = try await house.order(.data, of: person)
+            try await eventually("consent has confirmed") { try await house.state(of: ordered).erased.confirmed[.consent] != nil }
+            #expect(try await house.count("SELECT count(*) FROM accounts WHERE state = 'active'") == 1)
+            await #expect(throws: Problem.erasureUnderWay) { try await house.order(.data, of: person) }
+            // The account may still be ended meanwhile.
+            _ = try await house.order(.account, of: person)
+        }
+    }
+
+    @Test("ACC-29: not confirmed, confirmed too late, with another's confirmation or a wrong password: nothing is erased")
+    func notConfirmed() async throws {
+        try await ErasureHouse.run { house in
+            let (anna, bruno) = (try await house.person(), try await house.person("bruno@example.org", surname: "Verdini"))
+            let desk = house.parts.erasure.desk
+            let now = Timestamp.now
+            let wish = await desk.ask(anna, .account, at: now)
+            let password = AccountHouse.password
+            await #expect(throws: Problem.erasureNotConfirmed) {
+                try await desk.confirm(bruno, wish.confirmation, password: password, at: now, trace: "")
+            }
+            await #expect(throws: Problem.erasureNotConfirmed) {
+                try await desk.confirm(anna, wish.confirmation, password: password, at: now + ErasureWishes.lasting, trace: "")
+            }
+            await #expect(throws: Problem.erasureWrongPassword) {
+                try await desk.confirm(anna, wish.confirmation, password: "something else", at: now, trace: "")
+            }
+            let other = await desk.ask(anna, .data, at: now)
+            await #expect(throws: Problem.erasureNotConfirmed) {
+                try await desk.confirm(anna, wish.confirmation, password: password, at: now, trace: "")
+            }
+            #expect(try await house.count("SELECT count(*) FROM erasures") == 0)
+            #expect(try await house.count("SELECT count(*) FROM accounts WHERE state = 'active'") == 2)
+            #expect(try await desk.confirm(anna, other.confirmation, password: password, at: now, trace: "").order.scope == .data)
+        }
+    }
+
+    @Test("ACC-35: an erasure that a service leaves unconfirmed for an hour is told to every operator once, and listed without whose it is")
+    func reminder() async throws {
+        try await ErasureHouse.run { house in
+            _ = try await house.trackme.ask(MakeOperator(email: "op@example.org", language: .english), deadline: .seconds(5))
+            let ordered = try await house.order(.account, of: try await house.person())
+            let ledger = house.parts.erasure.ledger
+            try await ledger.remind(at: ordered.order.orderedAt + .seconds(3000))
+            #expect(house.mail.messages(to: "op@example.org", .announcement).isEmpty)
+            for _ in 0..<2 { try await ledger.remind(at: ordered.order.orderedAt + .seconds(3700)) }
+            let told = try await house.mail.arrived(to: "op@example.org", .announcement)
+            #expect(told.values["text"]?.contains("sos-dispatcher") == true)
+            #expect(try await house.count("SELECT count(*) FROM erasures WHERE reminded_at IS NOT NULL") == 1)
+            let page = try await ledger.page(before: .max, limit: 10)
+            let item = try #require(
+                page.first.map { ErasureItem($0, withCertificate: false, at: ordered.order.orderedAt + .seconds(3700)) })
+            let text = String(decoding: try JSONEncoder().encode(item), as: UTF8.self)
+            #expect(item.overdue && item.waitingFor.contains("ingest") && !text.contains("\(ordered.order.person)"))
+        }
+    }
+
+    @Test(
+        "a confirmation of what nobody ordered is not-found, one without stores is invalid, and one by a stranger to erasures is forbidden")
+    func badConfirmations() async throws {
+        try await ErasureHouse.run { house in
+            let store = ErasedStore(store: "some.db", removed: 1, at: .now, kept: nil)
+            await #expect(throws: Failure.self) {
+                try await house.ingest.ask(ConfirmErasure(erasure: .random(), stores: [store]))
+            }
+            let ordered = try await house.order(.data, of: try await house.person())
+            for stores in [[], [ErasedStore(store: "", removed: 1, at: .now)], [ErasedStore(store: "x", removed: -1, at: .now)]] {
+                await #expect(throws: Failure.self) {
+                    try await house.ingest.ask(ConfirmErasure(erasure: ordered.order.erasure, stores: stores))
+                }
+            }
+            await #expect(throws: Failure.self) {
+                try await house.trackme.ask(ConfirmErasure(erasure: ordered.order.erasure, stores: [store]))
+            }
+            #expect(try await house.state(of: ordered).erased.confirmed[.ingest] == nil)
+        }
+    }
+}

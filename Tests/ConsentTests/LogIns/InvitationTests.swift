@@ -1,0 +1,183 @@
+// Log-ins that somebody else makes: operators by the operator's tool, members of organisations by the gateway.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import Consent
+
+@Suite("Invitations")
+struct InvitationTests {
+    private static let olga = "olga@example.org"
+    private static let max = "max@example.com"
+
+    private func makeOperator(_ house: LogInHouse, _ email: String = olga) async throws -> MakeOperator.Reply {
+        try await house.trackme.ask(MakeOperator(email: email, language: .italian), deadline: .seconds(5))
+    }
+
+    private func code(_ body: () async throws -> Void) async -> Failure.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? Failure)?.code
+        }
+    }
+
+    @Test("ACC-08, ACC-14: an operator gets a temporary password, also by mail, which must be changed at the first log-in")
+    func operators() async throws {
+        try await LogInHouse.run { house in
+            let made = try await makeOperator(house)
+            let mail = try await house.mail.arrived(to: Self.olga, .temporaryPassword)
+            #expect(mail.values["password"] == made.temporaryPassword && Set(mail.values.keys) == MessageTemplate.temporaryPassword.values)
+            let session = try await house.logIn(Self.olga, made.temporaryPassword)
+            #expect(session.kind == .operator && session.passwordChangeRequired)
+        }
+    }
+
+    @Test("ACC-08: asked again for the same address, the operator keeps the id, gets a new password, and the sessions end")
+    func operatorAgain() async throws {
+        try await LogInHouse.run { house in
+            let first = try await makeOperator(house)
+            let session = try await house.logIn(Self.olga, first.temporaryPassword)
+            let second = try await makeOperator(house, "OLGA@example.org")
+            #expect(second.operator == first.operator && second.temporaryPassword != first.temporaryPassword)
+            #expect(try await house.refresh(session.refreshToken).status == 401)
+            #expect(try await house.tryLogIn(Self.olga, first.temporaryPassword).status == 401)
+            #expect(try await house.tryLogIn(Self.olga, second.temporaryPassword).status == 200)
+        }
+    }
+
+    @Test("ACC-04, ACC-14: an address serves one account only, of whatever kind; what is no address is refused")
+    func conflicts() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            _ = try await makeOperator(house)
+            let organisation = OrganisationID.random()
+            for email in ["anna@example.org", Self.olga] {
+                #expect(await code { _ = try await house.addMember(email, of: organisation) } == .conflict)
+            }
+            #expect(await code { _ = try await makeOperator(house, "anna@example.org") } == .conflict)
+            #expect(await code { _ = try await makeOperator(house, "not an address") } == .invalid)
+            #expect(await code { _ = try await house.addMember("nowhere", of: organisation) } == .invalid)
+            #expect(try await house.tryLogIn().status == 200, "whose address it is notices nothing")
+        }
+    }
+
+    @Test("ACC-14: only trackme makes operators and only the gateway invites")
+    func rights() async throws {
+        try await LogInHouse.run { house in
+            #expect(await code { _ = try await house.gateway.ask(MakeOperator(email: Self.olga, language: .english)) } == .forbidden)
+            #expect(
+                await code {
+                    _ = try await house.trackme.ask(
+                        InviteMember(organisation: .random(), organisationName: "X", email: Self.max, language: .english))
+                } == .forbidden)
+        }
+    }
+
+    @Test("ACC-14: each kind of account is offered its own functions; those of another kind are not available for this account")
+    func ownFunctionsOnly() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let made = try await makeOperator(house)
+            _ = try await house.addMember(Self.max)
+            let invitation = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited))
+            let chosen: [String: Any] = [
+                "token": invitation, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true,
+            ]
+            try await house.request("POST", "/consent/v1/recoveries/password", json: chosen).expect(status: 204)
+            let operating = try await house.logIn(Self.olga, made.temporaryPassword)
+            let change = ["old": made.temporaryPassword, "new": LogInHouse.password, "newAgain": LogInHouse.password]
+            let changed: PasswordChangeAnswer = try await house.request(
+                "PUT", "/consent/v1/password", token: operating.accessToken, json: change
+            ).expect(status: 200).decoded()
+
+            let tokens: [(AccountKind, String?)] = [
+                (.person, try await house.logIn().accessToken), (.member, try await house.logIn(Self.max).accessToken),
+                (.operator, changed.accessToken),
+            ]
+            let doors: [(Access, Set<AccountKind>)] = [
+                (.person, [.person]), (.owner, [.person]), (.member, [.member]), (.operator, [.operator]),
+                (.account, [.person, .member, .operator]),
+            ]
+            for (kind, token) in tokens {
+                let credentials = Credentials(bearer: try #require(token))
+                for (access, admitted) in doors {
+                    let refusal: Problem?
+                    do {
+                        _ = try house.parts.checker.caller(for: credentials, access: access, now: house.clock.now)
+                        refusal = nil
+                    } catch {
+                        refusal = error as? Problem
+                    }
+                    #expect(refusal == (admitted.contains(kind) ? nil : .notForThisAccount), "\(kind) at \(access)")
+                }
+            }
+            #expect(Problem.notForThisAccount.title == "Not available for this account")
+        }
+    }
+
+    @Test("ACC-08, ACC-14: a member follows the invitation to a page, chooses a password, and logs in for the organisation")
+    func members() async throws {
+        try await LogInHouse.run { house in
+            let organisation = OrganisationID.random()
+            let member = try await house.addMember(Self.max, of: organisation)
+            let mail = try await house.mail.arrived(to: Self.max, .memberInvited)
+            #expect(Set(mail.values.keys) == MessageTemplate.memberInvited.values && mail.values["organisation"] == "Ricerca S.p.A.")
+            #expect(try await house.tryLogIn(Self.max, "").status == 422)
+            #expect(try await house.tryLogIn(Self.max, "anything at all").problem == "credentials-not-valid", "there is no password yet")
+            let path = "/consent/invitation/" + (try house.token(of: mail))
+            #expect(try await house.request("GET", path).text.contains("Welcome"))
+            let form = "password=una+frase+che+ricordo&passwordAgain=una+frase+che+ricordo"
+            #expect(try await house.request("POST", path, form: form).status == 200)
+            #expect(try await house.request("POST", path, form: form).status == 404)
+            let session = try await house.logIn(Self.max)
+            #expect(session.kind == .member && !session.passwordChangeRequired)
+            let token = try #require(session.accessToken)
+            let claims = try #require(house.parts.checker.check(token))
+            #expect(claims.sub == member.description && claims.org == organisation)
+        }
+    }
+
+    @Test("ACC-08: inviting again before the invitation was followed sends a new link and ends the old one; afterwards it is a conflict")
+    func inviteAgain() async throws {
+        try await LogInHouse.run { house in
+            let organisation = OrganisationID.random()
+            let member = try await house.addMember(Self.max, of: organisation)
+            let first = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited))
+            #expect(try await house.addMember(Self.max, of: organisation) == member)
+            let second = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited, count: 2))
+            #expect(try await house.request("GET", "/consent/invitation/\(first)").status == 404)
+            #expect(await code { _ = try await house.addMember(Self.max, of: .random()) } == .conflict, "another organisation")
+            let body: [String: Any] = [
+                "token": second, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true,
+            ]
+            try await house.request("POST", "/consent/v1/recoveries/password", json: body).expect(status: 204)
+            #expect(await code { _ = try await house.addMember(Self.max, of: organisation) } == .conflict)
+        }
+    }
+
+    @Test("ACC-31: removing a member ends the sessions at once and frees the address; removing again is the same as once")
+    func remove() async throws {
+        try await LogInHouse.run { house in
+            let member = try await house.addMember(Self.max)
+            let token = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited))
+            let body: [String: Any] = [
+                "token": token, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true,
+            ]
+            try await house.request("POST", "/consent/v1/recoveries/password", json: body).expect(status: 204)
+            let session = try await house.logIn(Self.max)
+            for _ in 0..<2 { _ = try await house.gateway.ask(RemoveMember(member: member)) }
+            #expect(try await house.isOpen(session.accessToken) == false)
+            #expect(try await house.tryLogIn(Self.max).problem == "credentials-not-valid")
+            _ = try await house.addMember(Self.max)
+        }
+    }
+}

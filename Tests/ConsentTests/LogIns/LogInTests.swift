@@ -1,0 +1,234 @@
+// Logging in over HTTP: the same answer for whatever is wrong, and what follows from many wrong ones.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import Storage
+import TestKit
+import Testing
+
+@testable import Consent
+
+@Suite("Log-in")
+struct LogInTests {
+    @Test("ACC-11: the e-mail in any spelling of case and the matching password log in; anything else gets one message")
+    func logIn() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let session = try await house.logIn("ANNA@Example.org ")
+            #expect(session.kind == .person && session.expiresIn == 600 && !session.passwordChangeRequired)
+            #expect(try await house.isOpen(session.accessToken))
+
+            let wrong = try await house.tryLogIn("anna@example.org", "un'altra frase")
+            let unknown = try await house.tryLogIn("nobody@example.org", LogInHouse.password)
+            let noAddress = try await house.tryLogIn("not an address", LogInHouse.password)
+            for refused in [wrong, unknown, noAddress] {
+                #expect(refused.status == 401 && refused.problem == "credentials-not-valid")
+                // The form keeps the name and empties the password.
+                #expect(refused.pointers == ["/password"])
+            }
+            func said(_ response: LogInHouse.Response) throws -> Problem {
+                var problem: Problem = try response.decoded()
+                problem.requestId = nil
+                return problem
+            }
+            #expect(try said(wrong) == said(unknown))
+            #expect(try said(wrong) == said(noAddress))
+            #expect(!wrong.text.contains("anna@"))
+        }
+    }
+
+    @Test("ACC-11: an empty form names what is missing")
+    func emptyForm() async throws {
+        try await LogInHouse.run { house in
+            let response = try await house.request("POST", "/consent/v1/sessions", json: [:])
+            #expect(response.status == 422 && response.problem == "invalid-body")
+            #expect(Set(response.pointers) == ["/login", "/password"])
+            let empty = try await house.request("POST", "/consent/v1/sessions", json: ["login": "", "password": "", "admin": true])
+            #expect(empty.status == 422 && Set(empty.pointers).isSuperset(of: ["/login", "/password"]))
+        }
+    }
+
+    @Test("ACC-11, CON-07: user name and fiscal code log in where they are switched on, and only there")
+    func identifiers() async throws {
+        let code = "RSSMRA85T10A562S"
+        try await LogInHouse.run { house in
+            try await house.addPerson(fiscalCode: code, userName: "anna.b")
+            for name in [code, "anna.b"] {
+                #expect(try await house.tryLogIn(name).problem == "credentials-not-valid")
+            }
+            #expect(try await house.tryLogIn().status == 200)
+        }
+        try await LogInHouse.run(environment: ["TRACKME_ACC_LOGIN_IDS": "username, fiscal_code"]) { house in
+            try await house.addPerson(fiscalCode: code, userName: "anna.b")
+            for name in [code, code.lowercased(), "anna.b", "ANNA.B"] { #expect(try await house.tryLogIn(name).status == 200) }
+            #expect(try await house.tryLogIn().problem == "credentials-not-valid", "the address is switched off")
+        }
+    }
+
+    @Test("ACC-11: detailed messages come only where an operator has switched them on")
+    func detailed() async throws {
+        try await LogInHouse.run(environment: ["TRACKME_ACC_DETAILED_LOGIN_ERRORS": "true"]) { house in
+            try await house.addPerson()
+            #expect(try await house.tryLogIn("nobody@example.org").problem == "unknown-identifier")
+            #expect(try await house.tryLogIn("anna@example.org", "un'altra frase").problem == "log-in-password-wrong")
+        }
+    }
+
+    @Test(
+        "ACC-11: what stands in the way of an account is said only to whoever has the password",
+        arguments: zip(
+            [AccountState.unconfirmed, .awaitingGuardian, .closing],
+            ["address-not-confirmed", "guardian-awaited", "credentials-not-valid"]))
+    func obstacles(_ state: AccountState, _ problem: String) async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson(state: state)
+            #expect(try await house.tryLogIn().problem == problem)
+            #expect(try await house.tryLogIn("anna@example.org", "un'altra frase").problem == "credentials-not-valid")
+        }
+    }
+
+    // MARK: Kinds of account
+
+    @Test("ACC-14: each kind of account gets a token of its own kind; asked for another kind, nobody logs in")
+    func kinds() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let made = try await house.trackme.ask(MakeOperator(email: "olga@example.org", language: .english), deadline: .seconds(5))
+            #expect(try await house.tryLogIn(kind: "person").status == 200)
+            #expect(try await house.tryLogIn(kind: "operator").problem == "credentials-not-valid")
+            #expect(try await house.tryLogIn(kind: "queen").status == 422)
+            let operating = try await house.tryLogIn("olga@example.org", made.temporaryPassword, kind: "operator")
+            #expect(try operating.decoded(as: SessionAnswer.self).kind == .operator)
+        }
+    }
+
+    // MARK: Failures
+
+    @Test("ACC-12: three wrong log-ins in a row bring the owner one mail; a success starts the count anew; the form shows the same message")
+    func mailAfterThree() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let mail = "anna@example.org"
+            for _ in 0..<2 { #expect(try await house.tryLogIn(mail, "wrong wrong").problem == "credentials-not-valid") }
+            _ = try await house.logIn()
+            for _ in 0..<2 { _ = try await house.tryLogIn(mail, "wrong wrong") }
+            // A mail would have been sent before this one.
+            try await house.request("POST", "/consent/v1/recoveries", json: ["email": mail]).expect(status: 202)
+            _ = try await house.mail.arrived(to: mail, .recoverPassword)
+            #expect(house.mail.messages(to: mail, .failedLogIns).isEmpty)
+
+            #expect(try await house.tryLogIn(mail, "wrong wrong").problem == "credentials-not-valid")
+            let warning = try await house.mail.arrived(to: mail, .failedLogIns)
+            #expect(Set(warning.values.keys) == MessageTemplate.failedLogIns.values && warning.values["count"] == "3")
+            #expect(warning.language == .italian)
+
+            _ = try await house.tryLogIn(mail, "wrong wrong")
+            try await house.request("POST", "/consent/v1/recoveries", json: ["email": mail]).expect(status: 202)
+            _ = try await house.mail.arrived(to: mail, .recoverPassword, count: 2)
+            #expect(house.mail.messages(to: mail, .failedLogIns).count == 1, "one warning in a run")
+        }
+    }
+
+    @Test("ACC-12: the number of failures is a setting, and members of organisations are warned alike (CON-09)")
+    func mailAfterOne() async throws {
+        try await LogInHouse.run(environment: ["TRACKME_ACC_FAIL_NOTICE_AFTER": "1"]) { house in
+            _ = try await house.addMember("max@example.com")
+            let invitation = try await house.mail.arrived(to: "max@example.com", .memberInvited)
+            let token = try house.token(of: invitation)
+            try await house.request(
+                "POST", "/consent/v1/recoveries/password",
+                json: ["token": token, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true]
+            ).expect(status: 204)
+            _ = try await house.tryLogIn("max@example.com", "wrong wrong")
+            _ = try await house.mail.arrived(to: "max@example.com", .failedLogIns)
+        }
+    }
+
+    @Test("ACC-12, CON-09: from the fifth failure on the next try waits, whether or not somebody has that name, and the wait ends")
+    func throttled() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            for name in ["anna@example.org", "nobody@example.org"] {
+                for _ in 0..<5 { #expect(try await house.tryLogIn(name, "wrong wrong").status == 401) }
+                let refused = try await house.tryLogIn(name, LogInHouse.password)
+                #expect(refused.status == 429 && refused.problem == "too-many-requests")
+                #expect(refused.headers["retry-after"] == "1")
+            }
+            house.clock.advance(.seconds(1))
+            #expect(try await house.tryLogIn().status == 200)
+            #expect(try await house.tryLogIn("nobody@example.org").status == 401)
+            #expect(try await house.tryLogIn("anna@example.org", "wrong wrong").status == 401, "the run began anew")
+        }
+    }
+
+    @Test("CON-09: strangers' failures keep nobody out who is logged in from where they are")
+    func ownAddress() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            #expect(try await house.tryLogIn(from: "192.0.2.7").status == 200)
+            for _ in 0..<5 { _ = try await house.tryLogIn("anna@example.org", "wrong wrong", from: "198.51.100.1") }
+            #expect(try await house.tryLogIn(from: "198.51.100.2").status == 429)
+            #expect(try await house.tryLogIn(from: "192.0.2.7").status == 200)
+        }
+    }
+
+    @Test("NFR-15: one remote address that guesses among many names is slowed down as well")
+    func perAddress() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            for number in 0..<20 { #expect(try await house.tryLogIn("n\(number)@example.org", from: "198.51.100.9").status == 401) }
+            #expect(try await house.tryLogIn(from: "198.51.100.9").status == 429)
+            #expect(try await house.tryLogIn(from: "198.51.100.8").status == 200)
+        }
+        try await LogInHouse.run(environment: ["TRACKME_ACC_LOG_INS_PER_MINUTE": "3"]) { house in
+            try await house.addPerson()
+            for _ in 0..<3 { #expect(try await house.tryLogIn().status == 200) }
+            let refused = try await house.tryLogIn()
+            #expect(refused.status == 429 && refused.headers["retry-after"] != nil)
+        }
+    }
+
+    @Test("CON-09: failures survive a restart")
+    func restart() async throws {
+        try await withTemporaryFolder { folder in
+            try await LogInHouse.run(in: folder) { house in
+                try await house.addPerson()
+                for _ in 0..<5 { _ = try await house.tryLogIn("anna@example.org", "wrong wrong") }
+            }
+            let clock = TestClock()
+            clock.advance(.seconds(-30))
+            try await LogInHouse.run(in: folder, clock: clock) { house in
+                let response = try await house.tryLogIn()
+                #expect(response.status == 429)
+            }
+        }
+    }
+
+    @Test("CON-08: a log-in under an unknown name does the same work as under a known one: one hash and one row of the same shape")
+    func sameWork() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            func rows() async throws -> Int {
+                try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM log_in_runs") ?? 0 }
+            }
+            _ = try await house.tryLogIn("anna@example.org", "wrong wrong", from: "10.1.0.1")
+            let known = try await rows()
+            _ = try await house.tryLogIn("nobody@example.org", "wrong wrong", from: "10.1.0.2")
+            #expect(try await rows() == 2 * known)
+            let shown = try await house.store.read { db in
+                try Row.fetchAll(db, sql: "SELECT length(subject), count FROM log_in_runs").map { "\($0[0] as Int) \($0[1] as Int)" }
+            }
+            #expect(Set(shown) == ["16 1"])
+        }
+    }
+}
+
+extension LogInHouse.Response {
+    @discardableResult
+    func expect(status wanted: Int) throws -> LogInHouse.Response {
+        guard status == wanted else { throw LogInHouse.Unexpected(status: status, text: text) }
+        return self
+    }
+}

@@ -1,0 +1,125 @@
+// Passwords: the rule, the desk, and how they lie in the store.
+
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import Sealing
+import Storage
+import TestKit
+import Testing
+
+@testable import Consent
+
+@Suite("Passwords")
+struct PasswordTests {
+    private static let cheap = PasswordHash.Cost(n: 1 << 4, r: 1, p: 1)
+    private static let personal = ["Anna.Bianchi@example.org", "Anna", "Bianchi", "annab1990"]
+
+    @Test(
+        "ACC-03, ACC-F: a password is refused for its length, its fame or its owner's name, and for no kind of character",
+        arguments: [
+            ("kurz", PasswordFault.tooShort(least: 8)), ("1234567", .tooShort(least: 8)), ("  a b ", .tooShort(least: 8)),
+            ("Password1", .common), ("QWERTYUIOP", .common), ("iloveyou", .common), ("forzajuve", .common), ("aaaaaaaaaa", .common),
+            ("1212121212", .common), ("23456789", .common), ("hgfedcba", .common), ("p a s s w o r d 1", .common),
+            ("anna.bianchi@example.org", .personal), ("ANNA.BIANCHI", .personal), ("annaBianchi", .personal), ("Bianchi Anna", .personal),
+            ("annab1990", .personal), (String(repeating: "lunga frase ", count: 11), .tooLong),
+        ] as [(String, PasswordFault)])
+    func refused(_ password: String, _ fault: PasswordFault) {
+        #expect(PasswordRule(least: 8).fault(of: password, personal: Self.personal) == fault)
+        #expect(fault.detail.contains(":") && !fault.detail.contains(password))
+    }
+
+    @Test(
+        "ACC-03: words, digits, any script and any length between are taken, without rules about kinds of characters",
+        arguments: [
+            "una frase che ricordo", "78120934", "correcthorse", "пароль-какой-то", "🔑🔑🔒🔒🗝🗝🚪🚪", "ANNA e Carlo",
+            String(repeating: "ab c", count: 32),
+        ])
+    func taken(_ password: String) {
+        #expect(PasswordRule(least: 8).fault(of: password, personal: Self.personal) == nil)
+    }
+
+    @Test("ACC-03: the least length is a setting, counted in code points after composition")
+    func least() {
+        #expect(PasswordRule(least: 15).fault(of: "una frase corta", personal: []) == nil)
+        #expect(PasswordRule(least: 16).fault(of: "una frase corta", personal: []) == .tooShort(least: 16))
+        #expect(PasswordRule(least: 8).fault(of: "e\u{301}e\u{301}e\u{301}e\u{301}xyz", personal: []) == .tooShort(least: 8))
+    }
+
+    @Test("ACC-08: a temporary password has 80 random bits in a form that can be read aloud, and none is made twice")
+    func temporary() {
+        let made = (0..<200).map { _ in TemporaryPassword.make(from: Random.bytes(TemporaryPassword.randomBytes)) }
+        #expect(Set(made).count == made.count)
+        for password in made {
+            #expect(password.wholeMatch(of: /([0-9a-hjkmnp-tv-z]{4}-){3}[0-9a-hjkmnp-tv-z]{4}/) != nil)
+            #expect(PasswordRule().fault(of: password, personal: Self.personal) == nil)
+        }
+    }
+
+    // MARK: The desk
+
+    @Test("ACC-08: what is kept is a salted hash: the right password fits it, another does not, and two hashes of one differ")
+    func hashes() async throws {
+        let desk = try PasswordDesk(cost: Self.cheap)
+        let (one, other) = (try await desk.hash("una frase"), try await desk.hash("una frase"))
+        #expect(one != other && one.hasPrefix("$scrypt$") && !one.contains("una frase"))
+        #expect(try await desk.check("una frase", against: one) == .right(rehashed: nil))
+        #expect(try await desk.check("una fraso", against: one) == .wrong)
+        #expect(try await desk.check("e\u{301} vero!", against: desk.hash("\u{e9} vero!")) == .right(rehashed: nil))
+        #expect(try await desk.check("una frase", against: nil) == .wrong)
+    }
+
+    @Test("ACC-08: the usual cost is N = 2^15, r = 8, p = 3, and a hash of another cost is made anew at the next log-in")
+    func costs() async throws {
+        #expect(PasswordDesk.cost == PasswordHash.Cost(n: 32_768, r: 8, p: 3))
+        let old = try await PasswordDesk(cost: Self.cheap).hash("una frase")
+        let desk = try PasswordDesk(cost: PasswordHash.Cost(n: 1 << 5, r: 1, p: 1))
+        guard case .right(.some(let rehashed)) = try await desk.check("una frase", against: old) else {
+            Issue.record("a cheap hash was kept")
+            return
+        }
+        #expect(try await desk.check("una frase", against: rehashed) == .right(rehashed: nil))
+    }
+
+    @Test("NFR-03: two hashes at a time, twenty wait, one more is told to come again, and everybody admitted gets an answer")
+    func bounded() async throws {
+        let desk = try PasswordDesk(cost: PasswordHash.Cost(n: 1 << 13, r: 8, p: 1))
+        let places = PasswordDesk.atOnce + PasswordDesk.waiting
+        let outcomes = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<(places * 3) {
+                group.addTask {
+                    do {
+                        _ = try await desk.hash("una frase")
+                        return 200
+                    } catch let refusal as Refusal {
+                        return refusal.retryAfter == nil ? 0 : refusal.problem.status
+                    } catch {
+                        return 0
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(outcomes) == [200, 429])
+        #expect(outcomes.count { $0 == 200 } >= places)
+        #expect(try await desk.check("x", against: nil) == .wrong, "the desk goes on")
+    }
+
+    // MARK: At rest
+
+    @Test("ACC-08, NFR-11: the store holds neither the password nor a hash that could be tried out without the service's key")
+    func atRest() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let stored = try await house.store.read { db in try Data.fetchAll(db, sql: "SELECT hash FROM credentials") }
+            #expect(stored.count == 1)
+            for bytes in stored {
+                let text = String(decoding: bytes, as: UTF8.self)
+                #expect(!text.contains("scrypt") && !text.contains(LogInHouse.password))
+            }
+            let found = try await house.store.read { [parts = house.parts] db in try parts.credentials.find(db, account: 1) }
+            #expect(found?.hash.hasPrefix("$scrypt$") == true)
+        }
+    }
+}

@@ -1,0 +1,263 @@
+// Forgotten passwords: who gets a mail, what its link opens, and what strangers learn.
+
+import Contracts
+import Foundation
+import GRDB
+import Storage
+import TestKit
+import Testing
+
+@testable import Consent
+
+@Suite("Recovery")
+struct RecoveryTests {
+    private static let new = "tutta un'altra frase"
+
+    private func ask(_ house: LogInHouse, _ email: String, from address: String = "10.0.0.1") async throws -> LogInHouse.Response {
+        try await house.request("POST", "/consent/v1/recoveries", json: ["email": email], headers: ["X-Forwarded-For": address])
+    }
+
+    private func link(_ house: LogInHouse, to email: String = "anna@example.org", count: Int = 1) async throws -> SendMessage {
+        try await house.mail.arrived(to: email, .recoverPassword, count: count)
+    }
+
+    private func choose(_ house: LogInHouse, _ token: String, _ new: String = new, again: String? = nil) async throws -> LogInHouse.Response
+    {
+        try await house.request(
+            "POST", "/consent/v1/recoveries/password", json: ["token": token, "password": new, "passwordAgain": again ?? new])
+    }
+
+    // MARK: Asking
+
+    @Test("SC-20, ACC-16: whoever has forgotten the password enters the e-mail, follows the mailed link, and is logged in by what it gave")
+    func story() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let oldPhone = try await house.logIn(device: "old phone")
+            try await ask(house, "Anna@Example.org").expect(status: 202)
+            let message = try await link(house)
+            #expect(Set(message.values.keys) == MessageTemplate.recoverPassword.values && message.values["hours"] == "2")
+            #expect(message.values["link"]?.hasPrefix("\(LogInHouse.origin)/consent/recovery/") == true)
+            try await choose(house, house.token(of: message)).expect(status: 204)
+            let newPhone = try await house.logIn("anna@example.org", Self.new, device: "new phone")
+            #expect(try await house.isOpen(newPhone.accessToken))
+            #expect(try await house.tryLogIn().problem == "credentials-not-valid", "the forgotten one is no longer valid")
+            #expect(try await house.isOpen(oldPhone.accessToken) == false, "whoever was logged in must log in again")
+            #expect(try await house.refresh(oldPhone.refreshToken).status == 401)
+            _ = try await house.mail.arrived(to: "anna@example.org", .passwordChanged)
+        }
+    }
+
+    @Test("ACC-16: an unknown address gets the same neutral answer as a known one, and no mail")
+    func neutral() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let unknown = try await ask(house, "nobody@example.org").expect(status: 202)
+            let known = try await ask(house, "anna@example.org").expect(status: 202)
+            #expect(unknown.body == known.body)
+            _ = try await link(house)
+            // Wishes are answered in order: the unknown one came first.
+            #expect(house.mail.messages(to: "nobody@example.org").isEmpty)
+            let left = try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM recovery_wishes") }
+            #expect(left == 0)
+        }
+    }
+
+    @Test("CON-08: before the answer both do the same: one row with the sealed address, looked at afterwards")
+    func sameWork() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            func wishes() async throws -> Int {
+                let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'recovery_wishes'"
+                return try await house.store.read { db in try Int.fetchOne(db, sql: sql) ?? 0 }
+            }
+            let before = try await wishes()
+            for email in ["nobody@example.org", "anna@example.org"] { try await ask(house, email).expect(status: 202) }
+            #expect(try await wishes() - before == 2)
+        }
+    }
+
+    @Test(
+        "ACC-16: a malformed address is said so at once, and nothing is sent",
+        arguments: ["anna", "anna@", "@example.org", "anna example.org", "anna@localhost", ""])
+    func malformed(_ typed: String) async throws {
+        try await LogInHouse.run { house in
+            let response = try await ask(house, typed)
+            #expect(response.status == 422 && response.problem == "invalid-body" && response.pointers == ["/email"])
+            let wishes = try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM recovery_wishes") }
+            #expect(wishes == 0)
+        }
+    }
+
+    @Test("ACC-16: an account gets three mails an hour at most, and one address asks only so often; both without telling who is registered")
+    func limited() async throws {
+        try await LogInHouse.run(environment: ["TRACKME_ACC_RECOVERIES_PER_HOUR": "5"]) { house in
+            try await house.addPerson()
+            for _ in 0..<5 { try await ask(house, "anna@example.org").expect(status: 202) }
+            let refused = try await ask(house, "anna@example.org")
+            #expect(refused.status == 429 && refused.headers["retry-after"] != nil)
+            try await ask(house, "nobody@example.org", from: "10.0.0.2").expect(status: 202)
+            try await eventually("every wish is answered") {
+                try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM recovery_wishes") } == 0
+            }
+            try await eventually("what was decided is sent") { house.mail.messages(to: nil, .recoverPassword).count == 3 }
+        }
+    }
+
+    @Test("ACC-16: a wish survives a crash before it was answered")
+    func crash() async throws {
+        try await withTemporaryFolder { folder in
+            try await LogInHouse.run(in: folder) { house in
+                try await house.addPerson()
+                let email = try #require(EmailAddress("anna@example.org"))
+                let now = house.clock.now
+                try await house.store.write { [wishes = house.parts.recoveries.wishes] db in try wishes.add(db, email, .italian, at: now) }
+            }
+            try await LogInHouse.run(in: folder) { house in _ = try await link(house) }
+        }
+    }
+
+    @Test("ACC-30: an account that is being closed gets no mail and no new password")
+    func closing() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson(state: .closing)
+            try await house.addPerson("carla@example.org")
+            try await ask(house, "anna@example.org").expect(status: 202)
+            try await ask(house, "carla@example.org").expect(status: 202)
+            _ = try await link(house, to: "carla@example.org")
+            #expect(house.mail.messages(to: "anna@example.org").isEmpty)
+        }
+    }
+
+    // MARK: The link
+
+    @Test("ACC-16: a link works once, for its time, for its purpose, and not at all where one character is another")
+    func once() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            try await ask(house, "anna@example.org").expect(status: 202)
+            let token = try house.token(of: try await link(house))
+            let changed = (token.first == "A" ? "B" : "A") + token.dropFirst()
+            for wrong in [changed, "", String(token.dropLast()), token + "A", "%00", "🔑"] {
+                let response = try await choose(house, wrong)
+                #expect(wrong.isEmpty ? response.status == 422 : response.problem == "link-not-valid")
+            }
+            let other = try await house.request(
+                "POST", "/consent/v1/recoveries/password",
+                json: ["token": token, "password": Self.new, "passwordAgain": Self.new, "invitation": true])
+            #expect(other.problem == "link-not-valid", "it is no invitation")
+            try await choose(house, token).expect(status: 204)
+            #expect(try await choose(house, token).problem == "link-not-valid")
+
+            try await ask(house, "anna@example.org").expect(status: 202)
+            let late = try house.token(of: try await link(house, count: 2))
+            house.clock.advance(.seconds(2 * 3600))
+            #expect(try await choose(house, late).problem == "link-not-valid")
+        }
+    }
+
+    @Test("ACC-16: of several links the first one used ends the others")
+    func severalLinks() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            try await ask(house, "anna@example.org").expect(status: 202)
+            let first = try house.token(of: try await link(house))
+            try await ask(house, "anna@example.org").expect(status: 202)
+            let second = try house.token(of: try await link(house, count: 2))
+            try await choose(house, second).expect(status: 204)
+            #expect(try await choose(house, first).problem == "link-not-valid")
+        }
+    }
+
+    @Test("ACC-16: a password that cannot be taken is named and leaves the link as it was")
+    func wrongNew() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            try await ask(house, "anna@example.org").expect(status: 202)
+            let token = try house.token(of: try await link(house))
+            let differing = try await choose(house, token, Self.new, again: "noch eine")
+            #expect(differing.problem == "new-password-refused" && differing.pointers == ["/password", "/passwordAgain"])
+            #expect(try await choose(house, token, "short").pointers == ["/password"])
+            #expect(try await house.tryLogIn().status == 200, "unchanged")
+            try await choose(house, token).expect(status: 204)
+        }
+    }
+
+    @Test("CON-09: whoever has proved by mail who they are need not wait for a stranger's failures")
+    func forgetsFailures() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            for _ in 0..<5 { _ = try await house.tryLogIn("anna@example.org", "wrong wrong") }
+            #expect(try await house.tryLogIn().status == 429)
+            try await ask(house, "anna@example.org").expect(status: 202)
+            try await choose(house, house.token(of: try await link(house))).expect(status: 204)
+            #expect(try await house.tryLogIn("anna@example.org", Self.new).status == 200)
+        }
+    }
+
+    @Test("NFR-11: the store holds neither the token of a link nor the address that was typed")
+    func atRest() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            try await ask(house, "anna@example.org").expect(status: 202)
+            let token = try house.token(of: try await link(house))
+            let row = try await house.store.read { db in
+                try Row.fetchOne(db, sql: "SELECT digest, payload FROM mail_links").map { ($0[0] as Data, $0[1] as Data) }
+            }
+            let (digest, payload) = try #require(row)
+            #expect(!String(decoding: digest + payload, as: UTF8.self).contains(token.prefix(8)))
+        }
+    }
+
+    @Test("ACC-16: what a link carries opens only by its token: another account's token or purpose opens nothing")
+    func payload() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let now = house.clock.now
+            let (seen, gone) = try await house.store.write { db in
+                let token = try MailLinks().make(
+                    db, purpose: .changeAddress, account: 1, payload: Array("new@example.org".utf8), at: now, lasting: .seconds(60))
+                let otherPurpose = try MailLinks().look(db, token, purpose: .recover, at: now)
+                let seen = try MailLinks().use(db, token, purpose: .changeAddress, at: now)
+                return (otherPurpose == nil ? seen : nil, try MailLinks().use(db, token, purpose: .changeAddress, at: now))
+            }
+            #expect(seen.map { String(decoding: $0.payload, as: UTF8.self) } == "new@example.org" && gone == nil)
+        }
+    }
+
+    // MARK: Pages
+
+    @Test("ACC-16, UI-04: the pages work without a script in both languages: looking uses nothing up, the form names what is wrong")
+    func pages() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let asking = try await house.request("GET", "/consent/recovery", headers: ["Accept-Language": "it"])
+            #expect(asking.status == 200 && asking.text.contains("Password dimenticata?") && asking.text.contains("<form method=\"post\""))
+            let wrong = try await house.request("POST", "/consent/recovery", form: "email=an%3Cna")
+            #expect(wrong.status == 422 && wrong.text.contains("not an e-mail address") && wrong.text.contains("an&lt;na"))
+            let unknown = try await house.request("POST", "/consent/recovery", form: "email=nobody%40example.org")
+            let known = try await house.request("POST", "/consent/recovery", form: "email=anna%40example.org")
+            func withoutNonces(_ text: String) -> String { text.replacing(/nonce="[^"]*"/, with: "") }
+            #expect(unknown.status == 200 && withoutNonces(unknown.text) == withoutNonces(known.text))
+
+            let path = "/consent/recovery/" + (try house.token(of: try await link(house)))
+            for _ in 0..<3 {
+                let page = try await house.request("GET", path)
+                #expect(page.status == 200 && page.text.contains("Choose a new password") && !page.text.contains("<script"))
+                #expect(page.headers["cache-control"] == "no-store")
+            }
+            let differing = try await house.request(
+                "POST", path + "?lang=it", form: "password=tutta+un%27altra+frase&passwordAgain=un%27altra")
+            #expect(differing.status == 422 && differing.text.contains("Le due password non sono uguali."))
+            #expect(!differing.text.contains("tutta un"), "a page never shows a password")
+            let foreign = try await house.request(
+                "POST", path, form: "password=abcdefgh1&passwordAgain=abcdefgh1", headers: ["Origin": "https://evil.example"])
+            #expect(foreign.status == 403)
+            let done = try await house.request("POST", path, form: "password=tutta+un%27altra+frase&passwordAgain=tutta+un%27altra+frase")
+            #expect(done.status == 200 && done.text.contains("The password is saved"))
+            #expect(try await house.tryLogIn("anna@example.org", Self.new).status == 200)
+            let gone = try await house.request("GET", path)
+            #expect(gone.status == 404 && gone.text.contains("/consent/recovery"), "and how to get a new one")
+        }
+    }
+}

@@ -1,0 +1,176 @@
+// A person's own profile over HTTP: read, changed, and its address moved (ACC-18, ACC-19, ACC-32).
+
+import Contracts
+import Foundation
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import Consent
+
+struct ProfileStories {
+    private func registered(_ house: AccountHouse, _ form: [String: Any] = Applicant.form()) async throws -> String {
+        try await house.register(form).decoded(as: RegistrationItem.self).person.description
+    }
+
+    @Test("ACC-18: the profile shows everything that was told and leads to its areas")
+    func shows() async throws {
+        try await AccountHouse.run { house in
+            let person = try await registered(house, Applicant.form(["phone": "333 1234567", "workHoursPerDay": 8]))
+            let answer = try await house.request("GET", "/consent/v1/profile", bearer: person)
+            let profile = try answer.decoded(as: ProfileItem.self)
+            #expect(
+                (profile.name, profile.surname, profile.email, profile.birthDate) == ("Anna", "Esposito", "anna@example.org", "1940-05-01"))
+            #expect(profile.fiscalCode == Applicant.fiscalCode() && profile.cityOfBirth?.name == "Roma" && profile.phone == "+393331234567")
+            #expect(profile.cityOfResidence?.region == "Lombardia" && profile.workHoursPerDay == 8 && profile.gender == nil)
+            #expect(Set(["editProfile", "acquiredData", "pastRequests", "pendingRequests"]).isSubset(of: profile.areas.keys))
+            #expect(profile.acceptedTerms == Conditions.version && !answer.text.contains("password"))
+        }
+    }
+
+    @Test("ACC-14, ACC-13: nobody else's profile can be asked for, and none without logging in")
+    func closed() async throws {
+        try await AccountHouse.run { house in
+            for (method, path) in [
+                ("GET", "/consent/v1/profile"), ("PATCH", "/consent/v1/profile"), ("GET", "/consent/v1/profile/consents"),
+            ] {
+                let json: [String: Any]? = method == "PATCH" ? [:] : nil
+                let nobody = try await house.request(method, path, json: json)
+                let other = try await house.request(method, path, bearer: OperatorID.random().description, json: json)
+                let unknown = try await house.request(method, path, bearer: PersonID.random().description, json: json)
+                let statuses: [Int] = [nobody.status, other.status, unknown.status]
+                #expect(statuses == [401, 403, 404], "\(path)")
+            }
+        }
+    }
+
+    @Test("ACC-19, SC-23: an occupation changes, and the profile shows it from then on")
+    func occupation() async throws {
+        try await AccountHouse.run { house in
+            let person = try await registered(house)
+            let changed = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["occupation": "employed"])
+            #expect(changed.status == 200)
+            let profile = try await house.request("GET", "/consent/v1/profile", bearer: person).decoded(as: ProfileItem.self)
+            #expect(profile.occupation == .employed && profile.address == "Via Roma 1")
+        }
+    }
+
+    @Test("ACC-19: one wrong field leaves the whole profile as it was; a fixed one is refused by name")
+    func allOrNothing() async throws {
+        try await AccountHouse.run { house in
+            let person = try await registered(house)
+            let wrong = try await house.request(
+                "PATCH", "/consent/v1/profile", bearer: person, json: ["occupation": "employed", "weight": -1])
+            #expect(wrong.status == 422 && wrong.problem == "invalid-profile" && wrong.pointers == ["/weight"])
+            let fixed = try await house.request(
+                "PATCH", "/consent/v1/profile", bearer: person, json: ["occupation": "employed", "birthDate": "1950-01-01"])
+            #expect(fixed.status == 422 && fixed.problem == "fixed-field" && fixed.pointers == ["/birthDate"])
+            let profile = try await house.request("GET", "/consent/v1/profile", bearer: person).decoded(as: ProfileItem.self)
+            #expect(profile.occupation == .student && profile.weight == 61.5)
+        }
+    }
+
+    @Test("ACC-19, ACC-F: a new weight is a new data entry, and an unchanged one is not")
+    func weight() async throws {
+        try await AccountHouse.run { house in
+            let person = try await registered(house)
+            try await eventually("the first entries are stored") { house.around.entries.count == 1 }
+            _ = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["weight": 63.0, "height": 162])
+            let asked = try await eventually("the new entry is stored") { house.around.entries.count == 2 ? house.around.entries[1] : nil }
+            #expect(asked.samples.map(\.type.code) == ["weight"] && asked.samples.map(\.value) == [63])
+        }
+    }
+
+    @Test("ACC-04: a user name changes to a free one, and the old one is free then")
+    func userName() async throws {
+        try await AccountHouse.run { house in
+            let anna = try await registered(house, Applicant.form(["userName": "nonna"]))
+            let other = try await registered(house, Applicant.form(email: "b@example.org", surname: "Rossi", ["userName": "zia"]))
+            let taken = try await house.request("PATCH", "/consent/v1/profile", bearer: other, json: ["userName": "NONNA"])
+            #expect(taken.status == 409 && taken.problem == "username-taken")
+            #expect(try await house.request("PATCH", "/consent/v1/profile", bearer: anna, json: ["userName": "anna"]).status == 200)
+            #expect(try await house.request("PATCH", "/consent/v1/profile", bearer: other, json: ["userName": "nonna"]).status == 200)
+        }
+    }
+
+    @Test("ACC-19: the e-mail changes once the new address has confirmed it, and the old one is told")
+    func email() async throws {
+        try await AccountHouse.run { house in
+            let person = try await registered(house)
+            let asked = try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": "nuova@example.org"])
+            #expect(asked.status == 202)
+            func email() async throws -> String {
+                try await house.request("GET", "/consent/v1/profile", bearer: person).decoded(as: ProfileItem.self).email
+            }
+            let link = try await house.link(to: "nuova@example.org", .changeAddress)
+            #expect(try await house.request("GET", link).text.contains("nuova@example.org"))
+            #expect(try await email() == "anna@example.org")
+            #expect(try await house.request("POST", link).status == 200)
+            #expect(try await email() == "nuova@example.org")
+            let told = try await house.mail.arrived(to: "anna@example.org", .addressChanged)
+            #expect(told.values["name"] == "Anna")
+            #expect(try await house.register(Applicant.form(email: "anna@example.org", surname: "Rossi")).status == 201)
+            #expect(try await house.request("POST", link, headers: ["Accept": "text/html"]).status == 404)
+        }
+    }
+
+    @Test("ACC-04, ACC-19: an address in use is refused at once, and also where it was taken before the link was followed")
+    func emailTaken() async throws {
+        try await AccountHouse.run { house in
+            let person = try await registered(house)
+            _ = try await registered(house, Applicant.form(email: "b@example.org", surname: "Rossi"))
+            func change(_ email: String) async throws -> AccountHouse.Response {
+                try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": email])
+            }
+            #expect(try await change("B@example.org").problem == "email-in-use")
+            #expect(try await change("nonsense").status == 422)
+            #expect(try await change("late@example.org").status == 202)
+            let link = try await house.link(to: "late@example.org", .changeAddress)
+            _ = try await registered(house, Applicant.form(email: "late@example.org", surname: "Bianchi"))
+            #expect(try await house.request("POST", link, headers: ["Accept": "application/json"]).problem == "email-in-use")
+            let profile = try await house.request("GET", "/consent/v1/profile", bearer: person).decoded(as: ProfileItem.self)
+            #expect(profile.email == "anna@example.org")
+        }
+    }
+
+    @Test("ACC-19: of two changes asked for, only the last one's link holds")
+    func lastChange() async throws {
+        try await AccountHouse.run { house in
+            let person = try await registered(house)
+            for email in ["one@example.org", "two@example.org"] {
+                _ = try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": email])
+            }
+            let (one, two) = try await (
+                house.link(to: "one@example.org", .changeAddress), house.link(to: "two@example.org", .changeAddress)
+            )
+            #expect(try await house.request("POST", one, headers: ["Accept": "text/html"]).status == 404)
+            #expect(try await house.request("POST", two).status == 200)
+        }
+    }
+
+    @Test("ACC-32: the record shows every consent with version and time, newest first, in pages")
+    func consents() async throws {
+        try await AccountHouse.run { house in
+            let person = try await registered(
+                house, Applicant.form(["anonymousTypes": ["heart-rate"], "joinsAutomatedSOS": true, "acceptedSOSClauses": true]))
+            let first = try await house.request("GET", "/consent/v1/profile/consents?limit=3", bearer: person)
+                .decoded(as: Page<ConsentRecordItem>.self)
+            #expect(first.items.map(\.what) == [.automatedSOS, .anonymousSharing, .privacy])
+            let next = try #require(first.next)
+            let rest = try await house.request("GET", "/consent/v1/profile/consents?limit=3&after=\(next)", bearer: person)
+                .decoded(as: Page<ConsentRecordItem>.self)
+            #expect(rest.items.map(\.what) == [.terms] && rest.next == nil)
+            #expect((first.items + rest.items).allSatisfy { $0.given && $0.version == Conditions.version && $0.by == .person })
+        }
+    }
+
+    @Test("ACC-19: a new language is told to whoever follows people")
+    func language() async throws {
+        try await AccountHouse.run { house in
+            let person = try await registered(house)
+            _ = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["language": "en"])
+            #expect(house.around.facts.map(\.language) == [.italian, .english])
+        }
+    }
+}

@@ -1,0 +1,277 @@
+// Sharing as a whole in a temporary folder: a real store, real sockets, real HTTP, and a clock that the test sets.
+
+import Bus
+import Contracts
+import Foundation
+import FoundationNetworking
+import GRDB
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import Synchronization
+import TestKit
+
+@testable import Consent
+
+/// What a test decides from outside: the time, who the people are, and where a transaction breaks.
+final class SharingWorld: Sendable {
+    struct Somebody: Sendable {
+        var code: String
+        var person: SharingPerson
+    }
+
+    struct Fault: Error {}
+
+    private struct State {
+        var now = Timestamp(milliseconds: 1_800_000_000_000)
+        var people: [Somebody] = []
+        var messages: [SendMessage] = []
+        var guardiansAsked: [RequestID] = []
+        var choices: [AnonymousChoice] = []
+        var breaksNext = false
+    }
+
+    private let state = Mutex(State())
+
+    var now: Timestamp { state.withLock { $0.now } }
+    var messages: [SendMessage] { state.withLock { $0.messages } }
+    var guardiansAsked: [RequestID] { state.withLock { $0.guardiansAsked } }
+    var choices: [AnonymousChoice] { state.withLock { $0.choices } }
+    var people: [Somebody] { state.withLock { $0.people } }
+
+    func pass(_ time: Duration) {
+        state.withLock { $0.now = $0.now + time }
+    }
+
+    func take(_ message: SendMessage) {
+        state.withLock { $0.messages.append(message) }
+    }
+
+    func add(_ somebody: Somebody) {
+        state.withLock { $0.people.append(somebody) }
+    }
+
+    /// The next transaction that looks a person up throws, as a full disk or a crash would.
+    func breakNext() {
+        state.withLock { $0.breaksNext = true }
+    }
+
+    func mend() {
+        state.withLock { $0.breaksNext = false }
+    }
+
+    private func find(_ match: (Somebody) -> Bool) throws -> SharingPerson? {
+        try state.withLock { state in
+            guard !state.breaksNext else { throw Fault() }
+            return state.people.first(where: match)?.person
+        }
+    }
+
+    var sharing: SharingPeople {
+        SharingPeople(
+            withFiscalCode: { [self] _, code, _ in try find { $0.code == code } },
+            withID: { [self] _, id, _ in try find { $0.person.person == id } },
+            askGuardian: { [self] _, _, request, _, _ in state.withLock { $0.guardiansAsked.append(request) } },
+            recordChoice: { [self] _, _, choice, _ in state.withLock { $0.choices.append(choice) } })
+    }
+}
+
+/// One running part of consent. Opening it again in the same folder is a restart.
+final class SharingHouse: Sendable {
+    let world: SharingWorld
+    let parts: SharingParts
+    let opened: OpenedStore
+    let runtime: Runtime
+    let settings: SharingSettings
+    let outbox: MessageOutbox
+    private let folder: URL
+    private let others = Mutex<[Runtime]>([])
+
+    static let migrations = [
+        Migration(1, "what sharing stands on") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+            try ConsumerPositions.create(in: db)
+            try AnswerTable.create(in: db)
+            try MessageOutbox.create(in: db)
+            try AccountTable.create(in: db)
+            try SharingTables.create(in: db)
+        }
+    ]
+
+    private static let gatewayMethods = ["open-request", "read-request", "end-request"]
+
+    private init(_ folder: URL, _ world: SharingWorld, _ environment: [String: String]) async throws {
+        (self.folder, self.world) = (folder, world)
+        let runtime = try Self.runtime(.consent, folder, environment)
+        self.runtime = runtime
+        if (try? runtime.keys.publicPeer(.thirdPartyGateway)) == nil {
+            try runtime.keys.makeBusKeys(
+                KeyFiles.PublicPeer(peer: .thirdPartyGateway, key: "", hear: ["consent.requests"], ask: Self.gatewayMethods))
+            _ = try runtime.keys.busKeys(of: .ingest)
+            runtime.admitPeers()
+        }
+        opened = try await OpenedStore(on: runtime, applicationID: 0x5465_7374, migrations: Self.migrations)
+        outbox = MessageOutbox(in: opened.store, sealedUnder: try runtime.key("outbox"), logger: runtime.logger) { world.take($0) }
+        var reader = SettingsReader(environment: environment)
+        settings = SharingSettings(&reader)
+        let relays = SharingRelays(
+            grants: try await opened.relay(of: .grants), requests: try await opened.relay(of: .requests))
+        let parts = try SharingParts(
+            on: .init(
+                store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays),
+            settings: settings, people: world.sharing, runtime: runtime, clock: { world.now })
+        self.parts = parts
+        var methods = Methods(memory: opened.answers)
+        parts.register(in: &methods)
+        StreamSource(
+            families: SharingParts.families, store: opened.store, render: { _, row in try parts.render(row) },
+            snapshot: { try await parts.snapshot($0) }
+        ).register(in: &methods)
+        try await runtime.answer(methods)
+    }
+
+    private static func runtime(_ peer: Peer, _ folder: URL, _ environment: [String: String]) throws -> Runtime {
+        var variables = [
+            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
+            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
+            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
+        ]
+        variables.merge(environment) { $1 }
+        var reader = SettingsReader(environment: variables)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
+    }
+
+    /// Another peer beside consent.
+    func peer(_ peer: Peer) throws -> Runtime {
+        let made = try Self.runtime(peer, folder, [:])
+        others.withLock { $0.append(made) }
+        runtime.admitPeers()
+        return made
+    }
+
+    private func stop() async {
+        for other in others.withLock({ $0 }) { await other.bus.shutdown() }
+        await runtime.bus.shutdown()
+        await opened.store.close()
+        await opened.keys.close()
+    }
+
+    /// Runs `body` with sharing up in the folder.
+    static func run<Value>(
+        in folder: URL, world: SharingWorld, environment: [String: String] = [:], _ body: (SharingHouse) async throws -> Value
+    ) async throws -> Value {
+        let house = try await SharingHouse(folder, world, environment)
+        do {
+            let value = try await body(house)
+            await house.stop()
+            return value
+        } catch {
+            await house.stop()
+            throw error
+        }
+    }
+
+    static func run<Value>(environment: [String: String] = [:], _ body: (SharingHouse) async throws -> Value) async throws -> Value {
+        try await withTemporaryFolder { folder in
+            try await run(in: folder, world: SharingWorld(), environment: environment, body)
+        }
+    }
+
+    // MARK: People
+
+    /// Somebody with an account and a key.
+    @discardableResult
+    func addPerson(_ code: String, name: String = "Ada", isChild: Bool = false) async throws -> SharingPerson {
+        let id = PersonID.random()
+        _ = try await opened.keys.makeKey(for: id)
+        let now = world.now
+        let account = try await opened.store.write { db in
+            try AccountTable().add(
+                db, .person(id), keys: .init(email: Digest.sha256(Array("\(code)@x".utf8)), fiscalCode: Digest.sha256(Array(code.utf8))),
+                profile: [1], state: .active, at: now)
+        }
+        let person = SharingPerson(
+            account: account, person: id, name: name, mail: "\(code.lowercased())@example.org", language: .italian, needsGuardian: isChild)
+        world.add(.init(code: code, person: person))
+        return person
+    }
+
+    // MARK: What an organisation does
+
+    func context(_ id: String = UUID().uuidString) -> RequestContext {
+        RequestContext(
+            peer: .thirdPartyGateway, id: id, method: OpenRequest.method, deadline: .now + .seconds(60), trace: "t-\(id.prefix(8))")
+    }
+
+    func form(
+        _ code: String, by organisation: OrganisationID, types: [Metric] = [.heartRate], days: Range<Int> = -30..<30,
+        granularity: GrantGranularity = .minutes, purpose: String = "A study of sleep", name: String = "Istituto Prova"
+    ) -> OpenRequest {
+        OpenRequest(
+            organisation: organisation, organisationName: name, fiscalCode: code, types: types,
+            from: world.now + .seconds(days.lowerBound * 86_400), to: world.now + .seconds(days.upperBound * 86_400),
+            granularity: granularity, purpose: purpose)
+    }
+
+    func open(_ form: OpenRequest) async throws -> RequestID {
+        try await parts.service.open(form, context()).request
+    }
+
+    func answer(_ request: RequestID, of person: PersonID, accept: Bool) async throws -> SharingService.Outcome {
+        try await parts.service.answer(request, of: person, accept: accept, trace: "")
+    }
+
+    /// Opens and accepts.
+    func grant(_ form: OpenRequest, to person: PersonID) async throws -> SharingRequest {
+        let id = try await open(form)
+        _ = try await answer(id, of: person, accept: true)
+        return try await request(id)
+    }
+
+    func request(_ id: RequestID) async throws -> SharingRequest {
+        guard let row = try await opened.store.read({ db in try SharingTable().find(db, id) }) else { throw Missing() }
+        return row.request
+    }
+
+    struct Missing: Error {}
+
+    // MARK: What the store holds
+
+    func all() async throws -> [StoredRequest] {
+        try await opened.store.read { db in try SharingTable().page(db, inForceOnly: false, after: 0, limit: 10_000) }
+    }
+
+    /// The facts of one stream as a consumer would be told them, oldest first.
+    func facts<Fact: Decodable & Sendable>(_ stream: String, as type: Fact.Type) async throws -> [Fact] {
+        let parts = parts
+        return try await opened.store.read { db in
+            try StreamLog().rows(db, stream, from: 1, limit: 100_000).compactMap { row in
+                guard !row.isErased, let payload = try parts.render(row) else { return nil }
+                return try JSONDecoder().decode(Fact.self, from: Data(payload))
+            }
+        }
+    }
+
+    func grantFacts() async throws -> [GrantState] {
+        try await facts(SharingNews.grantsStream, as: GrantState.self)
+    }
+
+    func requestFacts() async throws -> [RequestState] {
+        try await facts(SharingNews.requestsStream, as: RequestState.self)
+    }
+}
+
+/// The failure that a question got.
+func failure(_ work: () async throws -> Void) async -> Failure? {
+    do {
+        try await work()
+        return nil
+    } catch {
+        return error as? Failure
+    }
+}

@@ -1,0 +1,235 @@
+// Reading under grants between a real store of ingest and a consent that only says grants.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+
+@testable import Ingest
+
+/// Says grants as consent does: a log of its own, a state stream, snapshots and heartbeats.
+final class GrantSpeaker: Sendable {
+    private let runtime: Runtime
+    private let store: Store
+    private let stream: FactStream
+    private let book = Book()
+
+    /// What every grant is now.
+    private final class Book: Sendable {
+        private let states = Mutex<[GrantID: GrantState]>([:])
+
+        var active: [GrantState] { states.withLock { Array($0.values.filter(\.active)) } }
+
+        func note(_ state: GrantState) {
+            states.withLock { $0[state.grant] = state }
+        }
+    }
+
+    init(_ runtime: Runtime) async throws {
+        self.runtime = runtime
+        store = try runtime.openStore(
+            applicationID: 0x5465_7375,
+            migrations: [
+                Migration(1, "a stream") { db in
+                    try StreamLog.create(in: db)
+                    try Confirmations.create(in: db)
+                }
+            ])
+        let (relay, epoch) = try await runtime.relay(of: .grants, in: store)
+        let stream = FactStream(stream: StreamFamily.grants.streams[0], epoch: epoch, relay: relay)
+        self.stream = stream
+        var methods = Methods()
+        let store = store
+        StreamSource(families: [.grants], store: store, render: { _, row in row.body }) { [book] _ in
+            try await store.read { db in
+                try stream.snapshot(db, type: GrantState.type, facts: book.active.map { ($0.person, $0) }, next: nil)
+            }
+        }.register(in: &methods)
+        try await runtime.answer(methods)
+    }
+
+    func say(_ state: GrantState) async throws {
+        book.note(state)
+        let fact = try await store.write { [stream] db in
+            try stream.append(db, type: GrantState.type, subject: state.person, body: state, at: .now)
+        }
+        stream.publish(fact)
+    }
+
+    /// As a crash of consent: nothing is heard of it any more.
+    func fallSilent() async {
+        await runtime.bus.shutdown()
+        await store.close()
+    }
+}
+
+final class GrantedHouse: Sendable {
+    let store: Store
+    let keys: PersonKeys
+    let vault: ChunkVault
+    let parts: GrantedParts
+    let consent: GrantSpeaker
+    let gateway: BusClient
+    let runtime: Runtime
+    private let others: [Runtime]
+    private let following: Task<Void, any Error>
+    private let nextChunk = Mutex<Int64>(0)
+
+    private init(_ folder: URL) async throws {
+        func runtime(_ peer: Peer) throws -> Runtime {
+            var reader = SettingsReader(environment: [
+                "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store-\(peer)").path,
+                "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
+                "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path,
+            ])
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
+        }
+        let ingest = try runtime(.ingest)
+        if (try? ingest.keys.publicPeer(.thirdPartyGateway)) == nil {
+            try ingest.keys.makeBusKeys(KeyFiles.PublicPeer(peer: .thirdPartyGateway, key: "", hear: [], ask: ["read-samples"]))
+        }
+        let (said, asked) = (try runtime(.consent), try runtime(.thirdPartyGateway))
+        for one in [ingest, said] { one.admitPeers() }
+        consent = try await GrantSpeaker(said)
+        store = try ingest.openStore(applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
+        keys = try ingest.openPersonKeys()
+        vault = ChunkVault(keys: keys)
+        let (relay, epoch) = try await ingest.relay(of: .accesses, in: store)
+        parts = GrantedParts(store: store, vault: vault, epoch: epoch, relay: relay, on: ingest)
+        var methods = Methods()
+        parts.reading.register(in: &methods)
+        try await ingest.answer(methods)
+        gateway = try await asked.client(of: .ingest)
+        self.runtime = ingest
+        others = [said, asked]
+        following = Task { [follower = parts.follower] in try await follower.run() }
+    }
+
+    private func stop() async {
+        following.cancel()
+        _ = try? await following.value
+        for other in others { await other.bus.shutdown() }
+        await runtime.bus.shutdown()
+        await store.close()
+        await keys.close()
+    }
+
+    static func run<Value>(_ body: (GrantedHouse) async throws -> Value) async throws -> Value {
+        try await withTemporaryFolder { folder in
+            let house = try await GrantedHouse(folder)
+            do {
+                let value = try await body(house)
+                await house.stop()
+                return value
+            } catch {
+                await house.stop()
+                throw error
+            }
+        }
+    }
+
+    // MARK: What there is to read
+
+    /// Somebody whose entries are stored as one upload each would store them.
+    func addPerson(_ uploads: [[Sample]]) async throws -> PersonID {
+        let person = PersonID.random()
+        let key = try await keys.makeKey(for: person)
+        let (number, device) = try await store.write { db -> (Int64, Int64) in
+            let number = try DeviceTable().addPerson(db, person, enrolled: true, at: .now)
+            try db.execute(
+                sql: "INSERT INTO devices (device, person, token_lookup, name, added_at) VALUES (?, ?, ?, x'00', 0)",
+                arguments: [Data(DeviceID.random().bytes), number, Data(Random.bytes(16))])
+            return (number, db.lastInsertedRowID)
+        }
+        for upload in uploads { try await add(upload, of: person, number, device, key) }
+        return person
+    }
+
+    private func add(_ samples: [Sample], of person: PersonID, _ number: Int64, _ device: Int64, _ key: SymmetricKey) async throws {
+        for (metric, group) in Dictionary(grouping: samples, by: \.type) {
+            let sorted = group.sorted { $0.at < $1.at }
+            guard let outline = ChunkOutline(of: sorted) else { continue }
+            let series = Series(person: number, metric: metric)
+            let chunk = try vault.seal(sorted, outline: outline, series: series, of: person, device: device, key: key)
+            let id = nextChunk.withLock { last in
+                last += 1
+                return last
+            }
+            try await store.write { db in
+                try ChunkTable().insert(db, chunk, id: id, sequence: 0)
+                for day in Set(sorted.map { UTCDay.number(of: $0.at.milliseconds) }) {
+                    try DayTable().touch(db, DayKey(series: series, day: day))
+                }
+            }
+        }
+    }
+
+    // MARK: Granting and reading
+
+    static func grant(
+        to person: PersonID, types: [Metric] = [.heartRate], _ window: Range<Int64>, _ granularity: GrantGranularity = .seconds
+    ) -> GrantState {
+        GrantState(
+            grant: .random(), request: .random(), person: person, organisation: .random(), types: types,
+            from: Timestamp(milliseconds: window.lowerBound), to: Timestamp(milliseconds: window.upperBound), granularity: granularity,
+            active: true, version: 1)
+    }
+
+    /// Says the grant and waits until ingest reads by it.
+    func saying(_ state: GrantState) async throws -> GrantState {
+        try await consent.say(state)
+        try await eventually("ingest knows the grant") { [self] in
+            let known = try await store.read { db in try GrantTable().find(db, state.grant) }
+            return known == state && parts.follower.silentFor < .seconds(1)
+        }
+        return state
+    }
+
+    func read(
+        _ grant: GrantState, type: Metric = .heartRate, _ period: Range<Int64>? = nil, after: String? = nil, limit: Int = 10_000
+    ) async throws -> ReadSamples.Reply {
+        try await gateway.ask(
+            ReadSamples(
+                grant: grant.grant, organisation: grant.organisation, type: type,
+                from: period.map { Timestamp(milliseconds: $0.lowerBound) } ?? grant.from,
+                to: period.map { Timestamp(milliseconds: $0.upperBound) } ?? grant.to, after: after, limit: limit),
+            deadline: .seconds(10), attempts: 1)
+    }
+
+    /// All pages.
+    func readAll(_ grant: GrantState, type: Metric = .heartRate, limit: Int) async throws -> [Sample] {
+        var samples: [Sample] = []
+        var after: String?
+        repeat {
+            let page = try await read(grant, type: type, after: after, limit: limit)
+            samples += page.samples
+            after = page.next
+        } while after != nil
+        return samples
+    }
+
+    func refusal(_ grant: GrantState, type: Metric = .heartRate, _ period: Range<Int64>? = nil) async -> Failure.Code? {
+        do {
+            _ = try await read(grant, type: type, period)
+            return nil
+        } catch {
+            return (error as? Failure)?.code
+        }
+    }
+
+    /// Everything that was written down of reads, oldest first.
+    func accesses() async throws -> [(person: PersonID?, read: DataRead)] {
+        try await store.read { db in
+            try StreamLog().rows(db, StreamFamily.accesses.streams[0], from: 1, limit: 10_000).map {
+                ($0.subject, try JSONDecoder().decode(DataRead.self, from: Data($0.body)))
+            }
+        }
+    }
+}

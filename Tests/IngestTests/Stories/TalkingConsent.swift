@@ -1,0 +1,156 @@
+// The consent service's side of the bus and of tokens, with a real log and replay, and nothing else.
+
+import Bus
+import Contracts
+import Foundation
+import Sealing
+import ServiceKit
+import Storage
+import Synchronization
+
+/// Says who has an account, signs their tokens, and ends sessions.
+final class TalkingConsent: Sendable {
+    static let keyID = "test-key"
+
+    private let runtime: Runtime
+    private let store: Store
+    private let accounts: FactStream
+    private let people: FactStream
+    let grants: FactStream
+    private let key: SigningKey
+    private let known: Mutex<[PersonID: PersonState]>
+
+    init(_ runtime: Runtime, folder: URL) async throws {
+        self.runtime = runtime
+        let store = try Store.open(
+            folder.appendingPathComponent("talking-consent.db"), applicationID: 1,
+            migrations: [
+                Migration(1, "streams") { db in
+                    try StreamLog.create(in: db)
+                    try Confirmations.create(in: db)
+                }
+            ], logger: runtime.logger)
+        self.store = store
+        let (accountRelay, epoch) = try await runtime.relay(of: .accounts, in: store)
+        let (peopleRelay, _) = try await runtime.relay(of: .people, in: store)
+        let (grantRelay, _) = try await runtime.relay(of: .grants, in: store)
+        let accounts = FactStream(stream: StreamFamily.sessionsStream, epoch: epoch, relay: accountRelay)
+        let keys = FactStream(stream: StreamFamily.signingKeysStream, epoch: epoch, relay: accountRelay)
+        let people = FactStream(stream: StreamFamily.people.streams[0], epoch: epoch, relay: peopleRelay)
+        grants = FactStream(stream: StreamFamily.grants.streams[0], epoch: epoch, relay: grantRelay)
+        (self.accounts, self.people) = (accounts, people)
+        let seed = folder.appendingPathComponent("talking-consent.seed")
+        let bytes = (try? Data(contentsOf: seed)).map { [UInt8]($0) } ?? Random.bytes(SigningKey.seedLength)
+        try Data(bytes).write(to: seed)
+        let key = try SigningKey(seed: bytes)
+        self.key = key
+        let saved = try await store.read { db in
+            try StreamLog().rows(db, StreamFamily.people.streams[0], from: 1, limit: 10_000).compactMap {
+                try? JSONDecoder().decode(PersonState.self, from: Data($0.body))
+            }
+        }
+        let known = Dictionary(saved.map { ($0.person, $0) }) { $1 }
+        self.known = Mutex(known)
+        var methods = Methods()
+        let grantFacts = grants
+        StreamSource(families: [.accounts, .people, .grants], store: store, render: { $1.body }) { [store] request in
+            try await store.read { db in
+                switch request.stream {
+                case StreamFamily.signingKeysStream:
+                    let state = SigningKeyState(
+                        keyID: Self.keyID, publicKey: Base64URL.encode(key.publicKey.bytes), notBefore: .now - .seconds(3600),
+                        notAfter: .now + .seconds(36_000))
+                    return try keys.snapshot(db, type: SigningKeyState.type, facts: [(subject: nil, body: state)], next: nil)
+                case StreamFamily.people.streams[0]:
+                    let states = try StreamLog().rows(db, request.stream, from: 1, limit: 10_000).compactMap {
+                        try? JSONDecoder().decode(PersonState.self, from: Data($0.body))
+                    }
+                    let newest = Dictionary(states.map { ($0.person, $0) }) { $1 }
+                    return try people.snapshot(
+                        db, type: PersonState.type, facts: newest.values.map { (subject: $0.person, body: $0) }, next: nil)
+                case StreamFamily.grants.streams[0]:
+                    return try grantFacts.snapshot(db, type: GrantState.type, facts: [(subject: PersonID?, body: GrantState)](), next: nil)
+                default:
+                    return try accounts.snapshot(
+                        db, type: SessionEnded.type, facts: [(subject: PersonID?, body: SessionEnded)](), next: nil)
+                }
+            }
+        }.register(in: &methods)
+        try await runtime.answer(methods)
+    }
+
+    func say(_ state: PersonState) async throws {
+        let fact = try await store.write { [people] db in
+            try people.append(db, type: PersonState.type, subject: state.person, body: state, at: .now)
+        }
+        people.publish(fact)
+        known.withLock { $0[state.person] = state }
+    }
+
+    func end(_ session: SessionID) async throws {
+        let fact = try await store.write { [accounts] db in
+            try accounts.append(
+                db, type: SessionEnded.type, subject: nil, body: SessionEnded(session: session, until: .now + .seconds(600)), at: .now)
+        }
+        accounts.publish(fact)
+    }
+
+    /// Asks ingest something.
+    @discardableResult
+    func ask<Request: BusRequest>(_ request: Request) async throws -> Request.Reply {
+        try await runtime.client(of: .ingest).ask(request, deadline: .seconds(5))
+    }
+
+    /// An access token as a log-in gives it.
+    func token(
+        of person: PersonID, session: SessionID = .random(), kind: AccountKind = .person, issuer: String = "https://localhost:8443"
+    ) throws -> String {
+        let now = Timestamp.now.milliseconds / 1000
+        let subject = kind == .person ? "\(person)" : kind == .member ? "\(MemberID.random())" : "\(OperatorID.random())"
+        let claims = AccessTokenClaims(
+            iss: issuer, sub: subject, kind: kind, sid: session, org: kind == .member ? .random() : nil,
+            jti: Hex.encode(Random.bytes(16)), iat: now, nbf: now, exp: now + 600)
+        return try CompactJWS.sign(
+            payload: Array(try JSONEncoder().encode(claims)), typ: AccessTokenClaims.tokenType, keyID: Self.keyID, with: key)
+    }
+
+    func close() async {
+        await runtime.bus.shutdown()
+        await store.close()
+    }
+}
+
+/// The dispatcher as far as ingest asks it something.
+final class TalkingDispatcher: Sendable {
+    private let reply = Mutex<ReadSupervision.Reply?>(ReadSupervision.Reply(subscribed: false, paused: false))
+
+    init(_ runtime: Runtime) async throws {
+        var methods = Methods()
+        methods.on(ReadSupervision.self) { [self] _, _ in
+            guard let reply = reply.withLock({ $0 }) else { throw Failure(.unavailable, "not now") }
+            return reply
+        }
+        try await runtime.answer(methods)
+    }
+
+    /// nil: it does not know.
+    func says(_ new: ReadSupervision.Reply?) {
+        reply.withLock { $0 = new }
+    }
+}
+
+/// A notifier that takes every message and sends none.
+final class TalkingNotifier: Sendable {
+    private let messages = Mutex<[SendMessage]>([])
+
+    init(_ runtime: Runtime) async throws {
+        var methods = Methods()
+        methods.on(SendMessage.self) { [self] message, _ in
+            messages.withLock { $0.append(message) }
+            return Nothing()
+        }
+        try await runtime.answer(methods)
+    }
+
+    var taken: [SendMessage] { messages.withLock { $0 } }
+}

@@ -1,0 +1,196 @@
+// Device Management through the whole service: which parameter comes from which device, and what the others are told.
+
+import Bus
+import Contracts
+import Foundation
+import HTTPKit
+import ServiceKit
+import Storage
+import Testing
+import TestKit
+
+@testable import Ingest
+
+@Suite struct TrackingStoryTests {
+    private static func choice(_ devices: [(DeviceID, [Metric])], whenTracked: String? = nil) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init(
+                "devices",
+                .array(
+                    devices.map { device, metrics in
+                        ["device": .string("\(device)"), "tracked": .array(metrics.map { .string($0.code) })]
+                    }))
+        ]
+        if let whenTracked { members.append(.init("whenTracked", .string(whenTracked))) }
+        return .object(members)
+    }
+
+    private static func tracked(_ item: DeviceItem?) -> [String] {
+        item?.parameters.filter(\.tracked).map(\.code) ?? []
+    }
+
+    @Test("SC-44, ACC-25, ACC-26, ING-20: heart rate from the watch, position from the phone; each parameter from its device only")
+    func divided() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let watch = try await house.pair(account)
+            let phone = try await house.pair(account, "Phone", kind: "phone", measures: [.position])
+            #expect(phone.success.tracked.isEmpty && phone.success.trackedElsewhere.map(\.code) == ["position"])
+            #expect(
+                phone.success.trackedElsewhere.first?.moreReliable == true && phone.success.trackedElsewhere.first?.current == watch.device)
+            let before = try await house.devices(of: account)
+            #expect(Self.tracked(before.first) == ["heart-rate", "position"] && Self.tracked(before.last).isEmpty)
+            #expect(before.last?.parameters.first?.trackedFrom == watch.device)
+
+            let put = try await house.send(
+                "PUT", "/ingest/v1/tracking", Self.choice([(watch.device, [.heartRate]), (phone.device, [.position])]), token: account.token
+            )
+            #expect(put.status == 200)
+            let after = try await house.devices(of: account)
+            #expect(Self.tracked(after.first) == ["heart-rate"] && Self.tracked(after.last) == ["position"])
+
+            let fromWatch = try await house.post([.pulse(1000, 60), .place(1000)], token: watch.token)
+            #expect(fromWatch.accepted == 1 && fromWatch.rejected.map(\.index) == [1])
+            #expect(fromWatch.rejected.first?.type == "urn:trackme:problem:parameter-not-tracked")
+            #expect(try await house.post([.place(1000)], token: phone.token).accepted == 1)
+            let alone = try await house.post(Sample.pulse(2000, 60).json, token: phone.token)
+            #expect(alone.status == 422 && alone.problem == "parameter-not-tracked")
+            let quarantined = try await house.ingest.store.read { db in
+                try QuarantineTable().count(db, of: DeviceTable().personNumber(db, account.person) ?? 0)
+            }
+            #expect(quarantined == 0, "ING-10: what may not be taken is not kept either")
+        }
+    }
+
+    @Test("ACC-26: a parameter of a more reliable device is named in a 409 with the choice; nothing changes until it is made")
+    func undecided() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let strap = try await house.pair(account, "Strap", kind: "medical-device", measures: [.heartRate])
+            let watch = try await house.pair(account)
+            let wanted = [(watch.device, [Metric.position, .heartRate])]
+            let asked = try await house.send("PUT", "/ingest/v1/tracking", Self.choice(wanted), token: account.token)
+            #expect(asked.status == 409 && asked.problem == "parameter-already-tracked")
+            let problem: Problem = try asked.decoded()
+            #expect(problem.detail?.contains("keep") == true && problem.detail?.contains("switch") == true)
+            #expect(problem.errors?.map(\.pointer) == ["/devices/0/tracked/1"])
+            #expect(problem.errors?.first?.detail.contains("\(strap.device)") == true)
+            #expect(try await house.post([.pulse(1000, 60)], token: strap.token).accepted == 1, "nothing changed silently")
+
+            let kept = try await house.send("PUT", "/ingest/v1/tracking", Self.choice(wanted, whenTracked: "keep"), token: account.token)
+            #expect(try kept.decoded(as: TrackingAnswer.self).kept?.map(\.code) == ["heart-rate"])
+            #expect(try await house.post([.pulse(2000, 60)], token: watch.token).rejected.count == 1)
+            let switched = try await house.send(
+                "PUT", "/ingest/v1/tracking", Self.choice(wanted, whenTracked: "switch"), token: account.token)
+            #expect(try switched.decoded(as: TrackingAnswer.self).moved?.map(\.current) == [strap.device])
+            #expect(try await house.post([.pulse(3000, 60)], token: watch.token).accepted == 1)
+            #expect(try await house.post([.pulse(4000, 60)], token: strap.token).rejected.count == 1)
+        }
+    }
+
+    @Test("ACC-25: leaving without confirming changes nothing; a choice that cannot be is refused as a whole, with each place named")
+    func refused() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let watch = try await house.pair(account)
+            let foreign = try await house.pair(try await house.account())
+            let before: TrackingAnswer = try await house.send("GET", "/ingest/v1/tracking", token: account.token).decoded()
+            for (devices, pointer) in [
+                ([(watch.device, [Metric.bodyTemperature])], "/devices/0/tracked/0"),
+                ([(foreign.device, [.heartRate])], "/devices/0/device"),
+                ([(watch.device, [.heartRate]), (DeviceID.random(), [])], "/devices/1/device"),
+            ] {
+                let response = try await house.send("PUT", "/ingest/v1/tracking", Self.choice(devices), token: account.token)
+                #expect(response.status == 422 && response.problem == "impossible-tracking")
+                #expect(try response.decoded(as: Problem.self).errors?.map(\.pointer) == [pointer])
+            }
+            let twice = try await house.send(
+                "PUT", "/ingest/v1/tracking", Self.choice([(watch.device, []), (watch.device, [])]), token: account.token)
+            #expect(twice.status == 422 && twice.problem == "invalid-body")
+            #expect(try await house.send("PUT", "/ingest/v1/tracking", ["devices": [["device": "x"]]], token: account.token).status == 422)
+            #expect(try await house.send("GET", "/ingest/v1/tracking", token: account.token).decoded(as: TrackingAnswer.self) == before)
+            #expect(try await house.post([.pulse(1000, 60)], token: watch.token).accepted == 1)
+        }
+    }
+
+    @Test("CON-12: the order of kinds can be changed by the person, and lasts")
+    func priority() async throws {
+        try await withTemporaryFolder { folder in
+            let account = try await IngestHouse.run(in: folder) { house in
+                let account = try await house.account()
+                _ = try await house.pair(account, "Strap", kind: "medical-device", measures: [.heartRate])
+                let order: JSONValue = ["priority": ["wearable", "medical-device", "phone", "manual"]]
+                #expect(try await house.send("PUT", "/ingest/v1/tracking/priority", order, token: account.token).status == 200)
+                for wrong in [["priority": ["wearable"]], ["priority": ["wearable", "wearable", "phone", "manual"]]] as [JSONValue] {
+                    #expect(try await house.send("PUT", "/ingest/v1/tracking/priority", wrong, token: account.token).status == 422)
+                }
+                return account
+            }
+            try await IngestHouse.run(in: folder) { house in
+                try await house.state(of: account, active: true)
+                let answer: TrackingAnswer = try await house.send("GET", "/ingest/v1/tracking", token: account.token).decoded()
+                #expect(answer.priority == [.wearable, .medical, .phone, .manual])
+                let watch = try await house.pair(account)
+                let put = try await house.send(
+                    "PUT", "/ingest/v1/tracking", Self.choice([(watch.device, [.heartRate])]), token: account.token)
+                #expect(put.status == 200, "the wearable is trusted more now: nobody has to be asked")
+            }
+        }
+    }
+
+    @Test("ING-04, CON-39: of two values for one instant the tracked source's stays, and the conflict is told")
+    func conflict() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let watch = try await house.pair(account)
+            let strap = try await house.pair(account, "Strap", kind: "medical-device", measures: [.heartRate])
+            #expect(try await house.post([.pulse(1000, 60)], token: watch.token).accepted == 1)
+            let untracked = try await house.post([.pulse(1000, 99)], token: strap.token)
+            #expect(untracked.rejected.first?.type == "urn:trackme:problem:parameter-not-tracked")
+            _ = try await house.send("PUT", "/ingest/v1/tracking", Self.choice([(strap.device, [.heartRate])]), token: account.token)
+            let conflict = try await house.post([.pulse(1000, 99), .pulse(1000, 60)], token: strap.token)
+            #expect(conflict.rejected.map(\.type) == ["urn:trackme:problem:conflicting-value"] && conflict.duplicates == [1])
+            #expect(try await house.samples(.heartRate, token: account.token).map(\.value) == [60], "ING-12: never overwritten")
+        }
+    }
+
+    @Test("Devices that an operator enrolled deliver everything but what another device was chosen for")
+    func enrolled() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            _ = try await house.pair(account)
+            let enrolled = try await house.addDevice(of: account.person)
+            let answer = try await house.post(
+                [.pulse(1000, 60), Sample(type: .bodyTemperature, at: Timestamp(milliseconds: 1000), value: 36.5)], token: enrolled.token)
+            #expect(answer.accepted == 1 && answer.rejected.map(\.index) == [0])
+            let item = try #require(try await house.devices(of: account).last)
+            #expect(!item.pairedByPerson && item.parameters.count == Metric.all.count)
+        }
+    }
+
+    @Test("ING-16: a maker's data come in under the same rules: tracked, judged, stored once")
+    func makers() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let meter = try await house.pair(account, "Sensor", kind: "medical-device", measures: [.glucose])
+            let path = "/ingest/v1/makers/nightscout/entries"
+            let body: JSONValue = [
+                ["type": "sgv", "date": 1_768_005_060_000, "sgv": 123], ["type": "cal", "date": 1, "slope": 1],
+                ["type": "sgv", "date": 2, "sgv": 9],
+            ]
+            let first: IngestHouse.Answer = try await house.send("POST", path, body, token: meter.token).decoded()
+            #expect(first.accepted == 1 && first.rejected.map(\.index) == [2])
+            let again: IngestHouse.Answer = try await house.send("POST", path, body, token: meter.token).decoded()
+            #expect(again.accepted == 0 && again.duplicates == [0])
+            #expect(try await house.samples(.glucose, token: account.token).map(\.value) == [123])
+            let watch = try await house.pair(account)
+            let foreign: IngestHouse.Answer = try await house.send("POST", path, body, token: watch.token).decoded()
+            #expect(foreign.accepted == 0 && foreign.rejected.first?.type == "urn:trackme:problem:parameter-not-tracked")
+            #expect(try await house.send("POST", path, body, token: nil).status == 401)
+            #expect(try await house.send("POST", "/ingest/v1/makers/nobody/entries", body, token: meter.token).status == 404)
+            #expect(try await house.send("POST", path, ["x": 1], token: meter.token).problem == "not-entries")
+            let makers = try await house.send("GET", "/ingest/v1/makers", token: nil).decoded(as: Page<MakerItem>.self).items
+            #expect(makers.map(\.name) == ["nightscout"])
+        }
+    }
+}

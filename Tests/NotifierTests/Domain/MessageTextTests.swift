@@ -1,0 +1,114 @@
+// Every template in every language, and what becomes of values on their way into a text.
+
+import Contracts
+import Testing
+
+@testable import Notifier
+
+/// Values as senders give them; long ones to see that an SMS stays one.
+private func values(of template: MessageTemplate, long: Bool = false) -> [String: String] {
+    var values: [String: String] = [:]
+    for name in template.values {
+        switch name {
+        case "link": values[name] = "https://localhost:8443/consent/confirm?token=0123456789abcdef"
+        case "hours": values[name] = "24"
+        case "count": values[name] = "3"
+        case "time": values[name] = "2026-01-10T00:31:00.000Z"
+        case "answer": values[name] = "accepted"
+        case "password": values[name] = "k7Tq-9pXw-m2Ld"
+        default: values[name] = long ? String(repeating: "\(name)日è ", count: 60) : "<\(name)>"
+        }
+    }
+    return values
+}
+
+@Suite("Message texts")
+struct MessageTextTests {
+    static let cases = MessageTemplate.allCases.flatMap { template in Language.allCases.map { (template, $0) } }
+
+    @Test("UI-04: every template has its own words in every language", arguments: cases)
+    func complete(template: MessageTemplate, language: Language) throws {
+        let own = language == .italian ? MessageText.italian[template] : MessageText.english[template]
+        let text = try #require(own, "there is no \(language) text for \(template)")
+        #expect(MessageText.of(template, in: language) == text)
+        for part in [text.subject, text.body, text.short, text.title] { #expect(!part.isEmpty) }
+        if template != .announcement, language == .italian { #expect(text.body != MessageText.english[template]?.body) }
+    }
+
+    @Test("a text uses only values that its template has, and the body every one but the name", arguments: cases)
+    func placeholders(template: MessageTemplate, language: Language) {
+        let text = MessageText.of(template, in: language)
+        let used = [text.subject, text.body, text.short].map(MessageText.placeholders).reduce(Set()) { $0.union($1) }
+        #expect(used.isSubset(of: template.values))
+        #expect(template.values.subtracting(["name"]).subtracting(used) == [], "the reader is not told everything")
+        #expect(MessageText.placeholders(in: text.title).isEmpty, "a title is seen by strangers")
+        #expect(!text.short.contains("{link}"), "an SMS has no room for a link")
+    }
+
+    @Test("a rendered message has no gap and no brace left, in one SMS of the GSM alphabet", arguments: cases)
+    func rendered(template: MessageTemplate, language: Language) throws {
+        for long in [false, true] {
+            let message = RenderedMessage(template, in: language, values: values(of: template, long: long), origin: "https://suite.example")
+            for part in [message.subject, message.mail, message.short, message.title, message.push, message.body] {
+                #expect(!part.isEmpty && !part.contains("{") && !part.contains("}"))
+            }
+            let septets = try #require(ShortText.septets(message.short), "\(message.short)")
+            #expect(septets <= ShortText.mostSeptets)
+            #expect(message.mail.contains("https://suite.example"))
+            #expect(message.mail.hasSuffix("\n"))
+        }
+    }
+
+    @Test("a push message tells no value at all, whatever the template", arguments: cases)
+    func push(template: MessageTemplate, language: Language) {
+        let message = RenderedMessage(template, in: language, values: values(of: template), origin: "")
+        for value in values(of: template).values {
+            #expect(!message.push.contains(value) && !message.title.contains(value))
+        }
+    }
+
+    @Test("times and decisions are said in the message's language")
+    func spoken() {
+        let english = RenderedMessage(
+            .passwordChanged, in: .english, values: ["name": "Anna", "time": "2026-01-10T00:31:00.000Z"], origin: "")
+        #expect(english.mail.hasPrefix("Hello Anna,\n\nyour password was changed on 10 January 2026, 00:31 UTC."))
+        let italian = RenderedMessage(.guardianAnswered, in: .italian, values: ["name": "Anna", "answer": "refused"], origin: "")
+        #expect(italian.mail.hasPrefix("Ciao Anna,\n\nil tuo genitore o tutore non ha acconsentito al tuo uso di TrackMe."))
+        #expect(SpokenValues.of(["time": "soon"], in: .italian)["time"] == "soon")
+    }
+
+    @Test("a value that looks like a placeholder stays what it is")
+    func braces() {
+        let message = RenderedMessage(
+            .memberInvited, in: .english, values: ["organisation": "{link}", "link": "https://a.example", "hours": "1"], origin: "")
+        #expect(message.subject == "Invitation to work for {link} on TrackMe")
+    }
+}
+
+@Suite("Short texts")
+struct ShortTextTests {
+    @Test("the length counts septets: two for the characters of the extension")
+    func septets() {
+        #expect(ShortText.septets("abc") == 3)
+        #expect(ShortText.septets("è€") == 3)
+        #expect(ShortText.septets("ç") == nil)
+        #expect(ShortText.septets("日") == nil)
+    }
+
+    @Test(
+        "letters outside the alphabet lose their accent, everything else becomes a question mark",
+        arguments: [("Łódź", "Lodz"), ("Perché – così", "Perché - cosi"), ("日本", "??"), ("Àá", "Aa"), ("“ok”…", "\"ok\"..."), ("à", "à")])
+    func folding(text: String, expected: String) {
+        // "Perché così": é and ì are in the alphabet, so they stay.
+        let folded = ShortText.folded(text)
+        #expect(ShortText.septets(folded) != nil)
+        if text != "Perché – così" { #expect(folded == expected) } else { #expect(folded == "Perché - così") }
+    }
+
+    @Test("the longest value is shortened first, and the words around it stay whole")
+    func shortening() {
+        let text = ShortText.fill("{a} and {b}.", ["a": String(repeating: "x", count: 500), "b": "short"])
+        #expect(text.count == 160)
+        #expect(text.hasSuffix(" and short."))
+    }
+}

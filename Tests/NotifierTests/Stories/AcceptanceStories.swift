@@ -1,0 +1,189 @@
+// What the notifier takes upon itself, and what it says about it.
+
+import Contracts
+import Foundation
+import Outbound
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import Notifier
+
+/// A message about nothing in particular.
+func passwordChanged(
+    to recipient: Recipient, _ channels: Set<Channel>, name: String = "Anna", notAfter: Timestamp? = nil
+) -> SendMessage {
+    SendMessage(
+        message: .random(), recipient: recipient, channels: channels, template: .passwordChanged, language: .english,
+        values: ["name": name, "time": "2026-01-10T00:31:00.000Z"], notAfter: notAfter)
+}
+
+@Suite("Taking messages")
+struct AcceptanceStories {
+    @Test("NFR-24: a mail leaves at once, and its sender hears that it was sent")
+    func mail() async throws {
+        try await Stage.play { stage in
+            let peer = MailPeer()
+            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            let message = passwordChanged(to: Recipient(person: .random(), mail: "anna@example.org"), [.mail])
+            try await stage.send(message)
+            let mail = try await eventually("the mail") { peer.mails.first }
+            #expect(mail.to == ["RCPT TO:<anna@example.org>"])
+            #expect(mail.header("Subject") == "Your password was changed")
+            #expect(mail.header("Message-ID") == "<\(message.message)@suite.example>")
+            #expect(mail.text.hasPrefix("Hello Anna,"))
+            try await eventually("it is sent") { try await stage.states(message) == [.mail: .sent] }
+            #expect(try await stage.facts() == [MessageSettled(message: message.message, channel: .mail, state: .sent, reason: nil)])
+            await notifier.stop()
+        }
+    }
+
+    @Test("the same message again is accepted in silence and sent once; another one of its id is a conflict")
+    func idempotent() async throws {
+        try await Stage.play { stage in
+            let peer = MailPeer()
+            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            let message = passwordChanged(to: Recipient(person: nil, mail: "anna@example.org"), [.mail])
+            for _ in 0..<3 { try await stage.send(message) }
+            try await eventually("it is sent") { try await stage.states(message) == [.mail: .sent] }
+            try await stage.send(message)
+            var other = message
+            other.values["name"] = "Berta"
+            do {
+                try await stage.send(other)
+                Issue.record("another message was taken under the same id")
+            } catch let failure as Failure {
+                #expect(failure.code == .conflict && !failure.reason.contains("Berta"))
+            }
+            let last = passwordChanged(to: Recipient(person: nil, mail: "zoe@example.org"), [.mail])
+            try await stage.send(last)
+            try await eventually("the last is sent") { try await stage.states(last) == [.mail: .sent] }
+            #expect(peer.mails.count == 2)
+            await notifier.stop()
+        }
+    }
+
+    @Test("what cannot be meant is refused, and only its sender may ask after a message")
+    func refused() async throws {
+        try await Stage.play { stage in
+            let notifier = try await stage.start()
+            let message = passwordChanged(to: Recipient(person: nil, mail: "a@example.org"), [.mail])
+            await #expect(throws: Failure.self) { try await stage.states(message) }
+            var gap = message
+            gap.values["time"] = nil
+            do {
+                try await stage.send(gap)
+                Issue.record("a gap was taken")
+            } catch let failure as Failure {
+                #expect(failure.code == .invalid && failure.reason.contains("time"))
+            }
+            await #expect(throws: Failure.self) { try await stage.states(message) }
+            await notifier.stop()
+        }
+    }
+
+    @Test("a recipient who cannot be reached that way is reported as failed, with the reason, on that channel alone")
+    func unreachable() async throws {
+        try await Stage.play { stage in
+            let peer = MailPeer(["RCPT": .reply("550 5.1.1 nobody")])
+            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            let message = passwordChanged(to: Recipient(person: .random(), mail: "gone@example.org"), [.mail, .sms, .push, .inbox])
+            try await stage.send(message)
+            try await eventually("all is settled") { try await stage.facts().count == 4 }
+            let facts = Dictionary(uniqueKeysWithValues: try await stage.facts().map { ($0.channel, $0) })
+            #expect(facts[.mail]?.state == .failed && facts[.mail]?.reason == "address-refused")
+            #expect(facts[.sms]?.reason == "no-channel" && facts[.push]?.reason == "no-channel")
+            #expect(facts[.inbox]?.state == .delivered)
+            await notifier.stop()
+        }
+    }
+
+    @Test("with nothing configured messages are taken and wait, readiness says so, and they go out once a server is there")
+    func unconfigured() async throws {
+        try await Stage.play { stage in
+            let idle = try await stage.start()
+            #expect(try await stage.call(idle, "/health/ready", as: nil).status == 200)
+            let message = passwordChanged(to: Recipient(person: .random(), mail: "anna@example.org"), [.mail])
+            try await stage.send(message)
+            #expect(try await stage.states(message) == [.mail: .queued])
+            try await eventually("it says that mail waits") {
+                let answer = try await stage.call(idle, "/health/ready", as: nil)
+                return answer.status == 200 && String(decoding: answer.body, as: UTF8.self).contains("no provider for mail is configured")
+            }
+            await idle.stop()
+            let peer = MailPeer()
+            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            try await eventually("the mail") { peer.mails.count == 1 }
+            await notifier.stop()
+        }
+    }
+
+    @Test("a message whose time is over is given up and reported")
+    func expired() async throws {
+        try await Stage.play { stage in
+            let peer = MailPeer()
+            peer.close()
+            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            let message = passwordChanged(
+                to: Recipient(person: nil, mail: "anna@example.org"), [.mail], notAfter: .now + .milliseconds(300))
+            try await stage.send(message)
+            try await eventually("it is given up") {
+                try await stage.facts() == [MessageSettled(message: message.message, channel: .mail, state: .failed, reason: "expired")]
+            }
+            await notifier.stop()
+        }
+    }
+
+    @Test("nothing personal is readable in any file, before and after a message was sent")
+    func sealed() async throws {
+        try await Stage.play { stage in
+            let peer = MailPeer()
+            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            let recipient = Recipient(person: .random(), mail: "canary@example.org", phone: "+393330004711")
+            let sent = passwordChanged(to: recipient, [.mail, .inbox], name: "Canarina")
+            let waiting = passwordChanged(to: recipient, [.sms], name: "Canarina")
+            let nobodys = passwordChanged(to: Recipient(person: nil, phone: "+393330004711"), [.sms], name: "Canarina")
+            for message in [sent, waiting, nobodys] { try await stage.send(message) }
+            try await eventually("it is sent") { try await stage.states(sent)[.mail] == .sent }
+            #expect(peer.mails.first?.text.contains("Canarina") == true)
+            try expectUnreadable(stage.folder)
+            await notifier.stop()
+            try expectUnreadable(stage.folder)
+        }
+    }
+
+    private func expectUnreadable(_ folder: URL) throws {
+        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        for case let file as URL in files {
+            guard let bytes = try? Data(contentsOf: file) else { continue }
+            for word in ["anarina", "canary@example", "3330004711", "Y2FuYXJ5QGV4YW1wbGU"] {
+                #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word) in \(file.lastPathComponent)")
+            }
+        }
+    }
+
+    @Test("INV-09: a person's messages are gone with the person, and nothing more is taken for them")
+    func forgotten() async throws {
+        try await Stage.play { stage in
+            let notifier = try await stage.start()
+            let (person, other) = (PersonID.random(), PersonID.random())
+            let message = passwordChanged(to: Recipient(person: person, mail: "a@example.org"), [.mail, .inbox])
+            let others = passwordChanged(to: Recipient(person: other, mail: "b@example.org"), [.mail, .inbox])
+            for message in [message, others] { try await stage.send(message) }
+            let store = notifier.parts.store
+            try await notifier.parts.opened.keys.destroyKey(of: person)
+            #expect(try await notifier.parts.opened.store.write { try store.forget($0, person) } == 2)
+            await #expect(throws: Failure.self) { try await stage.states(message) }
+            #expect(try await stage.states(others)[.inbox] == .delivered)
+            #expect(try await notifier.parts.people.inboxPage(of: person, before: .max, limit: 10).isEmpty)
+            do {
+                try await stage.send(passwordChanged(to: Recipient(person: person), [.inbox]))
+                Issue.record("something was stored about an erased person")
+            } catch let failure as Failure {
+                #expect(failure.code == .conflict)
+            }
+            await notifier.stop()
+        }
+    }
+}

@@ -1,0 +1,171 @@
+// Sharing through all services: asked, answered, read, seen and withdrawn, with the organisations' door played by a peer.
+
+import Bus
+import Contracts
+import Foundation
+import Sealing
+import ServiceKit
+import TestKit
+import Testing
+
+@testable import Consent
+@testable import Operator
+
+/// The door of organisations as long as no service is: it may ask what the gateway may ask.
+private struct Spa: Sendable {
+    static let peer = KeyFiles.PublicPeer(
+        peer: .thirdPartyGateway, key: "", hear: ["consent.requests"],
+        ask: [OpenRequest.method, ReadRequest.method, EndRequest.method, ReadSamples.method])
+
+    let organisation = OrganisationID.random()
+    let consent: BusClient
+    let ingest: BusClient
+
+    init(_ runtime: Runtime) async throws {
+        (consent, ingest) = (try await runtime.client(of: .consent), try await runtime.client(of: .ingest))
+    }
+
+    func ask(_ code: String, _ types: [Metric]) async throws -> OpenRequest.Reply {
+        try await consent.ask(
+            OpenRequest(
+                organisation: organisation, organisationName: "Terme del Lago", fiscalCode: code, types: types, from: .now - .seconds(3600),
+                to: .now + .seconds(30 * 86_400), granularity: .seconds, purpose: "A plan for your stay"), deadline: .seconds(5))
+    }
+
+    func state(_ request: RequestID) async throws -> RequestState {
+        try await consent.ask(ReadRequest(organisation: organisation, request: request), deadline: .seconds(5))
+    }
+
+    func read(_ state: RequestState, _ type: Metric) async throws -> [Sample] {
+        guard let grant = state.grant else { throw Failure(.notFound, "there is no grant") }
+        return try await ingest.ask(
+            ReadSamples(
+                grant: grant, organisation: organisation, type: type, from: state.from, to: state.to, after: nil, limit: 1000),
+            deadline: .seconds(5)
+        ).samples
+    }
+
+    /// Nil where data were handed out.
+    func refusal(_ state: RequestState, _ type: Metric) async -> Failure.Code? {
+        do {
+            _ = try await read(state, type)
+            return nil
+        } catch {
+            return (error as? Failure)?.code
+        }
+    }
+}
+
+/// A guest with an account and a scale that measures more than weight.
+private struct Guest: Sendable {
+    static let password = "quattro gatti sul tetto"
+
+    let suite: StorySuite
+    let code: String
+    let token: String
+    let scale: AddDevice.Reply
+
+    init(in suite: StorySuite) async throws {
+        let plain = FiscalCode.code(surname: "Ospite") + FiscalCode.code(name: "Bruno") + "70A01H501"
+        code = plain + String(decoding: [FiscalCode.checkCharacter(plain.utf8)], as: UTF8.self)
+        let form: [String: any Sendable] = [
+            "name": "Bruno", "surname": "Ospite", "email": "bruno@ospiti.example", "password": Self.password,
+            "passwordAgain": Self.password, "fiscalCode": code, "birthDate": "1970-01-01", "cityOfBirth": "H501",
+            "cityOfResidence": "F205", "address": "Via Roma 1", "occupation": "student", "weight": 82.5, "height": 180, "language": "it",
+            "acceptedTerms": Conditions.version, "acceptedPrivacy": Conditions.version,
+        ]
+        let registered = try await suite.say("POST", suite.consent + "/consent/v1/accounts", form)
+        try #require(registered.status == 201, "\(String(decoding: registered.body, as: UTF8.self))")
+        struct Answer: Decodable { var accessToken: String }
+        let said = try await suite.say(
+            "POST", suite.consent + "/consent/v1/sessions", ["login": "bruno@ospiti.example", "password": Self.password])
+        let token = try said.decoded(Answer.self).accessToken
+        let payload = try #require(Base64URL.decode(token.split(separator: ".")[1]))
+        let claims = try JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload))
+        let person = try #require(PersonID(claims.sub))
+        scale = try await eventually("ingest knows the account") {
+            try? await suite.ask(AddDevice(person: person, name: "Bilancia", intervalMs: 1000))
+        }
+        (self.suite, self.token) = (suite, token)
+        let scale = scale
+        try await eventually("the scale may deliver") { (try? await suite.beat(70, from: scale)) != nil }
+    }
+
+    func weigh(_ value: Double) async throws {
+        let weight = try #require(Metric(code: "weight"))
+        let now = Timestamp.now
+        let reply = try await suite.upload(
+            [
+                Sample(type: weight, at: now, value: value), Sample(type: .bodyTemperature, at: now, value: 36.5),
+                Sample(type: .heartRate, at: now, value: 66),
+            ], from: scale)
+        guard reply.outcome == .answered(status: 200, retryAfter: nil) else { throw NotTaken(status: reply.outcome.status) }
+    }
+
+    func answer(_ request: RequestID, _ answer: String) async throws -> Int {
+        try await suite.say("POST", suite.consent + "/consent/v1/requests/\(request)/answer", ["answer": answer], as: token).status
+    }
+
+    struct Accesses: Decodable {
+        struct Item: Decodable {
+            var name: String?
+            var type: String
+        }
+        var items: [Item]
+    }
+
+    func accesses() async throws -> [Accesses.Item] {
+        try await suite.say("GET", suite.consent + "/consent/v1/accesses", as: token).decoded(Accesses.self).items
+    }
+}
+
+@Suite("Stories of sharing")
+struct SharingStories {
+    @Test(
+        "SC-08: a spa asks twice, the second time in vain; SHR-16: what is withdrawn stops in less than a second, SHR-24: the guest saw every read"
+    )
+    func spa() async throws {
+        try await StorySuite.with(further: [Spa.peer]) { suite in
+            try await suite.playing(.thirdPartyGateway) { runtime in
+                let spa = try await Spa(runtime)
+                let guest = try await Guest(in: suite)
+                let weight = try #require(Metric(code: "weight"))
+                await #expect(throws: Failure.self) { _ = try await spa.ask("RSSMRA80A01H501U", [weight]) }
+                let first = try await spa.ask(guest.code, [weight, .bodyTemperature])
+                #expect(first.isSubscription && first.status == .pending)
+                #expect(await spa.refusal(try await spa.state(first.request), weight) == .notFound)
+                #expect(try await guest.answer(first.request, "accept") == 200)
+                try await guest.weigh(81.5)
+                let granted = try await spa.state(first.request)
+                #expect(granted.status == .approved)
+                try await eventually("the weight is handed out") {
+                    (try? await spa.read(granted, weight))?.contains { $0.value == 81.5 } == true
+                }
+                #expect(await spa.refusal(granted, .heartRate) == .forbidden)
+
+                let second = try await spa.ask(guest.code, [.oxygenSaturation, .heartRate])
+                #expect(try await guest.answer(second.request, "refuse") == 200)
+                let declined = try await spa.state(second.request)
+                #expect(declined.status == .declined && declined.grant == nil)
+                #expect(await spa.refusal(granted, .heartRate) == .forbidden)
+                try await guest.weigh(80.5)
+                try await eventually("weight keeps flowing") {
+                    (try? await spa.read(granted, weight))?.contains { $0.value == 80.5 } == true
+                }
+                try await eventually("the guest sees who read what") {
+                    let seen = try await guest.accesses()
+                    return !seen.isEmpty && seen.allSatisfy { $0.name == "Terme del Lago" && $0.type == "weight" }
+                }
+
+                let grant = try #require(granted.grant)
+                let withdrawn = ContinuousClock.now
+                let said = try await suite.say("DELETE", suite.consent + "/consent/v1/grants/\(grant)", as: guest.token)
+                #expect(said.status == 200)
+                while await spa.refusal(granted, weight) == nil {}
+                print("withdrawal over HTTP to denied read, through all services: \(ContinuousClock.now - withdrawn)")
+                #expect(await spa.refusal(granted, .bodyTemperature) == .forbidden)
+                #expect(try await spa.state(first.request).status == .revoked)
+            }
+        }
+    }
+}
