@@ -182,7 +182,9 @@ package struct Answer: Sendable {
 
     /// Events for as long as the caller listens, made with `HTTPAnswer.events`.
     package static func events(_ description: String) -> Answer {
-        Answer(200, description, contents: [.init(MediaType.events, .string())])
+        let event = JSONSchema.object(
+            .optional("id", .string()), .optional("event", .string()), .optional("data", .string(), "JSON, as the description says."))
+        return Answer(200, description, contents: [.init(MediaType.events, event.described("Each event."))])
     }
 
     /// A refusal of the service's own, by the names of its problems.

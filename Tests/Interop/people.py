@@ -19,7 +19,7 @@ def call(method, url, body=None, token=None, headers=None):
     if token:
         request.add_header("Authorization", f"Bearer {token}")
     try:
-        with urlopen(request, timeout=20) as answer:
+        with urlopen(request, timeout=120) as answer:
             status, content, fields = answer.status, answer.read(), answer.headers
     except urllib.error.HTTPError as refusal:
         status, content, fields = refusal.code, refusal.read(), refusal.headers

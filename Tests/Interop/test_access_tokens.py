@@ -11,7 +11,6 @@ from joserfc.errors import BadSignatureError
 from joserfc.jwk import KeySet, OctKey, OKPKey, RSAKey
 from running_suite import SuiteTestCase
 
-ORIGIN = "https://localhost:8443"
 PASSWORD = "una frase che ricordo"
 
 
@@ -54,7 +53,7 @@ class AccessTokens(SuiteTestCase):
         self.assertEqual({"alg", "kid", "typ"}, set(decoded.header))
         self.assertEqual(("EdDSA", "at+jwt"), (decoded.header["alg"], decoded.header["typ"]))
         rules = jwt.JWTClaimsRegistry(
-            iss={"essential": True, "value": ORIGIN}, aud={"essential": True, "value": "trackme"}, exp={"essential": True},
+            iss={"essential": True, "value": self.suite.consent_url}, aud={"essential": True, "value": "trackme"}, exp={"essential": True},
             nbf={"essential": True}, iat={"essential": True}, sub={"essential": True, "value": self.operator}, jti={"essential": True})
         rules.validate(decoded.claims)
         self.assertEqual(600, decoded.claims["exp"] - decoded.claims["iat"])

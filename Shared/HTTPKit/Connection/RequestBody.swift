@@ -64,7 +64,8 @@ final class BodyPipe: Sendable {
             }
             state.pieces.append(piece)
             state.bytes += piece.readableBytes
-            state.isHeld = state.bytes >= Self.room
+            // Whoever was told to wait is called by `next` alone: a piece that was on its way already must not undo that.
+            if state.bytes >= Self.room { state.isHeld = true }
             return (nil, !state.isHeld)
         }
         reader?.resume(returning: piece)

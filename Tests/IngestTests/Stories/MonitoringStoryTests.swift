@@ -35,10 +35,11 @@ import Testing
             #expect(answer.rejected.first?.type == "urn:trackme:problem:monitoring-paused")
             let alone = try await house.post(Sample.pulse(start + 1000, 61).json, token: watch.token)
             #expect(alone.status == 422 && alone.problem == "monitoring-paused")
-            let now = Timestamp.now.milliseconds
+            // The pause's own first instant: one that is read here could be the instant of resuming already.
+            let inPause = try #require(paused.since.flatMap { Timestamp(rfc3339: $0) }).milliseconds
             let resumed = try await Self.pause(false, account, house)
             #expect(!resumed.paused && resumed.since == nil && house.reason(.heartRate, in: resumed) == nil)
-            let late = try await house.post([.pulse(start + 1000, 61), .pulse(now, 62)], token: watch.token)
+            let late = try await house.post([.pulse(start + 1000, 61), .pulse(inPause, 62)], token: watch.token)
             #expect(late.accepted == 1 && late.rejected.map(\.index) == [1], "what was measured in the pause never comes in")
             #expect(try await house.samples(.heartRate, token: account.token).map(\.value) == [60, 61])
             let quarantined = try await house.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM quarantine") }
