@@ -19,7 +19,9 @@ extension SystemTests {
                 defer { disk.dispose() }
                 let shape = SuiteShape(planted: .acknowledgesBeforeCommit, storeFolder: ([.ingest], disk.mount))
                 try await RealSuite.with(shape) { suite in
-                    let load = try LoadGenerator(try await suite.addPeople(5, supervised: false), to: suite)
+                    // Such an ingest may not find the key again that it has just said to have stored.
+                    let people = try await eventually("people are added") { try? await suite.addPeople(5, supervised: false) }
+                    let load = try LoadGenerator(people, to: suite)
                     load.start()
                     try await load.untilAcknowledged(20)
                     disk.fill()
