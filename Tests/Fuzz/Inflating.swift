@@ -1,5 +1,5 @@
 // Fuzz target: packed bodies. Never more than asked for comes out, and it always comes to an end.
-// decoders: Shared/HTTPKit/Inflater.swift Shared/HTTPKit/Problems.swift module:NIOCore=ByteBuffer -IShared/CZlib -lz
+// decoders: Shared/HTTPKit/Inflater.swift Shared/HTTPKit/Problems.swift module:NIOCore=ByteBuffer -IShared/CZlib -lz Shared/HTTPKit/HTTPLimits.swift
 
 import NIOCore
 
