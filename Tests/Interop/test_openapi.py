@@ -26,16 +26,17 @@ class OpenAPITests(SuiteTestCase):
     def explore(self, url, prefix, headers, *selection):
         document = f"{url}/{prefix}/openapi.json"
         with urlopen(document, timeout=5) as answer:
-            self.assertEqual("3.1.0", json.load(answer)["openapi"][:3] + ".0")
+            self.assertTrue(json.load(answer)["openapi"].startswith("3.1."))
         arguments = [
-            os.path.join(os.path.dirname(sys.executable), "schemathesis"), "run", document, "--url", url, "--checks", CHECKS,
+            os.path.join(os.path.dirname(os.path.abspath(sys.executable)), "schemathesis"), "run", document, "--url", url, "--checks", CHECKS,
             "--phases", "examples,coverage,fuzzing", "--max-time", SECONDS, "--seed", "1", "--request-timeout", "10",
             "--continue-on-failure", "--no-color", "--suppress-health-check", "all", "--exclude-path", READINESS, *selection,
         ]
         for name, value in headers.items():
             arguments += ["--header", f"{name}: {value}"]
         environment = os.environ | {"SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": os.path.dirname(os.path.abspath(__file__))}
-        done = subprocess.run(arguments, capture_output=True, text=True, timeout=int(SECONDS) * 3 + 60, env=environment)
+        done = subprocess.run(
+            arguments, capture_output=True, text=True, timeout=int(SECONDS) * 3 + 60, env=environment, cwd=self.suite.folder)
         self.assertEqual(0, done.returncode, done.stdout[-6000:] + done.stderr[-1000:])
 
     def test_no_surprises(self):
