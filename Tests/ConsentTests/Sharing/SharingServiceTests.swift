@@ -51,6 +51,7 @@ struct SharingServiceTests {
         try await SharingHouse.run { house in
             try await house.addPerson(Self.code)
             let organisation = OrganisationID.random()
+            // The first code is well formed enough to be looked for, and nobody's.
             var cases: [(OpenRequest, Failure.Code, String)] = [
                 (house.form("XXXXXX80A01H501X", by: organisation), .notFound, "no such person"),
                 (house.form(Self.code, by: organisation, types: []), .invalid, "types"),
