@@ -37,6 +37,16 @@ extension StreamFamily {
         name: "sos.emergencies", owner: .sosDispatcher, streams: ["sos.emergencies"], keepsState: false,
         heartbeat: .milliseconds(250), hearers: [.trackme], tcpPort: 5721)
 
+    /// `SubscriptionState` facts: who is subscribed to AutomatedSOS.
+    package static let subscriptions = StreamFamily(
+        name: "sos.subscriptions", owner: .sosDispatcher, streams: ["sos.subscriptions"], keepsState: true,
+        heartbeat: .milliseconds(250), hearers: [.consent, .trackme], tcpPort: 5722)
+
+    /// `EmergencyCardState` facts: what an emergency service may be told of a subscriber.
+    package static let emergencyCards = StreamFamily(
+        name: "consent.emergency-cards", owner: .consent, streams: ["consent.emergency-cards"], keepsState: true,
+        heartbeat: .milliseconds(250), hearers: [.sosDispatcher], tcpPort: 5735)
+
     /// `DataRead` facts: which granted data left ingest, for the person's own record of who read what.
     package static let accesses = StreamFamily(
         name: "ingest.accesses", owner: .ingest, streams: ["ingest.accesses"], keepsState: false, heartbeat: .milliseconds(250),
