@@ -112,6 +112,7 @@ extension SupervisionService {
             changes.audit.append(
                 AuditNote(at: .now, actor: "person", action: action, object: names.auditName(of: person), detail: detail))
             if let answer { changes.answers.append(answer) }
+            if let kind = Tiding.Kind(rawValue: action) { effects.tidings.append(Tiding(person: person, kind: kind, at: .now)) }
         }
         await settle(effects)
         if let refusal { throw refusal }

@@ -22,6 +22,8 @@ actor SupervisionService {
     let journal: Journal
     let dispatcher: Dispatcher
     let clock: SteadyClock
+    /// Where what happened is told to those who show and send it.
+    nonisolated let tidings: TidingsBoard
     private let metrics: SOSMetrics
     private let logger: Logger
     private let decoder = JSONDecoder()
@@ -47,6 +49,7 @@ actor SupervisionService {
     ) {
         (self.rules, self.letterhead, self.names, self.keys, self.store) = (rules, letterhead, names, keys, store)
         (self.journal, self.dispatcher, self.clock, self.metrics, self.logger) = (journal, dispatcher, clock, metrics, logger)
+        tidings = TidingsBoard(journal: journal)
     }
 
     // MARK: Starting and stopping
@@ -73,6 +76,17 @@ actor SupervisionService {
         }
         for (person, open) in memory.unreadable { superviseAnew(person, open, &effects) }
         await settle(effects)
+        tidings.announce(running())
+    }
+
+    /// For those who may have missed something while nobody ran.
+    private func running() -> [Tiding] {
+        people.compactMap { person, watched in
+            let state = watched.subscriber.supervision
+            guard let episode = state.episode, Supervision(rules: rules, state: state).emergencyRuns else { return nil }
+            return Tiding(
+                person: person, kind: .goesOn, emergency: names.emergency(of: person, episode.trigger), episode: episode, at: .now)
+        }
     }
 
     /// Rescue fails open: who cannot be watched as before is watched as anybody else. Messages of an emergency that was open are
@@ -92,6 +106,7 @@ actor SupervisionService {
         alarm?.task.cancel()
         alarm = nil
         try? await journal.commit()
+        await tidings.quiet()
     }
 
     /// As for one whose state cannot be read, with no emergency open.
@@ -196,6 +211,7 @@ extension SupervisionService {
     struct Effects {
         var messages: [(person: PersonID, message: OutboxMessage, t0: Timestamp)] = []
         var stops: [EmergencyID] = []
+        var tidings: [Tiding] = []
         /// For whom something happened: their state is stored before it takes effect.
         var people: Set<PersonID> = []
     }
@@ -234,6 +250,7 @@ extension SupervisionService {
         let at = clock.wall(fromSteady: action.at)
         effects.people.insert(person)
         guard let episode = action.episode else {
+            effects.tidings.append(Tiding(person: person, kind: Tiding.Kind(action.kind), at: at))
             changes.audit.append(
                 AuditNote(at: at, actor: "dispatcher", action: action.word, object: names.auditName(of: person), detail: ""))
             return
@@ -246,6 +263,8 @@ extension SupervisionService {
         records[person] = record
         changes.emergencies[emergency] = record
         note(action, of: record, at)
+        effects.tidings.append(
+            Tiding(person: person, kind: Tiding.Kind(action.kind), emergency: emergency, episode: episode, at: at))
         if let kind = action.message {
             send(kind, action, episode, subscriber, person, emergency, &effects)
         }
@@ -294,6 +313,7 @@ extension SupervisionService {
         changes = StoreBatch()
         let (urgent, patient) = decided.parted(urgent: effects.people)
         journal.note(urgent, patient: patient)
+        tidings.announce(effects.tidings)
         setAlarm()
         guard !effects.people.isEmpty else { return }
         metrics.counted(subscribers: subjects.count, openEmergencies: records.values.count { $0.closedAt == nil })

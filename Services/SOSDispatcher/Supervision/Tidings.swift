@@ -1,0 +1,116 @@
+// What parts beside supervision are told of a person's supervision, once it is stored.
+
+import Contracts
+import Synchronization
+
+/// One thing that happened in a person's supervision, as those who show, send and count hear it. Personal.
+struct Tiding: Hashable, Sendable {
+    enum Kind: String, Hashable, Sendable, CaseIterable {
+        // Of an emergency, in the order of table SOS-S.
+        case opened
+        case confirmed
+        case dispatched
+        /// Further parameters became critical after the call.
+        case gotWorse = "got-worse"
+        case acknowledged
+        case helpArrived = "help-arrived"
+        case transient
+        case muted
+        case cancelled
+        case closed
+        /// A new process found the emergency running: whoever missed a tiding of it reads it up. Comes at every start.
+        case goesOn = "goes-on"
+        // Of the signal.
+        case signalLost = "signal-lost"
+        case signalReturned = "signal-returned"
+        /// Nothing has come for so long that the contacts are to know.
+        case silenceContacts = "silence-contacts"
+        case shakingAlarm = "shaking-alarm"
+        /// Everything that measures the person is on charge: supervision is suspended, and the person is not protected.
+        case charging
+        // Of the subscription, as the person asked for it.
+        case subscribed
+        case unsubscribed
+        case paused
+        case resumed
+    }
+
+    var person: PersonID
+    var kind: Kind
+    /// nil for those that belong to no emergency.
+    var emergency: EmergencyID?
+    /// The emergency as it stood after this.
+    var episode: Episode?
+    /// By the wall clock: people read it.
+    var at: Timestamp
+
+    /// The same whenever the same thing is told again: whatever is sent because of it is named after it.
+    var name: String { "\(person)|\(kind.rawValue)|\(emergency.map { "\($0)" } ?? String(at.milliseconds))" }
+}
+
+extension Tiding.Kind {
+    init(_ action: SupervisionAction.Kind) {
+        self =
+            switch action {
+            case .opened: .opened
+            case .transient: .transient
+            case .confirmed: .confirmed
+            case .dispatched: .dispatched
+            case .updated: .gotWorse
+            case .acknowledged: .acknowledged
+            case .helpArrived: .helpArrived
+            case .muted: .muted
+            case .cancelled: .cancelled
+            case .closed: .closed
+            case .signalLost: .signalLost
+            case .signalReturned: .signalReturned
+            }
+    }
+}
+
+/// Hears everybody's tidings, each person's in their order. A crash may take some with it: `goesOn` comes after it for every
+/// emergency that runs.
+protocol TidingsListener: Sendable {
+    /// Must be quick: others wait for it, though no call does. Takes note and hands over to its own actor.
+    func heard(_ tidings: [Tiding]) async
+}
+
+/// Hands tidings on in the order in which they were decided, after the disk had its chance.
+final class TidingsBoard: Sendable {
+    private struct State {
+        var listeners: [any TidingsListener] = []
+        var last: Task<Void, Never>?
+    }
+
+    private let journal: Journal
+    private let state = Mutex(State())
+
+    init(journal: Journal) {
+        self.journal = journal
+    }
+
+    /// Hears all that is announced from now on.
+    func add(_ listener: any TidingsListener) {
+        state.withLock { $0.listeners.append(listener) }
+    }
+
+    /// Returns at once; what they are about must have been noted in the journal. A hanging disk keeps nobody in the dark: what is
+    /// not stored in time is told all the same, and may be told again after a crash.
+    func announce(_ tidings: [Tiding]) {
+        guard !tidings.isEmpty else { return }
+        state.withLock { state in
+            let (listeners, before) = (state.listeners, state.last)
+            guard !listeners.isEmpty else { return }
+            state.last = Task { [journal] in
+                _ = await journal.commit(within: SupervisionService.patience)
+                await before?.value
+                for listener in listeners { await listener.heard(tidings) }
+            }
+        }
+    }
+
+    /// Returns once everything announced so far has been heard.
+    func quiet() async {
+        await state.withLock { $0.last }?.value
+    }
+}
