@@ -136,7 +136,7 @@ let package = Package(
         service(
             "Operator",
             [
-                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "ServiceKit", .argumentParser, .grdb,
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "Documents", "ServiceKit", .argumentParser, .grdb,
                 .httpTypes, .nioCore, .logging, .lifecycle,
             ]),
 

@@ -21,6 +21,7 @@ enum ConsentSchema {
             try SharingTables.create(in: db)
             try ErasureTable.create(in: db)
             try ErasureFollower.create(in: db)
-        }
+        },
+        Migration(2, "subscriptions end by themselves") { db in try SharingTable.createRunning(in: db) },
     ]
 }

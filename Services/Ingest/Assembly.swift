@@ -26,44 +26,43 @@ struct IngestAssembly: Assembly {
 
 /// The parts of the service.
 struct IngestParts: Sendable {
+    static let families: [StreamFamily] = [.samples, .devices, .accesses]
+
+    let opened: OpenedStore
     let server: HTTPServer
     let upkeep: Upkeep
     let devices: Devices
     let deviceParts: DeviceParts
     let ownData: OwnDataParts
-    let store: Store
-    let keys: PersonKeys
     let services: [any Service]
+
+    var store: Store { opened.store }
+    var keys: PersonKeys { opened.keys }
 
     /// Streams and questions are open when this returns; HTTP opens when `services` run.
     init(_ settings: IngestSettings, on runtime: Runtime) async throws {
-        let store = try runtime.openStore(applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
-        let keys = try runtime.openPersonKeys()
-        let vault = ChunkVault(keys: keys)
-        let log = StreamLog()
-        let (heads, epoch, highestChunk) = try await store.read { db in
-            (try log.heads(db), try log.epoch(db), try ChunkTable().highestID(db))
-        }
-        let memory = SeriesMemory(highestChunk: highestChunk)
-        let answers = try runtime.answers(in: store)
+        opened = try await OpenedStore(on: runtime, applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
+        let (store, answers, epoch) = (opened.store, opened.answers, opened.epoch)
+        let vault = ChunkVault(keys: opened.keys)
+        let memory = SeriesMemory(highestChunk: try await store.read { db in try ChunkTable().highestID(db) })
 
-        let sampleRelay = try await Self.relay(.samples, heads, epoch, runtime)
-        let deviceParts = try await DeviceParts(
-            settings, store: store, vault: vault, relay: try await Self.relay(.devices, heads, epoch, runtime), epoch: epoch,
-            answers: answers, on: runtime)
-        let (devices, registry, people) = (deviceParts.devices, deviceParts.registry, deviceParts.people)
+        let sampleRelay = try await opened.relay(of: .samples)
+        deviceParts = try await DeviceParts(
+            settings, store: store, vault: vault, relay: try await opened.relay(of: .devices), epoch: epoch, answers: answers, on: runtime)
+        devices = deviceParts.devices
+        let (registry, people) = (deviceParts.registry, deviceParts.people)
         let granted = GrantedParts(
-            store: store, vault: vault, epoch: epoch, relay: try await Self.relay(.accesses, heads, epoch, runtime), on: runtime)
+            store: store, vault: vault, epoch: epoch, relay: try await opened.relay(of: .accesses), on: runtime)
         let uploads = Uploads(
             settings: settings, store: store, vault: vault, memory: memory, relay: sampleRelay, epoch: epoch,
             digests: try runtime.key("digests"), logger: runtime.logger)
         let readings = Readings(store: store, vault: vault, registry: registry, undeclaredInterval: settings.undeclaredInterval)
         let news = SampleNews(vault: vault, logger: runtime.logger)
         let streams = StreamSource(
-            families: [.samples, .devices, .accesses], store: store,
+            families: Self.families, store: store,
             render: { db, row in StreamFamily.samples.streams.contains(row.stream) ? try news.render(db, row) : row.body },
-            snapshot: { try await devices.snapshot($0) })
-        let ownData = OwnDataParts(
+            snapshot: { [devices] in try await devices.snapshot($0) })
+        ownData = OwnDataParts(
             settings, uploads: uploads, readings: readings, people: people, registry: registry, answers: answers, on: runtime)
         var methods = IngestQuestions(
             devices: devices, readings: readings, manual: ownData.manual, streams: streams, answers: answers
@@ -83,26 +82,11 @@ struct IngestParts: Sendable {
             authenticate: deviceParts.authenticate, recognise: deviceParts.authenticate, logger: runtime.logger)
         upkeep = Upkeep(
             store: store, steps: UpkeepStore(vault: vault), memory: memory, interval: settings.upkeepInterval, logger: runtime.logger)
-        let retention = LogRetention(families: [.samples, .devices, .accesses], store: store, retention: runtime.settings.logRetention)
         let own: [any Service] = [
-            ClosedLast {
-                await store.close()
-                await keys.close()
-            },
             Background { [upkeep] in try await upkeep.run() },
             Background(ownData.desk.run),
-            Background(retention.run),
-            Background(answers.expire),
             Background(granted.follower.run),
         ]
-        services = own + deviceParts.services + [server]
-        (self.devices, self.deviceParts, self.ownData, self.store, self.keys) = (devices, deviceParts, ownData, store, keys)
-    }
-
-    private static func relay(
-        _ family: StreamFamily, _ heads: [String: Int64], _ epoch: String, _ runtime: Runtime
-    ) async throws -> EventRelay {
-        let own = Dictionary(uniqueKeysWithValues: family.streams.map { ($0, heads[$0] ?? 0) })
-        return EventRelay(publisher: try await runtime.publisher(of: family, epoch: epoch, heads: own), heads: own)
+        services = opened.parts(publishing: Self.families) + own + deviceParts.services + [server]
     }
 }

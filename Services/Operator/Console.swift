@@ -22,6 +22,13 @@ final class Console: Sendable {
         write(text + "\n", to: STDOUT_FILENO)
     }
 
+    /// One object on one line, for programs; its members in the order of their names.
+    func json(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        line(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
     func complain(_ text: String) {
         write(text + "\n", to: STDERR_FILENO)
     }

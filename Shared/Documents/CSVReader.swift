@@ -1,7 +1,7 @@
 // Reads comma-separated values as RFC 4180 writes them; also takes bare line feeds, a byte-order mark and a last line without end.
 
 /// Why a file is not CSV. Lines count from 1; a quoted field may span lines.
-package enum CSVFault: Error, Hashable, Sendable {
+package enum CSVFault: Error, Hashable, Sendable, CustomStringConvertible {
     case notUTF8(line: Int)
     /// A quote inside an unquoted field, or text after a closing quote.
     case strayQuote(line: Int)
@@ -13,6 +13,17 @@ package enum CSVFault: Error, Hashable, Sendable {
         switch self {
         case .notUTF8(let line), .strayQuote(let line), .unterminatedQuote(let line), .fieldTooLong(let line), .tooManyFields(let line):
             line
+        }
+    }
+
+    /// Says where and what, never the contents.
+    package var description: String {
+        switch self {
+        case .notUTF8: "line \(line): not UTF-8 text"
+        case .strayQuote: "line \(line): a quote inside an unquoted field, or text after a closing quote"
+        case .unterminatedQuote: "line \(line): a quoted field that never ends"
+        case .fieldTooLong: "line \(line): a field of more than \(CSVReader.fieldBytes) bytes"
+        case .tooManyFields: "line \(line): more than \(CSVReader.fields) fields"
         }
     }
 }

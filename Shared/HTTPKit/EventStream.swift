@@ -2,13 +2,13 @@
 
 import Contracts
 import NIOCore
-import ServiceLifecycle
 
 /// One event. Its data may have several lines.
 package struct ServerEvent: Hashable, Sendable {
     /// What `Last-Event-ID` says after a break; without line ends.
     package var id: String?
     package var event: String?
+    /// Each of its lines travels as one `data:` line.
     package var data: String
 
     package init(id: String? = nil, event: String? = nil, data: String) {
@@ -30,11 +30,12 @@ package struct ServerEvent: Hashable, Sendable {
 }
 
 extension HTTPAnswer {
+    /// Shorter than the usual patience of proxies, 30 s to 60 s.
     package static let eventHeartbeat = Duration.seconds(15)
 
-    /// Sends what `next` gives, one after the other, until it gives nil, the caller goes away or the service stops; a comment when
-    /// nothing happened for `heartbeat`. `next` is asked for the following event when the one before has been taken, so that a slow
-    /// caller fills no memory here; it must end when it is cancelled.
+    /// Sends what `next` gives, one after the other, until it gives nil, the caller goes away or the service stops (the connection
+    /// then cancels it); a comment when nothing happened for `heartbeat`. `next` is asked for the following event when the one before
+    /// has been taken, so that a slow caller fills no memory here; it must end when it is cancelled.
     package static func events(
         heartbeat: Duration = eventHeartbeat, _ next: @escaping @Sendable () async throws -> ServerEvent?
     ) -> HTTPAnswer {
@@ -43,10 +44,6 @@ extension HTTPAnswer {
                 defer { group.cancelAll() }
                 group.addTask { try await next().map(EventPiece.event) ?? .end }
                 group.addTask { try await EventPiece.tick(after: heartbeat) }
-                group.addTask {
-                    try await gracefulShutdown()
-                    return .end
-                }
                 // At once, so that the caller knows that it is connected.
                 try await writer.write(": connected\n\n".utf8)
                 var isQuiet = true

@@ -1,5 +1,5 @@
 // Fuzz target: recordings as CSV. Every row and cell is accounted for.
-// decoders: Services/Operator/Recording/*.swift
+// decoders: Services/Operator/Recording/*.swift module:Documents=Shared/Documents/CSVReader.swift
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import NIOCore
+import TestKit
 import Testing
 
 @testable import HTTPKit

@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import NIOCore
 import Synchronization
+import TestKit
 import Testing
 
 @testable import HTTPKit

@@ -124,6 +124,37 @@ struct DrainTests {
         try await running.value
     }
 
+    @Test("An open event stream that waits for news ends when the service stops, long before the time to drain is over")
+    func eventsAtTheEnd() async throws {
+        let (news, _) = AsyncStream.makeStream(of: ServerEvent.self)
+        let hasEnded = Mutex(false)
+        let events = Route(.get, "/events", access: .anyone, summary: "Events", answers: [.events("News")]) { _ in
+            .events(heartbeat: .seconds(3600)) {
+                defer { hasEnded.withLock { $0 = true } }
+                var iterator = news.makeAsyncIterator()
+                return await iterator.next()
+            }
+        }
+        var limits = HTTPLimits()
+        limits.drain = .seconds(3600)
+        let server = makeServer([events], limits: limits)
+        let group = group(server)
+        let running = Task { try await group.run() }
+        let port = await server.boundPort
+        let connection = try RawConnection(port: port)
+        await connection.send("GET /events HTTP/1.1\r\nHost: t\r\n\r\n")
+        var heard = ""
+        while !heard.contains(": connected") {
+            let more = await connection.receive()
+            try #require(!more.isEmpty)
+            heard += String(decoding: more, as: UTF8.self)
+        }
+        await group.triggerGracefulShutdown()
+        _ = await connection.receiveAll()
+        try await running.value
+        #expect(hasEnded.withLock { $0 })
+    }
+
     @Test("A request that does not end is cancelled when the time to drain is over")
     func boundedDrain() async throws {
         let entered = Mutex(false)

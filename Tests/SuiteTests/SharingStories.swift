@@ -168,4 +168,46 @@ struct SharingStories {
             }
         }
     }
+
+    @Test(
+        "SHR-21, NFR-15, SOS-15, SOS-28, INV-22: consent stops: after five seconds nobody reads what was granted, while a failing heart is called for in time"
+    )
+    func silence() async throws {
+        try await StorySuite.with(further: [Spa.peer]) { suite in
+            try await suite.playing(.thirdPartyGateway) { runtime in
+                let spa = try await Spa(runtime)
+                let guest = try await Guest(in: suite)
+                let neighbour = try await suite.subscriber()
+                try await suite.beat(64, from: neighbour)
+                let types: [Metric] = [try #require(Metric(code: "weight")), .bodyTemperature, .heartRate]
+                let request = try await spa.ask(guest.code, types).request
+                #expect(try await guest.answer(request, "accept") == 200)
+                try await guest.weigh(81.5)
+                let granted = try await spa.state(request)
+                for type in types {
+                    try await eventually("\(type) is handed out") { (try? await spa.read(granted, type))?.isEmpty == false }
+                }
+
+                await suite.stopConsent()
+                let stopped = ContinuousClock.now
+                // While reads may still be answered, and again when they are denied: a heart needs nobody's leave.
+                try await suite.beat(38, from: neighbour)
+                try await eventually("the first read is denied") { await spa.refusal(granted, types[0]) != nil }
+                print("figure: consent stopped: reads denied after \(ContinuousClock.now - stopped)")
+                for type in types { #expect(await spa.refusal(granted, type) == .forbidden) }
+                let first = try await suite.acknowledged(of: neighbour)
+                #expect(try #require(first.acknowledgedAt) - first.t0 < .seconds(5))
+
+                let other = try await suite.subscriber()
+                try await suite.beat(171, from: other)
+                let second = try await suite.acknowledged(of: other)
+                #expect(try #require(second.acknowledgedAt) - second.t0 < .seconds(5))
+                // Nor has the call opened a door: what is denied stays denied.
+                for type in types { #expect(await spa.refusal(granted, type) == .forbidden) }
+                try await guest.weigh(80.5)
+                #expect(await spa.refusal(granted, types[0]) == .forbidden)
+                #expect(Set(try suite.desk("alert").map(\.messageId)) == ["\(first.emergency)-0", "\(second.emergency)-0"])
+            }
+        }
+    }
 }

@@ -30,6 +30,8 @@ struct StorySuite: Sendable {
     /// The notifier's origin.
     let notifier: String
     let deskLedger: URL
+    /// Ends consent for the rest of the story, its doors and its voice on the bus, as an orderly stop does.
+    let stopConsent: @Sendable () async -> Void
     private let sender: HTTPSender
 
     private static let quiet = Logger(label: "story") { _ in SwiftLogNoOpLogHandler() }
@@ -69,7 +71,8 @@ struct StorySuite: Sendable {
             let runtimes = [sos.runtime, notifier.runtime, consent.runtime, ingest.runtime]
             let suite = StorySuite(
                 layout: layout, server: "http://127.0.0.1:\(ports[0])", consent: "http://127.0.0.1:\(ports[3])",
-                notifier: "http://127.0.0.1:\(ports[4])", ledger: ledger)
+                notifier: "http://127.0.0.1:\(ports[4])", ledger: ledger,
+                stopConsent: { await stop([groups[1]], [running[1]], [consent.runtime]) })
             do {
                 for port in ports { try await eventually("port \(port) is ready") { await Readiness().isReady(port: port) } }
                 try await body(suite)
@@ -99,12 +102,15 @@ struct StorySuite: Sendable {
         for runtime in runtimes { await runtime.bus.shutdown() }
     }
 
-    private init(layout: SuiteLayout, server: String, consent: String, notifier: String, ledger: URL) {
+    private init(
+        layout: SuiteLayout, server: String, consent: String, notifier: String, ledger: URL,
+        stopConsent: @escaping @Sendable () async -> Void
+    ) {
         var settings = OutboundSettings()
         settings.policy = .anywhere
         sender = HTTPSender(settings, logger: StorySuite.quiet)
         (self.layout, self.server, deskLedger) = (layout, server, ledger)
-        (self.consent, self.notifier) = (consent, notifier)
+        (self.consent, self.notifier, self.stopConsent) = (consent, notifier, stopConsent)
     }
 
     /// A further peer at work; its bus is shut down afterwards.

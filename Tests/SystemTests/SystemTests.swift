@@ -3,7 +3,8 @@
 import Testing
 
 /// Everything below it runs serially. Sizes come by environment, for the runs that the issue names: `TRACKME_FAULT_CYCLES` kills of one
-/// service (6), `TRACKME_FAULT_POWER_CUTS` (2), `TRACKME_FAULT_OUTAGE_S` of the desk (8), `TRACKME_FAULT_BACKLOG` facts behind (11,000);
-/// `TRACKME_FAULT_DEADLINE_S` (5) is for machines that are too busy to keep the promise of five seconds. Each test prints one line of figures.
+/// service (6), `TRACKME_FAULT_SEEDS` courses of sharing (2), `TRACKME_FAULT_POWER_CUTS` (2), `TRACKME_FAULT_OUTAGE_S` of the desk (8),
+/// `TRACKME_FAULT_BACKLOG` facts behind (11,000); `TRACKME_FAULT_DEADLINE_S` (5) is for machines that are too busy to keep the promise of
+/// five seconds. Each test prints one line of figures.
 @Suite("The suite as real processes", .serialized)
 struct SystemTests {}

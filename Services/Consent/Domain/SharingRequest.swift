@@ -78,6 +78,14 @@ struct SharingRequest: Hashable, Sendable {
     func isOverdue(at now: Timestamp) -> Bool {
         status == .pending && now >= answerBy
     }
+
+    /// Whether a subscription has ended by itself (SHR-15): its period is over, and so is the time in which the last of it is handed
+    /// over. One delivery of what lies in the past may be paid late, so it ends only when the organisation has it.
+    /// - Parameter delivery: longest way from the acceptance to the organisation (SHR-10).
+    func hasRunOut(at now: Timestamp, delivery: Duration) -> Bool {
+        guard status == .approved, scope.isSubscription(at: openedAt) else { return false }
+        return now >= max(scope.window.upperBound, answeredAt ?? openedAt) + delivery
+    }
 }
 
 // MARK: What happens to it
@@ -128,7 +136,7 @@ extension SharingRequest {
         return true
     }
 
-    /// The organisation stops, or the period is over and everything is delivered.
+    /// The organisation stops, or the period is over and everything is delivered or had time to be.
     mutating func ended(at now: Timestamp) throws(RequestRefusal) {
         try requireApproved()
         change(to: .ended, at: now)

@@ -126,7 +126,7 @@ struct RecoveryPages: Sendable {
 
     private static let tooLateTemplate = """
         <div class="error" role="alert"><p>{{text}}</p></div>
-        {{#canAsk}}<p><a href="/consent/recovery">{{link}}</a></p>{{/canAsk}}
+        {{#canAsk}}<p><a href="/consent/v1/recovery">{{link}}</a></p>{{/canAsk}}
         {{^canAsk}}<p>{{hint}}</p>{{/canAsk}}
         """
 }

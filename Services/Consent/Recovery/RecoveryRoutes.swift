@@ -16,7 +16,7 @@ struct RecoveryRoutes: Sendable {
     }
 
     private static func pages(_ purpose: MailLinkPurpose) -> String {
-        purpose == .invitation ? "/consent/invitation" : "/consent/recovery"
+        purpose == .invitation ? "/consent/v1/invitation" : "/consent/v1/recovery"
     }
 
     // MARK: For apps
@@ -57,7 +57,7 @@ struct RecoveryRoutes: Sendable {
 
     private var askPage: Route {
         Route(
-            .get, "/consent/recovery", access: .anyone, summary: "The page that asks for a new password",
+            .get, "/consent/v1/recovery", access: .anyone, summary: "The page that asks for a new password",
             answers: [.page(200, "A form for the address")]
         ) { exchange in
             try RecoveryPages(language: exchange.language).asking()
@@ -66,7 +66,7 @@ struct RecoveryRoutes: Sendable {
 
     private var askForm: Route {
         Route(
-            .post, "/consent/recovery", access: .anyone, summary: "Sends the form of that page",
+            .post, "/consent/v1/recovery", access: .anyone, summary: "Sends the form of that page",
             body: .form(.object(.optional("email", .string()))),
             answers: [.page(200, "The neutral answer"), .page(422, "The form again"), .problem(403, "wrong-origin")],
             isRateLimited: true

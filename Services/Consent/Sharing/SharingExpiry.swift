@@ -1,4 +1,5 @@
-// The clock of table SHR-S: a request that nobody answers in time is expired, also one whose time ran out while nothing ran.
+// The clock of table SHR-S: what nobody answers in time is expired, and a subscription ends when its period is over, also where that
+// came while nothing ran.
 
 import Contracts
 import Logging
@@ -22,6 +23,7 @@ struct SharingExpiry: Sendable {
     func run() async throws {
         while !Task.isCancelled {
             try await expireDue()
+            try await endRunOut()
             let next = try await service.store.read { [table] db in try table.nextDue(db) }
             let nap = next.map { max(.milliseconds(1), min($0 - service.clock(), Self.longestNap)) } ?? Self.longestNap
             await service.bell.wait(atMost: nap)
@@ -32,24 +34,47 @@ struct SharingExpiry: Sendable {
     /// Expires everything whose time is over (SHR-07); the person and, by the stream, the organisation are told.
     /// - Returns: how many.
     @discardableResult
-    func expireDue() async throws -> Int {
+    func expireDue() async throws -> Int { try await close(.unanswered) }
+
+    /// Ends every subscription whose period is over and had time to be delivered (SHR-15, table SHR-S); both sides are told.
+    /// - Returns: how many.
+    @discardableResult
+    func endRunOut() async throws -> Int { try await close(.runOut) }
+
+    private enum Course: String {
+        case unanswered, runOut
+
+        var notice: MessageTemplate { self == .unanswered ? .requestExpired : .grantEnded }
+    }
+
+    private func close(_ course: Course) async throws -> Int {
+        let delivery = service.settings.deliveryTime
         var total = 0
         while true {
             let now = service.clock()
             let (count, facts) = try await service.store.write { [service, table] db -> (Int, SharingFacts) in
                 var facts = SharingFacts()
-                let rows = try table.overdue(db, at: now, limit: Self.batch)
+                let rows =
+                    switch course {
+                    case .unanswered: try table.overdue(db, at: now, limit: Self.batch)
+                    case .runOut:
+                        try table.runOut(db, by: now - delivery, limit: Self.batch)
+                            .filter { $0.request.hasRunOut(at: now, delivery: delivery) }
+                    }
                 for var row in rows {
-                    try row.request.expired(at: now)
+                    switch course {
+                    case .unanswered: try row.request.expired(at: now)
+                    case .runOut: try row.request.ended(at: now)
+                    }
                     facts.add(
                         try service.ledger.changed(
-                            db, row, by: .suite, notice: .requestExpired, SharingLedger.Moment(now: now, trace: "")))
+                            db, row, by: .suite, notice: course.notice, SharingLedger.Moment(now: now, trace: "")))
                 }
                 return (rows.count, facts)
             }
             service.relays.tell(facts)
             total += count
-            if count > 0 { service.logger.notice("requests expired", metadata: ["count": "\(count)"]) }
+            if count > 0 { service.logger.notice("requests are over", metadata: ["why": "\(course.rawValue)", "count": "\(count)"]) }
             guard count == Self.batch else { return total }
         }
     }

@@ -5,6 +5,8 @@ import ServiceKit
 struct SharingSettings: Sendable {
     /// How long a person has to answer a request (SHR-07).
     let answerTime: Duration
+    /// How long after its acceptance, or its end, a request may still be delivered (SHR-10, SHR-15).
+    let deliveryTime: Duration
     /// How long an organisation waits after a refusal before it asks the same again (CON-22).
     let retryWait: Duration
     /// Fiscal codes of nobody that one organisation may ask for on one day (CON-15).
@@ -13,6 +15,8 @@ struct SharingSettings: Sendable {
     init(_ reader: inout SettingsReader) {
         answerTime = reader.read(
             .hours("shr.answer_hours", default: 24, in: 1...168, "After this a request counts as refused."))
+        deliveryTime = reader.read(
+            .hours("shr.deliver_hours", default: 24, in: 0...24, "So long after its period a subscription ends by itself."))
         retryWait = reader.read(
             .hours("shr.retry_wait_h", default: 0, in: 0...720, "How long the same may not be asked again after a refusal."))
         unknownPerDay = reader.read(

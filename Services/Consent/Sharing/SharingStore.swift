@@ -53,6 +53,12 @@ struct SharingTable: Sendable {
                 """)
     }
 
+    /// For subscriptions that run out; what was delivered once is not in it.
+    static func createRunning(in db: Database) throws {
+        try db.execute(
+            sql: "CREATE INDEX sharing_requests_running ON sharing_requests (to_at) WHERE status = 'APPROVED' AND to_at > opened_at")
+    }
+
     // MARK: Writing
 
     /// - Returns: the row's number.
@@ -155,6 +161,13 @@ extension SharingTable {
     /// Pending ones whose time is over, longest overdue first.
     func overdue(_ db: Database, at now: Timestamp, limit: Int) throws -> [StoredRequest] {
         try rows(db, "status = 'PENDING' AND answer_by <= ? ORDER BY answer_by LIMIT ?", [now.milliseconds, limit])
+    }
+
+    /// Subscriptions whose period ended by `moment` and was accepted by then, the earliest first.
+    func runOut(_ db: Database, by moment: Timestamp, limit: Int) throws -> [StoredRequest] {
+        try rows(
+            db, "status = 'APPROVED' AND to_at > opened_at AND to_at <= ?1 AND answered_at <= ?1 ORDER BY to_at LIMIT ?2",
+            [moment.milliseconds, limit])
     }
 
     /// When the next pending request becomes overdue; nil where none waits.

@@ -59,7 +59,7 @@ struct DeviceParts: Sendable {
         let accountFollower = Follower.accounts(on: runtime, store: store, tokens: tokens, erasures: erasures)
         services = [
             Background(people.follower(on: runtime).run), Background(accountFollower.run), Background(outbox.run),
-            Background(erasures.run), Background(vault.keys.keepBackups),
+            Background(erasures.run),
         ]
         (self.registry, self.people, self.desk, self.outbox, self.tokens) = (registry, people, desk, outbox, tokens)
     }

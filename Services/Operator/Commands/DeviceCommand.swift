@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Contracts
-import Foundation
 
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,7 +9,7 @@ struct DeviceCommand: AsyncParsableCommand {
         subcommands: [AddDeviceCommand.self, RevokeDeviceCommand.self])
 }
 
-struct AddDeviceCommand: AsyncParsableCommand {
+struct AddDeviceCommand: QuestionCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Gives a person one more device and shows its token once.",
         discussion: """
@@ -44,25 +43,17 @@ struct AddDeviceCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        try await reportingErrors {
-            let added = try await SuiteConnection.with(suite.layout) { connection in
-                try await connection.ask(AddDevice(person: person, name: name, intervalMs: interval?.duration.wholeMilliseconds))
-            }
-            if json {
-                let encoder = JSONEncoder()
-                encoder.outputFormatting = [.sortedKeys]
-                Console.shared.line(String(decoding: try encoder.encode(added), as: UTF8.self))
-            } else {
-                Console.shared.line("person  \(added.person)\ndevice  \(added.device)\ntoken   \(added.token)")
-                Console.shared.complain(
-                    "The token is shown this once. Supervise the person: trackme sos subscribe \(added.person) --accept-clauses")
-            }
-        }
+    var question: AddDevice { AddDevice(person: person, name: name, intervalMs: interval?.duration.wholeMilliseconds) }
+
+    func show(_ added: AddDevice.Reply) throws {
+        guard !json else { return try Console.shared.json(added) }
+        Console.shared.line("person  \(added.person)\ndevice  \(added.device)\ntoken   \(added.token)")
+        Console.shared.complain(
+            "The token is shown this once. Supervise the person: trackme sos subscribe \(added.person) --accept-clauses")
     }
 }
 
-struct RevokeDeviceCommand: AsyncParsableCommand {
+struct RevokeDeviceCommand: QuestionCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "Ends a device's right to deliver; what it delivered stays.",
         discussion: "Example: trackme device revoke dev_01h2…\n\n\(ExitStatus.documentation)")
@@ -72,11 +63,10 @@ struct RevokeDeviceCommand: AsyncParsableCommand {
 
     @OptionGroup var suite: SuiteOptions
 
-    func run() async throws {
-        try await reportingErrors {
-            _ = try await SuiteConnection.with(suite.layout) { try await $0.ask(RevokeDevice(device: device)) }
-            Console.shared.line("\(device) may not deliver any more")
-        }
+    var question: RevokeDevice { RevokeDevice(device: device) }
+
+    func show(_: RevokeDevice.Reply) {
+        Console.shared.line("\(device) may not deliver any more")
     }
 }
 

@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Contracts
-import Foundation
 
 struct OperatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,7 +9,7 @@ struct OperatorCommand: AsyncParsableCommand {
         subcommands: [AddOperatorCommand.self])
 }
 
-struct AddOperatorCommand: AsyncParsableCommand {
+struct AddOperatorCommand: QuestionCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Makes a log-in for an operator and shows its temporary password once.",
         discussion: """
@@ -23,7 +22,7 @@ struct AddOperatorCommand: AsyncParsableCommand {
             """)
 
     /// A password is hashed on the way, perhaps behind others.
-    private static let deadline = Duration.seconds(10)
+    static let patience = Duration.seconds(10)
 
     @Argument(help: ArgumentHelp("The operator's e-mail address.", valueName: "email"))
     var email: String
@@ -36,20 +35,12 @@ struct AddOperatorCommand: AsyncParsableCommand {
 
     @OptionGroup var suite: SuiteOptions
 
-    func run() async throws {
-        try await reportingErrors {
-            let made = try await SuiteConnection.with(suite.layout) { connection in
-                try await connection.ask(MakeOperator(email: email, language: language), deadline: Self.deadline)
-            }
-            if json {
-                let encoder = JSONEncoder()
-                encoder.outputFormatting = [.sortedKeys]
-                Console.shared.line(String(decoding: try encoder.encode(made), as: UTF8.self))
-            } else {
-                Console.shared.line("operator  \(made.operator)\npassword  \(made.temporaryPassword)")
-                Console.shared.complain("The password is shown this once; another one must be chosen at the first log-in.")
-            }
-        }
+    var question: MakeOperator { MakeOperator(email: email, language: language) }
+
+    func show(_ made: MakeOperator.Reply) throws {
+        guard !json else { return try Console.shared.json(made) }
+        Console.shared.line("operator  \(made.operator)\npassword  \(made.temporaryPassword)")
+        Console.shared.complain("The password is shown this once; another one must be chosen at the first log-in.")
     }
 }
 

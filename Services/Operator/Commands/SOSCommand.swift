@@ -12,7 +12,7 @@ struct SOSCommand: AsyncParsableCommand {
         ])
 }
 
-struct SubscribeCommand: AsyncParsableCommand {
+struct SubscribeCommand: QuestionCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscribe", abstract: "Starts supervision of a person, or changes the person's own bounds.",
         discussion: """
@@ -46,18 +46,17 @@ struct SubscribeCommand: AsyncParsableCommand {
         guard Set(bounds.map(\.metric)).count == bounds.count else { throw ValidationError("a metric has two --bound") }
     }
 
-    func run() async throws {
-        try await reportingErrors {
-            let own = Dictionary(uniqueKeysWithValues: bounds.map { ($0.metric.code, $0.bounds) })
-            _ = try await SuiteConnection.with(suite.layout) {
-                try await $0.ask(SubscribePerson(person: person, clausesAccepted: true, bounds: own))
-            }
-            Console.shared.line("\(person) is supervised")
-        }
+    var question: SubscribePerson {
+        let own = Dictionary(uniqueKeysWithValues: bounds.map { ($0.metric.code, $0.bounds) })
+        return SubscribePerson(person: person, clausesAccepted: acceptClauses, bounds: own)
+    }
+
+    func show(_: SubscribePerson.Reply) {
+        Console.shared.line("\(person) is supervised")
     }
 }
 
-struct UnsubscribeCommand: AsyncParsableCommand {
+struct UnsubscribeCommand: QuestionCommand {
     static let configuration = CommandConfiguration(
         commandName: "unsubscribe", abstract: "Ends supervision at once; a running emergency is still completed.",
         discussion: "Example: trackme sos unsubscribe per_01h2…\n\n\(ExitStatus.documentation)")
@@ -66,15 +65,14 @@ struct UnsubscribeCommand: AsyncParsableCommand {
     var person: PersonID
     @OptionGroup var suite: SuiteOptions
 
-    func run() async throws {
-        try await reportingErrors {
-            _ = try await SuiteConnection.with(suite.layout) { try await $0.ask(UnsubscribePerson(person: person)) }
-            Console.shared.line("\(person) is not supervised any more")
-        }
+    var question: UnsubscribePerson { UnsubscribePerson(person: person) }
+
+    func show(_: UnsubscribePerson.Reply) {
+        Console.shared.line("\(person) is not supervised any more")
     }
 }
 
-struct PauseCommand: AsyncParsableCommand {
+struct PauseCommand: QuestionCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause", abstract: "Pauses supervision: no emergency is detected until `resume`.",
         discussion: "Example: trackme sos pause per_01h2…\n\n\(ExitStatus.documentation)")
@@ -83,15 +81,14 @@ struct PauseCommand: AsyncParsableCommand {
     var person: PersonID
     @OptionGroup var suite: SuiteOptions
 
-    func run() async throws {
-        try await reportingErrors {
-            _ = try await SuiteConnection.with(suite.layout) { try await $0.ask(PauseSupervision(person: person, paused: true)) }
-            Console.shared.line("supervision of \(person) is paused: no emergency will be detected")
-        }
+    var question: PauseSupervision { PauseSupervision(person: person, paused: true) }
+
+    func show(_: PauseSupervision.Reply) {
+        Console.shared.line("supervision of \(person) is paused: no emergency will be detected")
     }
 }
 
-struct ResumeCommand: AsyncParsableCommand {
+struct ResumeCommand: QuestionCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Resumes paused supervision.",
         discussion: "Example: trackme sos resume per_01h2…\n\n\(ExitStatus.documentation)")
@@ -100,15 +97,14 @@ struct ResumeCommand: AsyncParsableCommand {
     var person: PersonID
     @OptionGroup var suite: SuiteOptions
 
-    func run() async throws {
-        try await reportingErrors {
-            _ = try await SuiteConnection.with(suite.layout) { try await $0.ask(PauseSupervision(person: person, paused: false)) }
-            Console.shared.line("\(person) is supervised again")
-        }
+    var question: PauseSupervision { PauseSupervision(person: person, paused: false) }
+
+    func show(_: PauseSupervision.Reply) {
+        Console.shared.line("\(person) is supervised again")
     }
 }
 
-struct AnswerCommand: AsyncParsableCommand {
+struct AnswerCommand: QuestionCommand {
     static let configuration = CommandConfiguration(
         commandName: "answer", abstract: "Gives a person's answer to the prompt.",
         discussion: """
@@ -126,18 +122,17 @@ struct AnswerCommand: AsyncParsableCommand {
     var answer: AnswerPrompt.Answer
     @OptionGroup var suite: SuiteOptions
 
-    func run() async throws {
-        try await reportingErrors {
-            let reply = try await SuiteConnection.with(suite.layout) { try await $0.ask(AnswerPrompt(person: person, answer: answer)) }
-            let emergency = reply.emergency.map { "emergency \($0)" } ?? "no emergency"
-            Console.shared.line("\(emergency); the call had \(reply.alreadyDispatched ? "already" : "not") gone out")
-        }
+    var question: AnswerPrompt { AnswerPrompt(person: person, answer: answer) }
+
+    func show(_ reply: AnswerPrompt.Reply) {
+        let emergency = reply.emergency.map { "emergency \($0)" } ?? "no emergency"
+        Console.shared.line("\(emergency); the call had \(reply.alreadyDispatched ? "already" : "not") gone out")
     }
 }
 
 extension AnswerPrompt.Answer: ExpressibleByArgument {}
 
-struct ListCommand: AsyncParsableCommand {
+struct ListCommand: QuestionCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "Lists emergencies, newest first.",
         discussion: "Example: trackme sos list --person per_01h2… --limit 10\n\n\(ExitStatus.documentation)")
@@ -152,21 +147,20 @@ struct ListCommand: AsyncParsableCommand {
         guard (1...1000).contains(limit) else { throw ValidationError("--limit must be from 1 to 1000") }
     }
 
-    func run() async throws {
-        try await reportingErrors {
-            let reply = try await SuiteConnection.with(suite.layout) { try await $0.ask(ListEmergencies(person: person, limit: limit)) }
-            if reply.emergencies.isEmpty { Console.shared.line("no emergencies") }
-            for entry in reply.emergencies {
-                let acknowledged =
-                    entry.acknowledgedAt.map { "acknowledged after \(($0 - entry.t0).wholeMilliseconds) ms" } ?? "not acknowledged"
-                Console.shared.line(
-                    "\(entry.emergency)  \(entry.person)  \(entry.t0.rfc3339)  \(entry.state.padded(to: 12))  \(acknowledged)")
-            }
+    var question: ListEmergencies { ListEmergencies(person: person, limit: limit) }
+
+    func show(_ reply: ListEmergencies.Reply) {
+        if reply.emergencies.isEmpty { Console.shared.line("no emergencies") }
+        for entry in reply.emergencies {
+            let acknowledged =
+                entry.acknowledgedAt.map { "acknowledged after \(($0 - entry.t0).wholeMilliseconds) ms" } ?? "not acknowledged"
+            Console.shared.line(
+                "\(entry.emergency)  \(entry.person)  \(entry.t0.rfc3339)  \(entry.state.padded(to: 12))  \(acknowledged)")
         }
     }
 }
 
-struct TimelineCommand: AsyncParsableCommand {
+struct TimelineCommand: QuestionCommand {
     static let configuration = CommandConfiguration(
         commandName: "timeline", abstract: "Shows everything that happened in one emergency.",
         discussion: "Example: trackme sos timeline emg_01h2…\n\n\(ExitStatus.documentation)")
@@ -175,11 +169,10 @@ struct TimelineCommand: AsyncParsableCommand {
     var emergency: EmergencyID
     @OptionGroup var suite: SuiteOptions
 
-    func run() async throws {
-        try await reportingErrors {
-            let reply = try await SuiteConnection.with(suite.layout) { try await $0.ask(ReadTimeline(emergency: emergency)) }
-            TimelineText.lines(reply.steps).forEach { Console.shared.line($0) }
-        }
+    var question: ReadTimeline { ReadTimeline(emergency: emergency) }
+
+    func show(_ reply: ReadTimeline.Reply) {
+        TimelineText.lines(reply.steps).forEach { Console.shared.line($0) }
     }
 }
 

@@ -1,6 +1,7 @@
 // A recording read whole: its mapping, its rows in order of time, and the account of every row and cell.
 
 import Contracts
+import Documents
 
 /// Counts that must add up: rows × targets = readings + empty + no readings + unreadable + cells of rows without a time.
 struct RecordingAccount: Hashable, Sendable {
@@ -42,7 +43,7 @@ struct Recording: Sendable {
     let rows: [RecordingRow]
     let account: RecordingAccount
 
-    /// Throws `CSVError` or `MappingError`.
+    /// Throws `CSVFault` or `MappingError`.
     init(csv bytes: [UInt8]) throws {
         var reader = CSVReader(bytes)
         guard let header = try reader.next() else { throw MappingError.noTime(headers: []) }

@@ -133,7 +133,7 @@ struct InvitationTests {
             #expect(Set(mail.values.keys) == MessageTemplate.memberInvited.values && mail.values["organisation"] == "Ricerca S.p.A.")
             #expect(try await house.tryLogIn(Self.max, "").status == 422)
             #expect(try await house.tryLogIn(Self.max, "anything at all").problem == "credentials-not-valid", "there is no password yet")
-            let path = "/consent/invitation/" + (try house.token(of: mail))
+            let path = "/consent/v1/invitation/" + (try house.token(of: mail))
             #expect(try await house.request("GET", path).text.contains("Welcome"))
             let form = "password=una+frase+che+ricordo&passwordAgain=una+frase+che+ricordo"
             #expect(try await house.request("POST", path, form: form).status == 200)
@@ -154,7 +154,7 @@ struct InvitationTests {
             let first = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited))
             #expect(try await house.addMember(Self.max, of: organisation) == member)
             let second = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited, count: 2))
-            #expect(try await house.request("GET", "/consent/invitation/\(first)").status == 404)
+            #expect(try await house.request("GET", "/consent/v1/invitation/\(first)").status == 404)
             #expect(await code { _ = try await house.addMember(Self.max, of: .random()) } == .conflict, "another organisation")
             let body: [String: Any] = [
                 "token": second, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true,

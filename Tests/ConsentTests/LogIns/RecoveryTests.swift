@@ -37,7 +37,7 @@ struct RecoveryTests {
             try await ask(house, "Anna@Example.org").expect(status: 202)
             let message = try await link(house)
             #expect(Set(message.values.keys) == MessageTemplate.recoverPassword.values && message.values["hours"] == "2")
-            #expect(message.values["link"]?.hasPrefix("\(LogInHouse.origin)/consent/recovery/") == true)
+            #expect(message.values["link"]?.hasPrefix("\(LogInHouse.origin)/consent/v1/recovery/") == true)
             try await choose(house, house.token(of: message)).expect(status: 204)
             let newPhone = try await house.logIn("anna@example.org", Self.new, device: "new phone")
             #expect(try await house.isOpen(newPhone.accessToken))
@@ -231,16 +231,16 @@ struct RecoveryTests {
     func pages() async throws {
         try await LogInHouse.run { house in
             try await house.addPerson()
-            let asking = try await house.request("GET", "/consent/recovery", headers: ["Accept-Language": "it"])
+            let asking = try await house.request("GET", "/consent/v1/recovery", headers: ["Accept-Language": "it"])
             #expect(asking.status == 200 && asking.text.contains("Password dimenticata?") && asking.text.contains("<form method=\"post\""))
-            let wrong = try await house.request("POST", "/consent/recovery", form: "email=an%3Cna")
+            let wrong = try await house.request("POST", "/consent/v1/recovery", form: "email=an%3Cna")
             #expect(wrong.status == 422 && wrong.text.contains("not an e-mail address") && wrong.text.contains("an&lt;na"))
-            let unknown = try await house.request("POST", "/consent/recovery", form: "email=nobody%40example.org")
-            let known = try await house.request("POST", "/consent/recovery", form: "email=anna%40example.org")
+            let unknown = try await house.request("POST", "/consent/v1/recovery", form: "email=nobody%40example.org")
+            let known = try await house.request("POST", "/consent/v1/recovery", form: "email=anna%40example.org")
             func withoutNonces(_ text: String) -> String { text.replacing(/nonce="[^"]*"/, with: "") }
             #expect(unknown.status == 200 && withoutNonces(unknown.text) == withoutNonces(known.text))
 
-            let path = "/consent/recovery/" + (try house.token(of: try await link(house)))
+            let path = "/consent/v1/recovery/" + (try house.token(of: try await link(house)))
             for _ in 0..<3 {
                 let page = try await house.request("GET", path)
                 #expect(page.status == 200 && page.text.contains("Choose a new password") && !page.text.contains("<script"))
@@ -257,7 +257,7 @@ struct RecoveryTests {
             #expect(done.status == 200 && done.text.contains("The password is saved"))
             #expect(try await house.tryLogIn("anna@example.org", Self.new).status == 200)
             let gone = try await house.request("GET", path)
-            #expect(gone.status == 404 && gone.text.contains("/consent/recovery"), "and how to get a new one")
+            #expect(gone.status == 404 && gone.text.contains("/consent/v1/recovery"), "and how to get a new one")
         }
     }
 }

@@ -99,6 +99,7 @@ final class SharingHouse: Sendable {
             try MessageOutbox.create(in: db)
             try AccountTable.create(in: db)
             try SharingTables.create(in: db)
+            try SharingTable.createRunning(in: db)
         }
     ]
 

@@ -257,6 +257,29 @@ struct SharingServiceTests {
         }
     }
 
+    @Test("SHR-15, SHR-10: a subscription ends by itself when its period is over and the last of it had its time to be delivered")
+    func runningOut() async throws {
+        try await SharingHouse.run { house in
+            let person = try await house.addPerson(Self.code)
+            let subscription = try await house.grant(house.form(Self.code, by: .random(), days: -2..<3), to: person.person)
+            let past = try await house.grant(house.form(Self.code, by: .random(), days: -9 ..< -2), to: person.person)
+            let longer = try await house.grant(house.form(Self.code, by: .random(), days: -2..<30), to: person.person)
+            house.world.pass(.seconds(4 * 86_400 - 1))
+            #expect(try await house.parts.expiry.endRunOut() == 0)
+            house.world.pass(.seconds(1))
+            #expect(try await house.parts.expiry.endRunOut() == 1)
+            #expect(try await house.parts.expiry.endRunOut() == 0)
+            #expect(try await house.request(subscription.id).status == .ended)
+            for running in [past, longer] { #expect(try await house.request(running.id).status == .approved) }
+            #expect(try await house.grantFacts().filter { !$0.active }.map(\.request) == [subscription.id])
+            let receipt = try #require(try await house.requestFacts().last?.receipt)
+            let event = try ReceiptReading(receipt, house).event
+            #expect(event["event_state"] as? String == "terminated" && event["entity_id"] as? String == ConsentReceipt.suiteName)
+            try await Self.handOver(house)
+            #expect(house.world.messages.map(\.template).filter { $0 == .grantEnded }.count == 1)
+        }
+    }
+
     @Test("SHR-19: requests to different people are decided each on its own")
     func manyPeople() async throws {
         try await SharingHouse.run { house in

@@ -222,6 +222,24 @@ import Testing
         }
     }
 
+    @Test("ACC-09, ACC-23: a pairing whose connection breaks pairs nothing and costs no try; the same number still pairs")
+    func broken() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let offer = try await house.offer()
+            for number in [offer.wrongNumber, offer.number] {
+                let request = RawConnection.request(
+                    "POST", "/ingest/v1/pairings/\(offer.pairing)/confirmation", headers: ["Authorization": "Bearer \(account.token)"],
+                    json: Data(#"{"number":"\#(number)"}"#.utf8))
+                try await RawConnection.breakOff(request, port: house.port)
+            }
+            let waiting: PairingProgress = try await house.poll(offer).decoded()
+            #expect(waiting.state == "waiting" && waiting.number == offer.number)
+            #expect(try await house.devices(of: account).isEmpty)
+            #expect(try await house.confirm(offer, offer.number, by: account).status == 200)
+        }
+    }
+
     @Test("A pairing survives a restart between the number and the token, and nothing of it can be read in any file")
     func restart() async throws {
         try await withTemporaryFolder { folder in

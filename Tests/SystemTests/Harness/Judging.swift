@@ -72,6 +72,8 @@ enum FaultSizes {
 
     /// Kills of one service in one test: `TRACKME_FAULT_CYCLES` (issue 2 names 50).
     static let kills = number("TRACKME_FAULT_CYCLES", 6)
+    /// Courses of sharing, each with as many kills of consent as the above: `TRACKME_FAULT_SEEDS`.
+    static let seeds = max(1, number("TRACKME_FAULT_SEEDS", 2))
     /// Power cuts: `TRACKME_FAULT_POWER_CUTS`.
     static let powerCuts = number("TRACKME_FAULT_POWER_CUTS", 2)
     /// How long the desk is down: `TRACKME_FAULT_OUTAGE_S` (issue 2 names a minute).
