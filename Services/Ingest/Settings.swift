@@ -9,6 +9,8 @@ struct IngestSettings: Sendable {
     /// What coverage assumes of a device that declared no interval.
     let undeclaredInterval: Duration
     let upkeepInterval: Duration
+    /// How long a commit may take before the upload's fresh entries are said provisionally.
+    let expressAfter: Duration
     let pairingOffersPerHour: Int
     let pairingTriesPerHour: Int
     /// How old what a person types in may be (ING-09).
@@ -28,6 +30,10 @@ struct IngestSettings: Sendable {
         undeclaredInterval = reader.read(
             .seconds(
                 "ing.undeclared_interval_s", default: 60, in: 1...86_400, "Assumed between entries of a device that declared no interval."))
+        expressAfter = reader.read(
+            .milliseconds(
+                "ing.express_after_ms", default: 5, in: 0...50,
+                "How long a commit may take before fresh entries are told to the SOS dispatcher provisionally."))
         pairingOffersPerHour = reader.read(
             .integer("ing.pairing_offers_per_h", default: 60, in: 1...100_000, "Devices that may offer themselves per hour and address."))
         pairingTriesPerHour = reader.read(

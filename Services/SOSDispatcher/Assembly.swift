@@ -48,7 +48,7 @@ struct SOSParts: Sendable {
         if settings.webhookURL == nil { logger.critical("no emergency service is configured (sos.webhook_url): nobody will be called") }
 
         let relay = try await SOSParts.relay(database, runtime)
-        let journal = Journal(save: store.save, publish: relay.committed, logger: logger)
+        let journal = Journal(save: store.save, seal: store.seal, publish: relay.committed, logger: logger)
         let metrics = SOSMetrics()
         let integrator = SOSParts.integrator(settings, secrets, logger)
         let dispatcher = Dispatcher(
@@ -108,7 +108,8 @@ struct SOSParts: Sendable {
             Background {
                 try await samples.run(
                     from: memory.positions.filter { StreamFamily.samples.streams.contains($0.stream) },
-                    apply: { await supervision.apply($0, $1) }, restart: { _, next in await supervision.apply([], [next]) })
+                    apply: { await supervision.apply($0, $1) }, restart: { _, next in await supervision.apply([], [next]) },
+                    provisional: { await supervision.hear(provisional: $0) })
             },
             Background {
                 try await devices.run(

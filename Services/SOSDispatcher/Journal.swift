@@ -10,6 +10,8 @@ import Synchronization
 /// with everything that has come since; supervision goes on meanwhile (rescue fails open).
 final class Journal: Sendable {
     typealias Save = @Sendable (StoreBatch) async throws -> [EventRelay.Committed]
+    /// One state as it is stored; nil for a person of whom nothing may be stored any more.
+    typealias Seal = @Sendable (PersonID, Watched) throws -> [UInt8]?
 
     /// How long a change may wait that nobody waits for: lost in a crash, it is made again by hearing the same entries again.
     static let laziness = Duration.milliseconds(500)
@@ -23,6 +25,7 @@ final class Journal: Sendable {
         var slices = StoreBatch()
         /// Whose state has been noted as urgent while a slice was on its way.
         var overtaken: Set<PersonID> = []
+        var isUrgentDue = false
         var isPatientDue = false
         /// Whether what nobody waited for goes with the next urgent round.
         var isEverythingDue = false
@@ -36,12 +39,15 @@ final class Journal: Sendable {
     }
 
     private let save: Save
+    private let seal: Seal
     private let publish: @Sendable (EventRelay.Committed) -> Void
     private let logger: Logger
     private let state = Mutex(State())
 
-    init(save: @escaping Save, publish: @escaping @Sendable (EventRelay.Committed) -> Void, logger: Logger) {
-        (self.save, self.publish, self.logger) = (save, publish, logger)
+    init(
+        save: @escaping Save, seal: @escaping Seal, publish: @escaping @Sendable (EventRelay.Committed) -> Void, logger: Logger
+    ) {
+        (self.save, self.seal, self.publish, self.logger) = (save, seal, publish, logger)
     }
 
     func note(_ urgent: StoreBatch, patient: StoreBatch = StoreBatch()) {
@@ -62,6 +68,12 @@ final class Journal: Sendable {
             state.withLock { $0.waiting.append(continuation) }
             startWriting()
         }
+    }
+
+    /// Begins to store what is urgent, without waiting for it.
+    func hurry() {
+        state.withLock { $0.isUrgentDue = true }
+        startWriting()
     }
 
     /// As `commit`, together with everything patient that was noted.
@@ -115,27 +127,59 @@ final class Journal: Sendable {
     private func write() async {
         while let round = nextRound() {
             switch round {
-            case .urgent(let batch, let waiting):
-                do {
-                    try await store(batch)
-                    for continuation in waiting { continuation.resume() }
-                } catch {
-                    state.withLock { state in
-                        var kept = batch
-                        kept.add(state.urgent)
-                        state.urgent = kept
-                        // Not again at once: the disk is not in the mood.
-                        state.isPatientDue = false
-                    }
-                    for continuation in waiting { continuation.resume(throwing: error) }
-                }
-            case .patient(let batch):
-                do {
-                    try await store(batch)
-                } catch {
-                    putBack(batch)
+            case .urgent(let batch, let waiting): await storeUrgent(batch, waiting)
+            case .patient(let slice): await storePatient(slice)
+            }
+        }
+    }
+
+    /// False where the store refused; then it is kept.
+    @discardableResult
+    private func storeUrgent(_ batch: StoreBatch, _ waiting: [CheckedContinuation<Void, any Error>]) async -> Bool {
+        do {
+            try await store(batch)
+            for continuation in waiting { continuation.resume() }
+            return true
+        } catch {
+            state.withLock { state in
+                var kept = batch
+                kept.add(state.urgent)
+                state.urgent = kept
+                // Not again at once: the disk is not in the mood.
+                state.isPatientDue = false
+            }
+            for continuation in waiting { continuation.resume(throwing: error) }
+            return false
+        }
+    }
+
+    /// Sealing a slice takes longer than storing it: what is urgent goes in between.
+    private func storePatient(_ slice: StoreBatch) async {
+        var rest = slice
+        var ready = slice
+        ready.subscribers = [:]
+        do {
+            for person in slice.subscribers.keys {
+                guard let watched = rest.subscribers[person] else { continue }
+                ready.sealed[person] = try seal(person, watched)
+                guard let (urgent, waiting) = urgentBetween() else { continue }
+                guard await storeUrgent(urgent, waiting) else { return putBack(rest) }
+                for stored in urgent.removed.union(urgent.subscribers.keys) {
+                    rest.subscribers[stored] = nil
+                    ready.sealed[stored] = nil
                 }
             }
+            try await store(ready)
+        } catch {
+            putBack(rest)
+        }
+    }
+
+    /// What somebody waits for, but not what is to go with everything: that includes the slice in hand.
+    private func urgentBetween() -> (StoreBatch, [CheckedContinuation<Void, any Error>])? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty || state.isUrgentDue, !state.isEverythingDue else { return nil }
+            return takeUrgent(&state)
         }
     }
 
@@ -167,19 +211,24 @@ final class Journal: Sendable {
                 state.urgent.add(state.patient)
                 (state.slices, state.patient, state.isEverythingDue) = (StoreBatch(), StoreBatch(), false)
             }
-            if !state.waiting.isEmpty || (state.isPatientDue && !state.urgent.isEmpty) {
-                defer { (state.urgent, state.waiting) = (StoreBatch(), []) }
-                return .urgent(state.urgent, state.waiting)
+            if !state.waiting.isEmpty || ((state.isPatientDue || state.isUrgentDue) && !state.urgent.isEmpty) {
+                let (urgent, waiting) = takeUrgent(&state)
+                return .urgent(urgent, waiting)
             }
             if state.isPatientDue, state.slices.isEmpty {
                 (state.slices, state.patient) = (state.patient, StoreBatch())
             }
             guard state.isPatientDue, !state.slices.isEmpty else {
-                (state.isWriting, state.isPatientDue) = (false, false)
+                (state.isWriting, state.isPatientDue, state.isUrgentDue) = (false, false, false)
                 return nil
             }
             return .patient(takeSlice(&state))
         }
+    }
+
+    private func takeUrgent(_ state: inout State) -> (StoreBatch, [CheckedContinuation<Void, any Error>]) {
+        defer { (state.urgent, state.waiting, state.isUrgentDue) = (StoreBatch(), [], false) }
+        return (state.urgent, state.waiting)
     }
 
     private func takeSlice(_ state: inout State) -> StoreBatch {

@@ -43,6 +43,9 @@ package struct StoreSettings: Sendable {
         case beforeCommit
     }
 
+    /// Between a fatal fault and the end of the process, in µs.
+    static let lastWords: UInt32 = 60_000
+
     /// `EX_SOFTWARE` of sysexits: the supervisor starts the process again.
     package static let fatalExitCode: Int32 = 70
 }

@@ -61,14 +61,17 @@ final class Stage: Sendable {
     }
 
     /// Runs a consumer in `notebook` until the returned task is cancelled.
-    func consume(_ node: BusNode, into notebook: Notebook, family: StreamFamily = Stage.family) async throws -> Task<Void, any Error> {
+    func consume(
+        _ node: BusNode, into notebook: Notebook, family: StreamFamily = Stage.family,
+        provisional: (@Sendable (StreamEvent) async -> Void)? = nil
+    ) async throws -> Task<Void, any Error> {
         let inbox = try await node.inbox(of: family, at: news, serverKey: server.publicKey)
         let client = try await node.client(of: .ingest, at: requests, serverKey: server.publicKey)
         let consumer = StreamConsumer(family: family, inbox: inbox, publisher: client, logger: quiet)
         return Task {
             try await consumer.run(
                 from: notebook.positions,
-                apply: { try await notebook.apply($0, $1) }, restart: { notebook.restart($0, $1) })
+                apply: { try await notebook.apply($0, $1) }, restart: { notebook.restart($0, $1) }, provisional: provisional)
         }
     }
 }

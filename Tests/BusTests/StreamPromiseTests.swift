@@ -197,6 +197,31 @@ struct StreamPromiseTests {
         }
     }
 
+    @Test("What has no place in a stream is heard on arrival by whom it concerns, and moves nobody's place or the head")
+    func provisional() async throws {
+        try await Stage.with(.ipc) { stage in
+            let (log, notebook, other) = (Log(), Notebook(), Notebook())
+            let (node, publisher) = try await open(stage, log)
+            let reader = try stage.reading()
+            let early = Mutex<[StreamEvent]>([])
+            let task = try await stage.consume(reader, into: notebook) { event in early.withLock { $0.append(event) } }
+            let unconcerned = try await stage.consume(reader, into: other)
+            try await eventually("a place", isTrue: { notebook.positions.count == 3 && other.positions.count == 3 })
+            let header = StreamHeader(
+                stream: stream, epoch: "nobody's", sequence: 7, head: 9, type: "early.v1", subject: "", at: busTime(), trace: "")
+            publisher.publishProvisionally(StreamEvent(header: header, payload: Array("{}".utf8)))
+            publisher.publish(log.append(stream, count: 2))
+            for book in [notebook, other] { try await eventually("the facts", isTrue: { book.applied(stream) == [1, 2] }) }
+            #expect(early.withLock { $0.map(\.header.sequence) } == [0])
+            #expect(early.withLock { $0.map(\.header.type) } == ["early.v1"])
+            #expect(notebook.positions.first { $0.stream == stream }?.next == 3)
+            unconcerned.cancel()
+            _ = await unconcerned.result
+            await end(task, reader)
+            await node.shutdown()
+        }
+    }
+
     @Test("What a consumer's store refuses ends its run; run again from the store it goes on where it was")
     func failingStore() async throws {
         try await Stage.with(.ipc) { stage in

@@ -20,29 +20,44 @@ struct JournalTests {
             var states: [PersonID: Int64] = [:]
             var position: Int64 = 0
             var refuses = false
+            var refusals = 0
         }
 
         let contents = Mutex(Contents())
 
         func save(_ batch: StoreBatch) throws -> [EventRelay.Committed] {
             try contents.withLock { contents in
-                if contents.refuses { throw Refused() }
+                if contents.refuses {
+                    contents.refusals += 1
+                    throw Refused()
+                }
                 contents.batches.append(batch)
                 for (person, watched) in batch.subscribers { contents.states[person] = watched.subscriber.supervision.now.milliseconds }
+                for (person, sealed) in batch.sealed { contents.states[person] = Shelf.open(sealed) }
                 for person in batch.removed { contents.states[person] = nil }
                 contents.position = batch.positions.values.map(\.next).max() ?? contents.position
             }
             return []
         }
 
+        /// A state's version in eight bytes.
+        static func seal(_ watched: Watched) -> [UInt8] {
+            withUnsafeBytes(of: watched.subscriber.supervision.now.milliseconds) { Array($0) }
+        }
+
+        static func open(_ sealed: [UInt8]) -> Int64 {
+            sealed.withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+        }
+
         var position: Int64 { contents.withLock { $0.position } }
         var states: [PersonID: Int64] { contents.withLock { $0.states } }
         var batches: [StoreBatch] { contents.withLock { $0.batches } }
+        var refusals: Int { contents.withLock { $0.refusals } }
         func refuse(_ refuses: Bool) { contents.withLock { $0.refuses = refuses } }
     }
 
     private func journal(_ shelf: Shelf) -> Journal {
-        Journal(save: { try shelf.save($0) }, publish: { _ in }, logger: Running.quiet)
+        Journal(save: { try shelf.save($0) }, seal: { Shelf.seal($1) }, publish: { _ in }, logger: Running.quiet)
     }
 
     private func batch(_ states: [PersonID: Int64], position: Int64? = nil) -> StoreBatch {
@@ -64,10 +79,50 @@ struct JournalTests {
         journal.note(StoreBatch(), patient: batch(states, position: 7))
         let running = Task { await journal.run() }
         try await eventually("all of them") { shelf.position == 7 }
-        #expect(shelf.batches.map(\.subscribers.count) == [100, 100, 50])
+        #expect(shelf.batches.map(\.sealed.count) == [100, 100, 50])
         #expect(shelf.batches.map(\.positions.isEmpty) == [true, true, false])
         running.cancel()
         await running.value
+    }
+
+    @Test(
+        "What is urgent does not wait for a slice that is being sealed, and the slice brings no older state after it",
+        arguments: [false, true])
+    func between(isRefused: Bool) async throws {
+        let shelf = Shelf()
+        let states = Dictionary(uniqueKeysWithValues: (0..<100).map { _ in (PersonID.random(), Int64(1)) })
+        let newer = batch(states.mapValues { _ in 2 })
+        let sealing = Mutex<(count: Int, half: @Sendable () -> Void)>((0, {}))
+        let journal = Journal(
+            save: { try shelf.save($0) },
+            seal: { _, watched in
+                let half = sealing.withLock { sealing in
+                    sealing.count += 1
+                    return sealing.count == 50 ? sealing.half : {}
+                }
+                half()
+                return Shelf.seal(watched)
+            }, publish: { _ in }, logger: Running.quiet)
+        sealing.withLock {
+            $0.half = {
+                shelf.refuse(isRefused)
+                journal.note(newer)
+                journal.hurry()
+            }
+        }
+        journal.note(StoreBatch(), patient: batch(states, position: 7))
+        let running = Task { await journal.run() }
+        if isRefused {
+            try await eventually("it was refused") { shelf.refusals > 0 }
+            #expect(shelf.position == 0 && shelf.states.isEmpty)
+            shelf.refuse(false)
+        }
+        try await eventually("the position follows") { shelf.position == 7 }
+        #expect(shelf.batches[0].subscribers.count == 100)
+        #expect(shelf.states == newer.subscribers.mapValues { _ in 2 })
+        running.cancel()
+        await running.value
+        #expect(shelf.states == newer.subscribers.mapValues { _ in 2 })
     }
 
     @Test("A commit that is refused is tried again with what has come since, and the newest state wins")

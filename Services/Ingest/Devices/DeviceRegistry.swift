@@ -17,10 +17,14 @@ final class KnownDevice: Sendable {
     /// Why nothing of its person is taken; nil where something may be.
     let bar: AcquisitionBar?
     let pulse: DevicePulse
+    /// The person as headers spell it, and the stream of theirs: every upload says both.
+    let subject: String
+    let stream: String
 
     init(_ row: DeviceRow, _ admission: Admission, _ bar: AcquisitionBar?, _ pulse: DevicePulse) {
         (number, device, person, personNumber, intervalMs) = (row.number, row.device, row.person, row.personNumber, row.intervalMs)
         (kind, origin, self.admission, self.bar, self.pulse) = (row.kind, row.origin, admission, bar, pulse)
+        (subject, stream) = (row.person.description, StreamFamily.samplesStream(of: row.person))
     }
 
     /// Whether its right to deliver is over, though the upload began before.
@@ -59,6 +63,8 @@ final class DevicePulse: Sendable {
 final class DeviceRegistry: Sendable {
     private struct State {
         var byToken: [UInt128: KnownDevice] = [:]
+        /// What the digests of tokens were, by their fingerprints. Says nothing about whether they are still good.
+        var digests: [UInt128: UInt128] = [:]
         /// Revoked ones too: their entries keep naming them.
         var byNumber: [Int64: KnownDevice] = [:]
         var households: [Int64: (household: Household, order: Int64)] = [:]
@@ -67,7 +73,11 @@ final class DeviceRegistry: Sendable {
         var order: Int64 = 0
     }
 
+    /// Most digests that are remembered; at the next one all are forgotten.
+    static let mostDigests = 100_000
+
     private let lookupKey: LookupKey
+    private let fingerprints = TokenFingerprint()
     private let startedAt: Timestamp
     private let state: Mutex<State>
 
@@ -110,10 +120,23 @@ final class DeviceRegistry: Sendable {
         lookupKey.lookup(token)
     }
 
-    /// The active device with this token. Tokens are 256 random bits and only their keyed digests are compared.
+    /// The active device with this token. Tokens are 256 random bits and only keyed digests of them are compared. The digest of a
+    /// token never changes and costs more than the rest of the search, so it is remembered; which device it stands for is looked
+    /// up each time.
     func device(withToken token: String) -> KnownDevice? {
+        let fingerprint = fingerprints.of(token)
+        let remembered = state.withLock { state in state.digests[fingerprint].flatMap { state.byToken[$0] } }
+        if let remembered { return remembered }
         let word = Self.word(tokenLookup(token))
-        return state.withLock { $0.byToken[word] }
+        return state.withLock { state in
+            guard let known = state.byToken[word] else {
+                state.digests[fingerprint] = nil
+                return nil
+            }
+            if state.digests.count >= Self.mostDigests { state.digests.removeAll(keepingCapacity: true) }
+            state.digests[fingerprint] = word
+            return known
+        }
     }
 
     func device(number: Int64) -> KnownDevice? {

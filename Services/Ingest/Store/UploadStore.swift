@@ -166,7 +166,7 @@ struct UploadStore: Sendable {
         let record = UploadRecord(
             device: upload.device.device, receivedAt: upload.receivedAt, intervalMs: upload.device.intervalMs, chunks: ids, runs: plan.runs)
         let sequence = try news.append(
-            db, stream: StreamFamily.samplesStream(of: upload.device.person), type: SamplesRecorded.type, subject: upload.device.person,
+            db, stream: upload.device.stream, type: SamplesRecorded.type, subject: upload.device.person,
             at: upload.receivedAt, trace: upload.trace, body: record.encoded())
         for (number, chunk) in sealed.enumerated() {
             try chunks.insert(db, chunk, id: ids[number], sequence: sequence)

@@ -42,6 +42,7 @@ final class Uploads: Sendable {
     /// Tells whoever looks at a person's dashboard.
     let arrivals = Arrivals()
     private let uploadStore: UploadStore
+    private let express: ExpressLane
     private let meters = UploadMeters()
 
     init(
@@ -51,6 +52,7 @@ final class Uploads: Sendable {
         (self.settings, self.store, self.vault, self.relay) = (settings, store, vault, relay)
         (self.epoch, self.digests, self.logger) = (epoch, digests, logger)
         uploadStore = UploadStore(vault: vault, memory: memory)
+        express = ExpressLane(after: settings.expressAfter, relay: relay, epoch: epoch, keys: vault.keys)
     }
 
     // MARK: Reading
@@ -105,7 +107,15 @@ final class Uploads: Sendable {
     /// - Parameter effect: happens in the same transaction as the upload; where it throws, nothing of either is stored.
     func take(_ upload: ReceivedUpload, _ origin: UploadOrigin, alongside effect: UploadEffect? = nil) async throws -> UploadReply {
         let ready = try prepare(upload, origin, alongside: effect)
-        let outcome = try await store.write(UploadBody(uploadStore, ready))
+        let passenger = express.watch(ready)
+        let outcome: UploadOutcome
+        do {
+            outcome = try await store.write(UploadBody(uploadStore, ready))
+            passenger?.settle()
+        } catch {
+            arrived(passenger, error)
+            throw error
+        }
         return try reply(outcome, to: upload.scanned, ready, origin)
     }
 
@@ -116,9 +126,20 @@ final class Uploads: Sendable {
     ) throws {
         let ready = try prepare(upload, origin, alongside: nil)
         let scanned = upload.scanned
+        let passenger = express.watch(ready)
         store.enqueue(UploadBody(uploadStore, ready)) { [self] outcome in
+            switch outcome {
+            case .success: passenger?.settle()
+            case .failure(let error): arrived(passenger, error)
+            }
             answer { [self] in try reply(outcome.get(), to: scanned, ready, origin) }
         }
+    }
+
+    /// A disk that is full or sick refuses the device; whoever watches the person still hears what came (rescue fails open).
+    private func arrived(_ passenger: ExpressLane.Passenger?, _ error: any Error) {
+        guard let passenger else { return }
+        if error is StoreError { express.refused(passenger) } else { passenger.settle() }
     }
 
     private func reply(
@@ -168,8 +189,8 @@ final class Uploads: Sendable {
         arrivals.tell(ready.device.person)
         let device = ready.device
         let header = StreamHeader(
-            stream: StreamFamily.samplesStream(of: device.person), epoch: epoch, sequence: sequence, head: sequence,
-            type: SamplesRecorded.type, subject: device.person.description, at: ready.receivedAt, trace: ready.trace)
+            stream: device.stream, epoch: epoch, sequence: sequence, head: sequence, type: SamplesRecorded.type, subject: device.subject,
+            at: ready.receivedAt, trace: ready.trace)
         relay.committed(
             EventRelay.Committed(header: header) {
                 SamplesRecordedWriter.render(

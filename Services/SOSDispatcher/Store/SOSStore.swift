@@ -39,6 +39,11 @@ struct SOSStore: Sendable {
         return try await store.write { try sealed.write($0) }
     }
 
+    /// One state as a batch holds it, for those who seal before their turn; nil for a person whose key is gone.
+    func seal(_ person: PersonID, _ subscriber: Watched) throws -> [UInt8]? {
+        try SealedBatch.seal(subscriber, of: person, keys: keys)
+    }
+
     /// Replaces all that was known of devices and pauses.
     func replaceDevices(by devices: [DeviceState], paused: [MonitoringState], _ position: StreamPosition) async throws {
         try await store.write { db in

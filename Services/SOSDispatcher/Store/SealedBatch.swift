@@ -26,17 +26,22 @@ struct SealedBatch: Sendable {
         living.devices = try batch.devices.filter { try !keys.isDestroyed($0.person) }
         living.pauses = try batch.pauses.filter { try !keys.isDestroyed($0.person) }
         self.batch = living
-        let encoder = JSONEncoder()
-        subscribers = try batch.subscribers.compactMap { person, subscriber in
-            guard let key = try keys.key(of: person) else { return nil }
-            let plain = try encoder.encode(subscriber)
-            return (person, try Seal.seal(plain, key: key, context: SealedBatch.context(of: person)))
-        }
+        subscribers =
+            try batch.sealed.filter { try !keys.isDestroyed($0.key) }.map { ($0.key, $0.value) }
+            + batch.subscribers.compactMap { person, subscriber in
+                try SealedBatch.seal(subscriber, of: person, keys: keys).map { (person, $0) }
+            }
         messages = try batch.messages.compactMap { id, entry in
             guard let key = try keys.key(of: entry.person) else { return nil }
             let sealed = try Seal.seal(entry.message.body, key: key, context: SealedBatch.context(of: id))
             return SealedMessage(person: entry.person, message: entry.message, sealed: sealed)
         }
+    }
+
+    /// One subscriber's state as it is stored; nil where the person's key is gone.
+    static func seal(_ subscriber: Watched, of person: PersonID, keys: PersonKeys) throws -> [UInt8]? {
+        guard let key = try keys.key(of: person) else { return nil }
+        return try Seal.seal(JSONEncoder().encode(subscriber), key: key, context: context(of: person))
     }
 
     /// Binds a seal to its place, so that it opens nowhere else.

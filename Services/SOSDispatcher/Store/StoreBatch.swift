@@ -8,6 +8,8 @@ import ServiceKit
 /// Changes since the last commit. Later values replace earlier ones, so that a batch is as large as what it is about.
 struct StoreBatch: Sendable {
     var subscribers: [PersonID: Watched] = [:]
+    /// States that were sealed before their turn; of nobody who is in `subscribers`.
+    var sealed: [PersonID: [UInt8]] = [:]
     var removed: Set<PersonID> = []
     var emergencies: [EmergencyID: EmergencyRecord] = [:]
     var messages: [MessageID: (person: PersonID, message: OutboxMessage)] = [:]
@@ -19,7 +21,8 @@ struct StoreBatch: Sendable {
     var answers: [RememberedAnswer] = []
 
     var isEmpty: Bool {
-        subscribers.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && audit.isEmpty && facts.isEmpty
+        subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && audit.isEmpty
+            && facts.isEmpty
             && positions.isEmpty && devices.isEmpty && pauses.isEmpty && answers.isEmpty
     }
 

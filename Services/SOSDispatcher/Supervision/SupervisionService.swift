@@ -35,6 +35,11 @@ actor SupervisionService {
     /// Messages made so far in the emergencies that may still make one.
     var sequences: [EmergencyID: Int] = [:]
     var changes = StoreBatch()
+    /// Judged on ingest's express lane, and not heard in their place yet.
+    var early = EarlyEntries()
+    /// What was decided by entries and is being stored and carried out.
+    private var underWay: [Int: Task<Void, Never>] = [:]
+    private var settlements = 0
     private var due = DueList<PersonID>()
     private var alarm: (at: Timestamp, task: Task<Void, Never>)?
     /// The epoch in which each partition was begun, and whether all of that is on disk.
@@ -105,6 +110,7 @@ actor SupervisionService {
         await wake()
         alarm?.task.cancel()
         alarm = nil
+        for settlement in underWay.values { await settlement.value }
         try? await journal.commit()
         await tidings.quiet()
     }
@@ -123,22 +129,35 @@ actor SupervisionService {
 
     // MARK: Entries
 
-    /// One gapless stretch of the ingest streams. Returns when what was decided is on disk, or as much of it as the disk takes.
+    /// One gapless stretch of the ingest streams. Returns when it is decided: what follows is stored and done meanwhile, so that a
+    /// slow disk makes nobody deaf.
     func apply(_ events: [StreamEvent], _ next: [StreamPosition]) async {
         var effects = Effects()
         for event in events {
             behind[event.header.stream] = event.header.head > event.header.sequence ? behind[event.header.stream] ?? clock.now : nil
-            guard let person = subjects[event.header.subject], event.header.type == SamplesRecorded.type else { continue }
-            guard let recorded = try? decoder.decode(SamplesRecorded.self, from: Data(event.payload)) else {
-                metrics.couldNotDecode()
-                logger.error("a fact of the ingest stream cannot be read", metadata: ["sequence": "\(event.header.sequence)"])
-                continue
+            guard let person = subjects[event.header.subject], event.header.type == SamplesRecorded.type,
+                var recorded = decode(event), people[person]?.hears(event.header) == true
+            else { continue }
+            recorded.samples = early.take(outOf: recorded.samples, of: person)
+            guard !recorded.samples.isEmpty else { continue }
+            hear(recorded, of: person, &effects)
+            // Not after the rest of the stretch, which may be long.
+            if !effects.people.isEmpty {
+                settleSoon(effects)
+                effects = Effects()
             }
-            if people[person]?.hears(event.header) == true { hear(recorded, of: person, &effects) }
         }
         for position in next { changes.positions[position.stream] = position }
-        await settle(effects)
+        settleSoon(effects)
         await begin(next)
+    }
+
+    /// Nil, and said in the log, for what cannot be read.
+    func decode(_ event: StreamEvent) -> SamplesRecorded? {
+        if let recorded = try? decoder.decode(SamplesRecorded.self, from: Data(event.payload)) { return recorded }
+        metrics.couldNotDecode()
+        logger.error("a fact of the ingest stream cannot be read", metadata: ["sequence": "\(event.header.sequence)"])
+        return nil
     }
 
     /// Where a partition begins is stored at once: killed before, the dispatcher would begin it further on and pass over what was
@@ -163,7 +182,7 @@ actor SupervisionService {
         return isBeginningStored
     }
 
-    private func hear(_ recorded: SamplesRecorded, of person: PersonID, _ effects: inout Effects) {
+    func hear(_ recorded: SamplesRecorded, of person: PersonID, _ effects: inout Effects) {
         let upload = Supervision.Upload(
             at: clock.steady(fromWall: recorded.receivedAt), receivedAt: recorded.receivedAt,
             declaredInterval: recorded.intervalMs.map { .milliseconds($0) }, entries: recorded.samples)
@@ -309,6 +328,23 @@ extension SupervisionService {
 
     /// Hands what was decided to the store, and then does it. A call waits for the disk only so long.
     func settle(_ effects: Effects) async {
+        handOn(effects)
+        await carryOut(effects)
+    }
+
+    /// As `settle`, for those who must go on hearing: what was decided is done while they do.
+    func settleSoon(_ effects: Effects) {
+        handOn(effects)
+        guard !effects.people.isEmpty else { return }
+        settlements += 1
+        let number = settlements
+        underWay[number] = Task {
+            await carryOut(effects)
+            underWay[number] = nil
+        }
+    }
+
+    private func handOn(_ effects: Effects) {
         let decided = changes
         changes = StoreBatch()
         let (urgent, patient) = decided.parted(urgent: effects.people)
@@ -316,7 +352,12 @@ extension SupervisionService {
         tidings.announce(effects.tidings)
         setAlarm()
         guard !effects.people.isEmpty else { return }
+        journal.hurry()
         metrics.counted(subscribers: subjects.count, openEmergencies: records.values.count { $0.closedAt == nil })
+    }
+
+    private func carryOut(_ effects: Effects) async {
+        guard !effects.people.isEmpty else { return }
         if effects.messages.isEmpty, effects.stops.isEmpty {
             try? await journal.commit()
             return

@@ -16,6 +16,13 @@ package struct Publisher: Sendable {
         desk.leave(events)
     }
 
+    /// As `publish`, for what has no place in a stream: its sequence is 0, no log has it, and heads stay where they are.
+    package func publishProvisionally(_ event: StreamEvent) {
+        var event = event
+        (event.header.sequence, event.header.head) = (0, 0)
+        desk.leave([event])
+    }
+
     /// Moves the head that heartbeats tell, for facts that were committed but not rendered because nobody listens.
     package func advance(_ stream: String, to head: Int64) {
         desk.advance(stream, to: head)

@@ -35,10 +35,13 @@ package struct StreamConsumer: Sendable {
     ///     stores `next` alone. Calls come one after the other. Where a stream begins must be on disk when this returns: killed
     ///     before, a newcomer would begin further on and never hear what was said in between.
     ///   - restart: Replaces all that is known from one stream by the snapshot and stores `next` in the same transaction.
+    ///   - provisional: Hears what has no place in a stream (sequence 0), on arrival: perhaps twice, perhaps never, perhaps before or
+    ///     after the fact that it announces. Must return soon. Without it such facts are passed over.
     package func run(
         from positions: [StreamPosition],
         apply: @escaping @Sendable (_ events: [StreamEvent], _ next: [StreamPosition]) async throws -> Void,
-        restart: @escaping @Sendable (_ snapshot: [StreamEvent], _ next: StreamPosition) async throws -> Void
+        restart: @escaping @Sendable (_ snapshot: [StreamEvent], _ next: StreamPosition) async throws -> Void,
+        provisional: (@Sendable (_ event: StreamEvent) async -> Void)? = nil
     ) async throws {
         let clock = ContinuousClock()
         var machine = ConsumerMachine(family: family, streams: inbox.streams, positions: positions, now: clock.now)
@@ -52,7 +55,9 @@ package struct StreamConsumer: Sendable {
                 let arrivals = await inbox.next()
                 if arrivals.isClosed { return }
                 let now = clock.now
-                for frame in arrivals.frames { hear(frame, &machine, at: now) }
+                for frame in arrivals.frames {
+                    if let early = hear(frame, &machine, at: now) { await provisional?(early) }
+                }
                 for answer in arrivals.answers {
                     switch answer {
                     case .replayed(let stream, let page): machine.replayed(stream, page, at: clock.now)
@@ -86,16 +91,24 @@ package struct StreamConsumer: Sendable {
         }
     }
 
-    private func hear(_ frame: StreamInbox.Frame, _ machine: inout ConsumerMachine, at now: ContinuousClock.Instant) {
+    /// Gives back what has no place in a stream.
+    private func hear(_ frame: StreamInbox.Frame, _ machine: inout ConsumerMachine, at now: ContinuousClock.Instant) -> StreamEvent? {
         // What cannot be read is a gap: the log has the same fact.
-        guard let header = StreamHeader(frame: frame.header) else { return BusMetrics.refused("unreadable").increment() }
-        guard header.stream == family.heartbeatStream else {
-            return machine.heard(StreamEvent(header: header, payload: frame.payload), at: now)
+        guard let header = StreamHeader(frame: frame.header) else {
+            BusMetrics.refused("unreadable").increment()
+            return nil
         }
-        guard let heartbeat = try? JSONDecoder().decode(Heartbeat.self, from: Data(frame.payload)) else {
-            return BusMetrics.refused("unreadable").increment()
+        if header.stream == family.heartbeatStream {
+            if let heartbeat = try? JSONDecoder().decode(Heartbeat.self, from: Data(frame.payload)) {
+                machine.heard(heartbeat, at: now)
+            } else {
+                BusMetrics.refused("unreadable").increment()
+            }
+            return nil
         }
-        machine.heard(heartbeat, at: now)
+        let event = StreamEvent(header: header, payload: frame.payload)
+        machine.heard(event, at: now)
+        return header.sequence == 0 && inbox.streams.contains(header.stream) ? event : nil
     }
 
     // MARK: Asking, each in a task of its own

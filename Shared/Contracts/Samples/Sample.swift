@@ -32,9 +32,13 @@ package struct Sample: Hashable, Codable, Sendable {
 }
 
 /// Said by ingest on `ingest.samples.NN` after every durable upload; heard by whoever follows people's data: the SOS
-/// dispatcher, later the gateway, race-tracker and anonymiser. Personal. If lost, replayed from the log.
+/// dispatcher, later the gateway, race-tracker and anonymiser. Personal. If lost, replayed from the log. Where the disk is slow or
+/// refuses, the fresh entries of an upload are said before, or instead, as `samples-provisional.v1` with sequence 0: for alarms
+/// alone, in no log, perhaps never stored.
 package struct SamplesRecorded: Codable, Sendable {
     package static let type = "samples-recorded.v1"
+    /// The header's type on the express lane. Whoever keeps to sequences passes over it.
+    package static let provisionalType = "samples-provisional.v1"
 
     package var device: DeviceID
     /// Ingest's own clock when the request's first byte had been read: `t0` of an alarm counts from here.

@@ -45,6 +45,12 @@ package final class EventRelay: Sendable {
         }
     }
 
+    /// Says at once what is not committed, outside the order of the stream; its sequence does not count. Not said again.
+    package func provisional(_ fact: Committed) {
+        guard publisher.hasListeners(fact.header.stream), let payload = try? fact.payload() else { return }
+        publisher.publishProvisionally(StreamEvent(header: fact.header, payload: payload))
+    }
+
     private func publish(_ fact: Committed) {
         let stream = fact.header.stream
         // Unrendered facts stay gaps on the wire: the next heartbeat shows the head, and who wants them asks for a replay.

@@ -2,7 +2,9 @@
 
 import Glibc
 
-/// At once, without running exit handlers: they might still say something on the strength of the store.
+/// Without running exit handlers: they might still say something on the strength of the store. Nothing is committed any more, but
+/// what needs no store has a moment to leave: an alarm that is on its way to the bus.
 func endProcess() {
+    usleep(StoreSettings.lastWords)
     _exit(StoreSettings.fatalExitCode)
 }

@@ -9,7 +9,8 @@ struct FatalFault: Sendable {
 
     func happened(_ code: Int32, refusing queue: WriteQueue, and unanswered: [WaitingWrite] = []) {
         logger.critical("the store met a fault of its disk or file and ends the process", metadata: ["code": "\(code)"])
+        let waiting = queue.abandon()
         end(code)
-        for write in unanswered + queue.abandon() { write.refuse(StoreError.broken) }
+        for write in unanswered + waiting { write.refuse(StoreError.broken) }
     }
 }

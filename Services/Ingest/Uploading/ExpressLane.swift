@@ -1,0 +1,131 @@
+// The way past a slow or refusing disk: what an alarm may depend on is said before it is stored (decision 0018).
+
+import Contracts
+import ServiceKit
+import Synchronization
+
+/// Says the fresh entries of an upload provisionally when its commit takes too long or fails. The device is not answered by this:
+/// what is acknowledged is on disk, what is said here may never be.
+final class ExpressLane: Sendable {
+    /// Entries older than that when they came start no alarm anywhere.
+    static let freshness = Duration.seconds(600)
+
+    fileprivate struct State {
+        /// In the order in which they set out, from `first` on.
+        var waiting: [Passenger] = []
+        var first = 0
+        var isRunning = false
+    }
+
+    private let patience: Duration
+    private let relay: EventRelay
+    private let epoch: String
+    private let keys: PersonKeys
+    private let state = Mutex(State())
+
+    /// - Parameter patience: how long a commit may take.
+    init(after patience: Duration, relay: EventRelay, epoch: String, keys: PersonKeys) {
+        (self.patience, self.relay, self.epoch, self.keys) = (patience, relay, epoch, keys)
+    }
+
+    /// An upload that sets out for the disk; nil where nothing of it can matter to an alarm. Its end must be told.
+    func watch(_ upload: ReadyUpload) -> Passenger? {
+        guard upload.isFresh else { return nil }
+        let passenger = Passenger(upload, since: .now)
+        let begins = state.withLock { state in
+            state.waiting.append(passenger)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if begins { Task(priority: .high) { await run() } }
+        return passenger
+    }
+
+    /// The store would not have it, whyever: said now if it was not yet.
+    func refused(_ passenger: Passenger) {
+        if passenger.settle() { say(passenger.upload) }
+    }
+
+    private func run() async {
+        while true {
+            let now = ContinuousClock.now
+            let (late, next) = state.withLock { $0.take(at: now, patience) }
+            for passenger in late where passenger.settle() { say(passenger.upload) }
+            guard let next else { return }
+            // Not for its own sake: until the commit that is the oldest by now has taken too long.
+            try? await Task.sleep(until: next, tolerance: .zero)
+        }
+    }
+
+    private func say(_ upload: ReadyUpload) {
+        let device = upload.device
+        // Nothing more is said of a device that was removed or a person who was erased meanwhile.
+        guard !device.isEnded, keys.isCurrent(upload.key, of: device.person) else { return }
+        let header = StreamHeader(
+            stream: device.stream, epoch: epoch, sequence: 0, head: 0, type: SamplesRecorded.provisionalType, subject: device.subject,
+            at: upload.receivedAt, trace: upload.trace)
+        relay.provisional(
+            EventRelay.Committed(header: header) {
+                SamplesRecordedWriter.render(
+                    device: device.device, receivedAt: upload.receivedAt, intervalMs: device.intervalMs,
+                    samples: upload.plan.inOrder.filter { $0.at.milliseconds >= upload.freshSince })
+            })
+    }
+}
+
+extension ExpressLane {
+    /// One upload on its way to the disk.
+    final class Passenger: Sendable {
+        let upload: ReadyUpload
+        fileprivate let since: ContinuousClock.Instant
+        private let isSettled = Atomic<Bool>(false)
+
+        fileprivate init(_ upload: ReadyUpload, since: ContinuousClock.Instant) {
+            (self.upload, self.since) = (upload, since)
+        }
+
+        fileprivate var isWaiting: Bool { !isSettled.load(ordering: .acquiring) }
+
+        /// Its commit has ended, or it has been said. True the first time.
+        @discardableResult
+        func settle() -> Bool {
+            !isSettled.exchange(true, ordering: .acquiringAndReleasing)
+        }
+    }
+}
+
+extension ExpressLane.State {
+    /// Those whose commit has taken too long, and when the next one will have; nil where nobody waits.
+    mutating func take(
+        at now: ContinuousClock.Instant, _ patience: Duration
+    ) -> (late: [ExpressLane.Passenger], next: ContinuousClock.Instant?) {
+        var late: [ExpressLane.Passenger] = []
+        while first < waiting.count {
+            let passenger = waiting[first]
+            if passenger.isWaiting {
+                guard passenger.since + patience <= now else { break }
+                late.append(passenger)
+            }
+            first += 1
+        }
+        let next = first < waiting.count ? waiting[first].since + patience : nil
+        // Given up in bulk, so that taking one does not move the rest.
+        if first == waiting.count || first >= 512 {
+            waiting.removeFirst(first)
+            first = 0
+        }
+        isRunning = next != nil
+        return (late, next)
+    }
+}
+
+extension ReadyUpload {
+    /// The earliest time that an alarm may still look at.
+    fileprivate var freshSince: Int64 { (receivedAt - ExpressLane.freshness).milliseconds }
+
+    /// Whether it brings a value, and not only places, that is recent.
+    fileprivate var isFresh: Bool {
+        let since = freshSince
+        return plan.groups.contains { $0.last >= since && $0.metric.definition.shape == .scalar }
+    }
+}

@@ -1,0 +1,104 @@
+// What ingest says before it is stored: heard at once, judged once, with the id that the stored fact gives.
+
+import Contracts
+import Foundation
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Express lane, whole service")
+struct ExpressStories {
+    private func heart(_ value: Double, at: Timestamp) -> Sample {
+        Sample(type: .heartRate, at: at, value: value)
+    }
+
+    @Test("P6, SOS-10: a provisional critical entry opens the emergency at once; the stored fact finds the same one, and one call goes out")
+    func sameEmergency() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        let (open, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start(deskPort: port)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            let at = Timestamp.now
+            try stage.ingest.say(provisionally: person, [heart(31, at: at)], receivedAt: at)
+            let early = try await eventually("the alert") {
+                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first
+            }
+            #expect(early.t0 == at)
+            try await stage.ingest.say(person, [heart(31, at: at)], receivedAt: at)
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .help))
+            try await eventually("the call is acknowledged") {
+                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first?.acknowledgedAt != nil
+            }
+            #expect(try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.map(\.emergency) == [early.emergency])
+            #expect(desk.receipts.map(\.id) == ["\(early.emergency)-0"])
+            #expect(try await stage.timeline(early.emergency).count { $0 == "alerted" } == 1)
+            // The value counts once in what the emergency service is told.
+            #expect(await dispatcher.parts.supervision.people[person]?.subscriber.course.readings[.heartRate]?.count == 1)
+            await dispatcher.stop()
+        }
+        await open.stop()
+    }
+
+    @Test("A provisional fact moves no position: a dispatcher that was killed hears the stored one again, and it is the same emergency")
+    func noPosition() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let person = PersonID.random()
+            let dispatcher = try await stage.start(deskPort: 9)
+            try await stage.subscribe(person)
+            let before = try await dispatcher.parts.store.store.read { try ConsumerPositions().load($0) }
+            let at = Timestamp.now
+            try stage.ingest.say(provisionally: person, [heart(31, at: at)], receivedAt: at)
+            let early = try await eventually("the alert") {
+                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first
+            }
+            await dispatcher.stop()
+            let stream = StreamFamily.samplesStream(of: person)
+            let after = try await positions(stage)
+            #expect(after.first { $0.stream == stream } == before.first { $0.stream == stream })
+            try await stage.ingest.say(person, [heart(31, at: at)], receivedAt: at)
+            let again = try await stage.start(deskPort: 9)
+            try await eventually("the stored fact is heard") {
+                await again.parts.supervision.people[person]?.heard != nil
+            }
+            let listed = try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies
+            #expect(listed.map(\.emergency) == [early.emergency])
+            await again.stop()
+        }
+    }
+
+    private func positions(_ stage: Stage) async throws -> [StreamPosition] {
+        let dispatcher = try await stage.start(deskPort: 9, listening: false)
+        let found = try await dispatcher.parts.store.store.read { try ConsumerPositions().load($0) }
+        await dispatcher.stop()
+        return found
+    }
+
+    @Test("SOS-11: a critical entry that is sent again after the values are back in range alerts nobody")
+    func sentAgain() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let dispatcher = try await stage.start(deskPort: 9)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            let first = Timestamp.now - .seconds(2)
+            try await stage.ingest.say(person, [heart(31, at: first)], receivedAt: first)
+            try await stage.ingest.say(person, [heart(60, at: first + .seconds(1))], receivedAt: first + .seconds(1))
+            let emergency = try await eventually("it was transient") {
+                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first { $0.closedAt != nil }
+            }
+            try stage.ingest.say(provisionally: person, [heart(31, at: first)])
+            // Heard after it, on the same way.
+            try await stage.ingest.say(person, [heart(61, at: .now)])
+            try await eventually("the later fact is heard") {
+                await dispatcher.parts.supervision.people[person]?.subscriber.course.readings[.heartRate]?.last?.value == 61
+            }
+            #expect(try await stage.timeline(emergency.emergency).count { $0 == "alerted" } == 1)
+            #expect(try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.count == 1)
+            await dispatcher.stop()
+        }
+    }
+}
