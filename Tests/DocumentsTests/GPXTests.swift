@@ -58,7 +58,7 @@ import Testing
 
     @Test("A written track is read back to the last bit, and broken into segments where nothing is known for long")
     func roundTrip() throws {
-        var generator = SeededNumbers(state: 11)
+        var generator = SeededGenerator(seed: 11)
         var points: [(Position, Timestamp)] = []
         for place in 0..<500 {
             let altitude: Double? = place % 3 == 0 ? Double.random(in: -100...9000, using: &generator) : nil
@@ -97,25 +97,12 @@ import Testing
             (1.5e17, "150000000000000000"), (12.5, "12.5"), (100, "100"),
         ]
         for (value, text) in cases { #expect(PlainDecimal.text(value) == text) }
-        var generator = SeededNumbers(state: 5)
+        var generator = SeededGenerator(seed: 5)
         for _ in 0..<2000 {
             let value = Double(bitPattern: UInt64.random(in: .min ... .max, using: &generator))
             guard value.isFinite else { continue }
             let text = PlainDecimal.text(value)
             #expect(Double(text) == value && !text.contains("e"), "\(value)")
         }
-    }
-}
-
-/// Numbers that are the same in every run (SplitMix64).
-struct SeededNumbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

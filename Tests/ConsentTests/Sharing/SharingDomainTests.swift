@@ -1,6 +1,7 @@
 // Table SHR-S, scopes, forms and histories as pure values.
 
 import Contracts
+import TestKit
 import Testing
 
 @testable import Consent

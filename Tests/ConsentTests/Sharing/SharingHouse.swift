@@ -241,6 +241,13 @@ final class SharingHouse: Sendable {
 
     struct Missing: Error {}
 
+    /// Runs the outbox until it is empty.
+    func handOver() async throws {
+        let sending = Task { try await outbox.run() }
+        try await eventually("the outbox is empty") { try await opened.store.read { db in try self.outbox.waiting(db) } == 0 }
+        sending.cancel()
+    }
+
     // MARK: What the store holds
 
     func all() async throws -> [StoredRequest] {

@@ -28,22 +28,13 @@ struct SharingServiceTests {
             #expect(rows.count == 1 && rows[0].request.status == .pending && rows[0].request.person == person.person)
             #expect(try await house.grantFacts().isEmpty)
             #expect(try await house.requestFacts().map(\.status) == [.pending])
-            try await Self.handOver(house)
+            try await house.handOver()
             let message = try #require(house.world.messages.first)
             #expect(house.world.messages.count == 1 && message.template == .requestReceived && message.language == .italian)
             #expect(message.channels == [.push, .inbox, .mail] && message.recipient.person == person.person)
             #expect(message.values == ["name": "Ada", "organisation": "Istituto Prova", "purpose": "A study of sleep", "hours": "24"])
             #expect(message.notAfter == reply.answerBy && Set(message.values.keys) == message.template.values)
         }
-    }
-
-    /// Lets the outbox run until nothing waits.
-    private static func handOver(_ house: SharingHouse) async throws {
-        let sending = Task { try await house.outbox.run() }
-        try await eventually("the outbox is empty") {
-            try await house.opened.store.read { db in try house.outbox.waiting(db) } == 0
-        }
-        sending.cancel()
     }
 
     @Test("SHR-03: an unknown code, a reversed period and a form without types are told apart, and nobody is notified")
@@ -142,46 +133,6 @@ struct SharingServiceTests {
         }
     }
 
-    @Test("SHR-07: after 24 h without an answer it is EXPIRED, person and organisation are told, and an answer is no longer open")
-    func expiry() async throws {
-        try await SharingHouse.run { house in
-            let person = try await house.addPerson(Self.code)
-            let id = try await house.open(house.form(Self.code, by: .random()))
-            house.world.pass(.seconds(86_399))
-            #expect(try await house.parts.expiry.expireDue() == 0)
-            house.world.pass(.seconds(1))
-            // The clock has not been there yet: the answer is refused all the same, and the refusal is written down.
-            guard case .refused(.noLongerOpen) = try await house.answer(id, of: person.person, accept: true) else {
-                Issue.record("it was still open")
-                return
-            }
-            #expect(try await house.request(id).status == .expired)
-            #expect(try await house.parts.expiry.expireDue() == 0)
-            #expect(try await house.requestFacts().map(\.status) == [.pending, .expired])
-            #expect(try await house.grantFacts().isEmpty)
-            try await Self.handOver(house)
-            #expect(Set(house.world.messages.map(\.template)) == [.requestReceived, .requestExpired])
-        }
-    }
-
-    @Test("SHR-07: the time runs on while nothing runs, and the clock wakes by itself")
-    func expiryThroughRestart() async throws {
-        try await withTemporaryFolder { folder in
-            let world = SharingWorld()
-            let id = try await SharingHouse.run(in: folder, world: world) { house in
-                try await house.addPerson(Self.code)
-                return try await house.open(house.form(Self.code, by: .random()))
-            }
-            world.pass(.seconds(100_000))
-            try await SharingHouse.run(in: folder, world: world) { house in
-                let running = Task { try await house.parts.expiry.run() }
-                defer { running.cancel() }
-                try await eventually("it is expired") { try await house.request(id).status == .expired }
-                #expect(try await house.requestFacts().map(\.status) == [.pending, .expired])
-            }
-        }
-    }
-
     @Test("SHR-06: the first answer stands; the same answer again changes nothing, the other one is told so")
     func answeringTwice() async throws {
         try await SharingHouse.run { house in
@@ -248,35 +199,12 @@ struct SharingServiceTests {
             let again = try await service.end(EndRequest(organisation: form.organisation, request: id), house.context())
             #expect(ended.status == .ended && again.status == .ended)
             #expect(try await house.grantFacts().map(\.active) == [true, false])
-            try await Self.handOver(house)
+            try await house.handOver()
             #expect(house.world.messages.map(\.template).filter { $0 == .grantEnded }.count == 1)
             let read = try await service.read(ReadRequest(organisation: form.organisation, request: id))
             #expect(read.status == .ended)
             let foreign = await failure { _ = try await service.read(ReadRequest(organisation: .random(), request: id)) }
             #expect(foreign?.code == .notFound)
-        }
-    }
-
-    @Test("SHR-15, SHR-10: a subscription ends by itself when its period is over and the last of it had its time to be delivered")
-    func runningOut() async throws {
-        try await SharingHouse.run { house in
-            let person = try await house.addPerson(Self.code)
-            let subscription = try await house.grant(house.form(Self.code, by: .random(), days: -2..<3), to: person.person)
-            let past = try await house.grant(house.form(Self.code, by: .random(), days: -9 ..< -2), to: person.person)
-            let longer = try await house.grant(house.form(Self.code, by: .random(), days: -2..<30), to: person.person)
-            house.world.pass(.seconds(4 * 86_400 - 1))
-            #expect(try await house.parts.expiry.endRunOut() == 0)
-            house.world.pass(.seconds(1))
-            #expect(try await house.parts.expiry.endRunOut() == 1)
-            #expect(try await house.parts.expiry.endRunOut() == 0)
-            #expect(try await house.request(subscription.id).status == .ended)
-            for running in [past, longer] { #expect(try await house.request(running.id).status == .approved) }
-            #expect(try await house.grantFacts().filter { !$0.active }.map(\.request) == [subscription.id])
-            let receipt = try #require(try await house.requestFacts().last?.receipt)
-            let event = try ReceiptReading(receipt, house).event
-            #expect(event["event_state"] as? String == "terminated" && event["entity_id"] as? String == ConsentReceipt.suiteName)
-            try await Self.handOver(house)
-            #expect(house.world.messages.map(\.template).filter { $0 == .grantEnded }.count == 1)
         }
     }
 

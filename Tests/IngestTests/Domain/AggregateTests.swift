@@ -1,6 +1,7 @@
 // Roll-ups and coverage against the plain sum over all entries.
 
 import Contracts
+import TestKit
 import Testing
 
 @testable import Ingest

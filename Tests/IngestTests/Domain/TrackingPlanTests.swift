@@ -1,6 +1,7 @@
 // Which source each parameter comes from: choices, conflicts, devices that come and go, and any sequence of them.
 
 import Contracts
+import TestKit
 import Testing
 
 @testable import Ingest

@@ -1,6 +1,7 @@
 // Sorting an upload by metric, dropping what it or the store said before, and putting it together again.
 
 import Contracts
+import TestKit
 import Testing
 
 @testable import Ingest

@@ -1,6 +1,7 @@
 // Which reads a grant allows, and which entries go into which step, as pure values.
 
 import Contracts
+import TestKit
 import Testing
 
 @testable import Ingest
