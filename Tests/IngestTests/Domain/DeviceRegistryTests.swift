@@ -1,0 +1,73 @@
+// Whose token is this: what is remembered of a token must never outlive the right to use it.
+
+import Contracts
+import Sealing
+import Testing
+
+@testable import Ingest
+
+@Suite struct DeviceRegistryTests {
+    private let person = PersonID.random()
+    private let lookupKey = LookupKey(.random(), purpose: "tokens")
+
+    private func device(_ number: Int64, token: String, isActive: Bool = true) -> DeviceRow {
+        DeviceRow(
+            number: number, device: .random(), person: person, personNumber: 7, tokenLookup: lookupKey.lookup(token), intervalMs: nil,
+            isActive: isActive, kind: .wearable, origin: .enrolled, measures: MetricSet([.heartRate]), tracking: .rest,
+            condition: DeviceCondition())
+    }
+
+    private func household(_ devices: [DeviceRow]) -> Household {
+        Household(person: person, number: 7, isEnrolled: true, priority: .usual, devices: devices, pauses: [])
+    }
+
+    private func registry(_ devices: [DeviceRow]) -> DeviceRegistry {
+        DeviceRegistry([household(devices)], accounts: [], lookupKey: lookupKey, startedAt: Timestamp(milliseconds: 1))
+    }
+
+    @Test("ING-20: a token that has been used often is refused from the moment in which its device is removed")
+    func removed() {
+        let registry = registry([device(1, token: "old")])
+        for _ in 0..<3 { #expect(registry.device(withToken: "old")?.number == 1) }
+        registry.takeOver(household([device(1, token: "old", isActive: false)]), order: registry.nextOrder())
+        for _ in 0..<3 { #expect(registry.device(withToken: "old") == nil) }
+    }
+
+    @Test("ACC-24: after a replacement the old token is refused and the new one is known")
+    func replaced() {
+        let registry = registry([device(1, token: "old")])
+        #expect(registry.device(withToken: "old")?.number == 1)
+        #expect(registry.device(withToken: "new") == nil)
+        registry.takeOver(household([device(1, token: "old", isActive: false), device(2, token: "new")]), order: registry.nextOrder())
+        #expect(registry.device(withToken: "old") == nil)
+        for _ in 0..<2 { #expect(registry.device(withToken: "new")?.number == 2) }
+    }
+
+    @Test("ACC-29: an erased person's token is refused at once")
+    func erased() {
+        let registry = registry([device(1, token: "old")])
+        for _ in 0..<2 { #expect(registry.device(withToken: "old") != nil) }
+        registry.forget(person)
+        for _ in 0..<2 { #expect(registry.device(withToken: "old") == nil) }
+    }
+
+    @Test("What is remembered of a token shows the device as it is now")
+    func current() {
+        let registry = registry([device(1, token: "one")])
+        #expect(registry.device(withToken: "one")?.intervalMs == nil)
+        var changed = device(1, token: "one")
+        changed = DeviceRow(
+            number: 1, device: changed.device, person: person, personNumber: 7, tokenLookup: changed.tokenLookup, intervalMs: 250,
+            isActive: true, kind: .wearable, origin: .enrolled, measures: changed.measures, tracking: .rest, condition: changed.condition)
+        registry.takeOver(household([changed]), order: registry.nextOrder())
+        #expect(registry.device(withToken: "one")?.intervalMs == 250)
+    }
+
+    @Test("Fingerprints of different tokens differ, those of one process say nothing in another")
+    func fingerprints() {
+        let (one, other) = (TokenFingerprint(), TokenFingerprint())
+        let tokens = (0..<1000).map { "tmd_\($0)" } + ["", "tmd_", "tmd_1 "]
+        #expect(Set(tokens.map(one.of)).count == tokens.count)
+        #expect(tokens.allSatisfy { one.of($0) == one.of($0) && one.of($0) != other.of($0) })
+    }
+}
