@@ -17,6 +17,12 @@ enum SOSAssembly: Assembly {
     static let prefixes: Set<String> = ["sos"]
     static let httpPort = 8102
 
+    /// A wrong value is refused by `Settings`.
+    static func place(in environment: [String: String]) -> ServicePlace {
+        let place = environment[SettingsReader.variable(for: "sos.place")].flatMap(Place.init(rawValue:)) ?? .first
+        return ServicePlace(peer: place.peer, httpPort: place.httpPort)
+    }
+
     static func settings(_ reader: inout SettingsReader) -> Settings {
         Settings(&reader)
     }
@@ -33,6 +39,8 @@ struct SOSParts: Sendable {
     let journal: Journal
     let store: SOSStore
     let server: HTTPServer
+    let pair: PairDesk
+    let canary: Canary
     /// What integrators show when they acknowledge by themselves.
     let token: String
     let services: [any Service]
@@ -41,51 +49,64 @@ struct SOSParts: Sendable {
         let logger = runtime.logger
         let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
         let keys = try runtime.openPersonKeys()
-        let store = SOSStore(database, keys: keys, logger: logger)
+        let pair = try PairParts(settings, keys: keys, on: runtime)
+        let store = SOSStore(database, keys: keys, pair: pair.tables, logger: logger)
         let clock = SteadyClock(
             offset: try store.steadyOffset(boot: SteadyClock.boot, fresh: Timestamp.now.milliseconds - SteadyClock.sinceBoot))
         let secrets = try IntegratorSecrets(settings, runtime)
         if settings.webhookURL == nil { logger.critical("no emergency service is configured (sos.webhook_url): nobody will be called") }
 
-        let relay = try await SOSParts.relay(database, runtime)
-        let journal = Journal(save: store.save, seal: store.seal, publish: relay.committed, logger: logger)
+        let relays = try await pair.relays(database, on: runtime)
+        let journal = Journal(
+            save: store.save, seal: store.seal, publish: { relays[$0.header.stream]?.committed($0) }, logger: logger)
         let metrics = SOSMetrics()
         let integrator = SOSParts.integrator(settings, secrets, logger)
         let dispatcher = Dispatcher(
-            integrator, retry: settings.retry, store: store, journal: journal, clock: clock, metrics: metrics, logger: logger)
+            integrator, retry: settings.retry, store: store, journal: journal, clock: clock, pair: pair.desk, metrics: metrics, logger: logger)
         let supervision = SupervisionService(
-            rules: settings.rules, letterhead: settings.letterhead, names: try Names(identity: runtime.key("emergency-identity")),
+            rules: settings.rules, letterhead: settings.letterhead, names: try SOSParts.names(runtime),
             keys: keys, store: store,
-            journal: journal, dispatcher: dispatcher, clock: clock, metrics: metrics, logger: logger)
+            journal: journal, dispatcher: dispatcher, clock: clock, pair: pair.desk, metrics: metrics, logger: logger)
         await dispatcher.whenAcknowledged { await supervision.acknowledged($0, $1) }
 
         let memory = try store.load()
+        let ingest = try await runtime.client(of: .ingest)
+        let latest: @Sendable (PersonID) async -> [Sample] = { person in
+            (try? await ingest.ask(ReadLatest(person: person, types: [.position])))?.samples ?? []
+        }
+        let link = PairLink(
+            on: runtime, supervision: supervision, dispatcher: dispatcher, pair: pair.desk, keys: keys, positions: memory.positions,
+            latest: latest)
+        await supervision.restore(memory)
+        let answers = try runtime.answers(in: database)
+        var methods = Methods(memory: answers)
+        pair.source(database, store, clock).register(in: &methods)
+        let ear = CanaryRoutes(secret: .random())
+        let server = SOSParts.server(supervision, dispatcher, store, secrets, settings, runtime, ear)
+        let watch = WatchParts(
+            settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: ingest, ear: ear,
+            signing: secrets.signing, on: runtime, port: { await server.boundPort })
+        BusRoutes(
+            supervision: supervision, store: store, keys: keys, answers: answers, canary: watch.canary, place: pair.place, latest: latest
+        ).register(in: &methods)
+        try await runtime.answer(methods)
+        // Both ways are open before what was due is done: the other dispatcher may have done it, or called it off.
+        await link.begin(waiting: try await store.hasOther(pair.place))
         await dispatcher.resume(memory.outboxes)
         await supervision.resume(memory)
 
-        let ingest = try await runtime.client(of: .ingest)
-        let streams = StreamSource(families: [.emergencies], store: database, render: { $1.body })
-        let answers = try runtime.answers(in: database)
-        var methods = Methods(memory: answers)
-        streams.register(in: &methods)
-        BusRoutes(supervision: supervision, store: store, keys: keys, answers: answers) { person in
-            (try? await ingest.ask(ReadLatest(person: person, types: [.position])))?.samples ?? []
-        }.register(in: &methods)
-        try await runtime.answer(methods)
-
-        let erasure = SupervisionErasure(supervision: supervision, dispatcher: dispatcher, journal: journal, store: store)
-        let erasures = try await ErasureFollower(on: runtime, store: database, keys: keys, steps: erasure.steps)
-
-        let server = SOSParts.server(supervision, dispatcher, store, secrets, settings, runtime)
-        let hearing = try await SOSParts.hearing(memory, supervision, store, runtime)
+        let erasure = SupervisionErasure(supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, pair: pair.desk)
+        let erasures = try await erasure.follower(on: runtime, keys: keys)
+        let hearing = try await SOSParts.hearing(memory, supervision, store, watch.heard, runtime)
         services =
             [
                 ClosedLast { await database.close() },
                 ClosedLast { await keys.close() },
                 Background { await journal.run() },
                 Background {
-                    try await LogRetention(families: [.emergencies], store: database, retention: runtime.settings.logRetention).run()
+                    try await LogRetention(families: pair.families, store: database, retention: runtime.settings.logRetention).run()
                 },
+                Background { await link.run() },
                 Background { try await answers.expire() },
                 Background(keys.keepBackups),
                 Background(Follower.accounts(on: runtime, store: database, tokens: nil, erasures: erasures).run),
@@ -93,16 +114,21 @@ struct SOSParts: Sendable {
                 dispatcher,
                 ClosedLast { await supervision.stop() },
                 server,
-            ] + hearing
+            ] + hearing + (try watch.services(link))
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
-        (self.server, token) = (server, secrets.token)
+        (self.server, token, self.pair, canary) = (server, secrets.token, pair.desk, watch.canary)
+    }
+
+    /// Both dispatchers name the same emergency alike.
+    private static func names(_ runtime: Runtime) throws -> Names {
+        try Names(identity: SymmetricKey(bytes: runtime.keys.secret("emergency-identity.key", of: .sosDispatcher)))
     }
 
     /// What follows ingest.
     private static func hearing(
-        _ memory: SOSStore.Memory, _ supervision: SupervisionService, _ store: SOSStore, _ runtime: Runtime
+        _ memory: SOSStore.Memory, _ supervision: SupervisionService, _ store: SOSStore, _ heard: StreamFreshness, _ runtime: Runtime
     ) async throws -> [any Service] {
-        let samples = try await runtime.consumer(of: .samples)
+        let samples = try await runtime.consumer(of: .samples, freshness: heard)
         let devices = try await runtime.consumer(of: .devices)
         return [
             Background {
@@ -127,12 +153,6 @@ struct SOSParts: Sendable {
         ]
     }
 
-    private static func relay(_ database: Store, _ runtime: Runtime) async throws -> EventRelay {
-        let (epoch, heads) = try await database.read { db in (try StreamLog().epoch(db), try StreamLog().heads(db)) }
-        let publisher = try await runtime.publisher(of: .emergencies, epoch: epoch, heads: heads)
-        return EventRelay(publisher: publisher, heads: heads)
-    }
-
     private static func integrator(_ settings: Settings, _ secrets: IntegratorSecrets, _ logger: Logger) -> Integrator {
         var outbound = OutboundSettings()
         // The operator names the emergency service's address; it may well be on this machine or network.
@@ -144,13 +164,13 @@ struct SOSParts: Sendable {
 
     private static func server(
         _ supervision: SupervisionService, _ dispatcher: Dispatcher, _ store: SOSStore, _ secrets: IntegratorSecrets,
-        _ settings: Settings, _ runtime: Runtime
+        _ settings: Settings, _ runtime: Runtime, _ ear: CanaryRoutes
     ) -> HTTPServer {
         let routes = HTTPRoutes(dispatcher: dispatcher, store: store, publicKey: secrets.signing.publicKey)
         return HTTPServer(
             .init(
                 title: "TrackMe emergencies", version: "1.0.0", summary: "Where emergency services acknowledge calls.", prefix: "sos"),
-            routes: routes.all, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
+            routes: routes.all + ear.all, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
             health: Health(missing: { await supervision.isListening() ? [] : ["never heard of ingest"] }, metrics: runtime.metrics),
             authenticate: { credentials, _ in
                 guard Digest.constantTimeEqual(Array(credentials.bearer.utf8), Array(secrets.token.utf8)) else {

@@ -12,6 +12,8 @@ struct BusRoutes: Sendable {
     let store: SOSStore
     let keys: PersonKeys
     let answers: StoredAnswers
+    let canary: Canary
+    let place: Place
     /// The newest known entries of a person, from ingest; empty where it does not answer.
     let latest: @Sendable (PersonID) async -> [Sample]
 
@@ -32,6 +34,7 @@ struct BusRoutes: Sendable {
             try await supervision.answerPrompt(request.person, request.answer) { RememberedAnswer($0, to: context, in: answers) }
         }
         methods.on(ListEmergencies.self, list)
+        methods.on(ReadAvailability.self, availability)
         methods.on(ReadTimeline.self) { request, _ in
             ReadTimeline.Reply(steps: try await Timeline(store: store).steps(of: request.emergency))
         }
@@ -68,9 +71,18 @@ struct BusRoutes: Sendable {
         return Nothing()
     }
 
+    private func availability(_ request: ReadAvailability, _ context: RequestContext) async throws -> ReadAvailability.Reply {
+        guard ReadAvailability.hours.contains(request.hours) else { throw Failure(.invalid, "hours are from 1 to 2160") }
+        let (counts, since) = try await canary.counts(hours: request.hours)
+        let last = await canary.last
+        return ReadAvailability.Reply(
+            dispatcher: place.peer, since: since, ok: counts.ok, late: counts.late, missed: counts.missed, lastAt: last?.at,
+            last: last?.outcome.word)
+    }
+
     private func list(_ request: ListEmergencies, _ context: RequestContext) async throws -> ListEmergencies.Reply {
         guard BusRoutes.listLimit.contains(request.limit) else { throw Failure(.invalid, "limit is from 1 to 1000") }
-        let records = try await store.emergencies(of: request.person, limit: request.limit)
+        let records = try await store.emergencies(of: request.person, limit: request.limit, except: supervision.canary)
         return ListEmergencies.Reply(
             emergencies: records.map {
                 ListEmergencies.Entry(

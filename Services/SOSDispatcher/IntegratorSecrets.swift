@@ -25,6 +25,12 @@ struct IntegratorSecrets: Sendable {
         answerKeys = try settings.deskKey.map { [try VerifyingKey(webhookText: files.readSecret($0))] } ?? []
     }
 
+    /// Shared with whoever watches over the heartbeat.
+    static func heartbeat(_ settings: WatchSettings, _ files: KeyFiles) throws -> WebhookSecret {
+        let file = settings.heartbeatSecret ?? files.file("heartbeat.secret", of: .sosDispatcher)
+        return try WebhookSecret(text(file, files, isOwn: settings.heartbeatSecret == nil) { WebhookSecret.random().text })
+    }
+
     private static func text(_ file: URL, _ files: KeyFiles, isOwn: Bool, _ make: () -> String) throws -> String {
         if isOwn, !FileManager.default.fileExists(atPath: file.path) { try files.write(make(), to: file) }
         return try files.readSecret(file)

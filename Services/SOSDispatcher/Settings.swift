@@ -3,8 +3,34 @@
 import Foundation
 import ServiceKit
 
+/// What watches over the chain itself.
+struct WatchSettings: Sendable {
+    var canary: Bool
+    var heartbeatURL: URL?
+    /// nil: the file in the key folder, made at the first start.
+    var heartbeatSecret: URL?
+    var lagBound: Duration
+    var outboxBound: Duration
+
+    init(_ reader: inout SettingsReader) {
+        canary = reader.read(.flag("sos.canary", default: true, "Whether a test emergency goes through the whole chain every 10 s."))
+        heartbeatURL = reader.read(.address("sos.heartbeat_url", "Who is sent a signed sign of life every 15 s; none: nobody."))
+        heartbeatSecret = reader.read(
+            .optionalPath("sos.heartbeat_secret", "File with the whsec_ secret shared with it; made in the key folder if not named."))
+        lagBound = reader.read(
+            .seconds("sos.lag_bound_s", default: 2, in: 0.5...60, "Entries of ingest not heard for so long are a critical log line."))
+        outboxBound = reader.read(
+            .seconds("sos.outbox_bound_s", default: 5, in: 1...600, "A call not acknowledged for so long is a critical log line."))
+    }
+}
+
 /// Under the prefix `sos`. Medical advice is the operator's to take; the defaults are the requirements'.
 struct Settings: Sendable {
+    /// Which of the two dispatchers this is; `SOSAssembly.place` reads the same.
+    var place: Place
+    var watch: WatchSettings
+    /// How much later than the first the second calls.
+    var lead: Duration
     var rules: SupervisionRules
     var letterhead: DispatchLetterhead
     var retry: Duration
@@ -16,7 +42,11 @@ struct Settings: Sendable {
     var deskKey: URL?
 
     init(_ reader: inout SettingsReader) {
+        place = reader.read(
+            .choice("sos.place", default: .first, "Which of two dispatchers this is; the second calls where the first does not."))
+        watch = WatchSettings(&reader)
         rules = Settings.rules(&reader)
+        lead = PairDesk.lead(dispatchAt: rules.dispatchAt)
         retry = reader.read(.seconds("sos.retry_s", default: 1, in: 0.2...5, "Pause between attempts until the call is acknowledged."))
         integrator = reader.read(.text("sos.integrator", default: "desk", "Name of the emergency service, as timelines show it."))
         webhookURL = reader.read(.address("sos.webhook_url", "Where the emergency service takes messages; none: nobody is called."))

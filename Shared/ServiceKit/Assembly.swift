@@ -13,9 +13,27 @@ package protocol Assembly: Sendable {
     static var prefixes: Set<String> { get }
     /// Where it listens for HTTP unless told otherwise.
     static var httpPort: Int { get }
+    /// Who this process is, by its environment; for a service that runs in more than one place.
+    static func place(in environment: [String: String]) -> ServicePlace
     static func settings(_ reader: inout SettingsReader) -> Settings
     /// The parts to run, in dependency order; they are stopped in reverse.
     static func build(_ settings: Settings, on runtime: Runtime) async throws -> [any Service]
+}
+
+/// The peer that a process is, and where it listens for HTTP unless told otherwise.
+package struct ServicePlace: Hashable, Sendable {
+    package let peer: Peer
+    package let httpPort: Int
+
+    package init(peer: Peer, httpPort: Int) {
+        (self.peer, self.httpPort) = (peer, httpPort)
+    }
+}
+
+extension Assembly {
+    package static func place(in environment: [String: String]) -> ServicePlace {
+        ServicePlace(peer: peer, httpPort: httpPort)
+    }
 }
 
 /// Runs until shutdown, then closes what must be closed after everything that uses it.

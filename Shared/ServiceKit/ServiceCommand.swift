@@ -31,8 +31,10 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
     }
 
     package func run() async throws {
-        var reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
-        let suite = SuiteSettings(&reader, peer: Built.peer, httpPort: Built.httpPort)
+        let environment = ProcessInfo.processInfo.environment
+        var reader = SettingsReader(environment: environment)
+        let place = Built.place(in: environment)
+        let suite = SuiteSettings(&reader, peer: place.peer, httpPort: place.httpPort)
         let settings = Built.settings(&reader)
         if checkConfig { printTable(reader.rows) }
         do {
@@ -43,21 +45,21 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
         }
         if checkConfig { return }
         if health { throw ExitCode(HealthQuestion.isReady(host: suite.httpHost, port: suite.httpPort) ? 0 : 1) }
-        try await serve(settings, suite)
+        try await serve(settings, suite, as: place.peer)
     }
 
-    private func serve(_ settings: Built.Settings, _ suite: SuiteSettings) async throws {
-        let registry = TelemetryBootstrap.once(service: Built.peer.name, level: Logger.Level(rawValue: suite.logLevel.rawValue) ?? .info)
-        let logger = Logger(label: Built.peer.name)
+    private func serve(_ settings: Built.Settings, _ suite: SuiteSettings, as peer: Peer) async throws {
+        let registry = TelemetryBootstrap.once(service: peer.name, level: Logger.Level(rawValue: suite.logLevel.rawValue) ?? .info)
+        let logger = Logger(label: peer.name)
         let runtime: Runtime
         let parts: [any Service]
         do {
-            runtime = try Runtime(peer: Built.peer, settings: suite, logger: logger, metrics: { registry.text })
+            runtime = try Runtime(peer: peer, settings: suite, logger: logger, metrics: { registry.text })
             parts = try await [Background(runtime.watchPeers)] + Built.build(settings, on: runtime)
             try await runtime.bus.selfTest()
         } catch {
             logger.critical("the service may not start", metadata: ["reason": "\(error)"])
-            complain("\(Built.peer): \(error)")
+            complain("\(peer): \(error)")
             throw ExitCode(78)
         }
         var configuration = ServiceGroupConfiguration(

@@ -3,6 +3,7 @@
 import Bus
 import Contracts
 import Foundation
+import Sealing
 import ServiceKit
 import Storage
 import TestKit
@@ -18,7 +19,8 @@ struct StoreTests {
             let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
             let keys = try runtime.openPersonKeys()
             _ = try await keys.makeKey(for: Self.person)
-            try await body(SOSStore(database, keys: keys, logger: Running.quiet))
+            let pair = PairTables(place: .first, keys: keys, own: .random())
+            try await body(SOSStore(database, keys: keys, pair: pair, logger: Running.quiet))
             await database.close()
             await keys.close()
             await runtime.bus.shutdown()

@@ -58,6 +58,7 @@ struct StorySuite: Sendable {
                 show: { _ in }, callBack: { _, _ in })
             let webhook = [
                 "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(ports[2])\(DeskService.path)", "TRACKME_SOS_MESSAGE_STATUS": "test",
+                "TRACKME_SOS_CANARY": "false",
             ]
             let settings = settings.merging(webhook) { $1 }
             let ingest = try await parts(IngestAssembly.self, layout, ports[0], settings)

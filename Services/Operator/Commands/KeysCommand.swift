@@ -3,6 +3,7 @@
 import ArgumentParser
 import Contracts
 import Foundation
+import Sealing
 import ServiceKit
 
 struct Keys: AsyncParsableCommand {
@@ -154,6 +155,24 @@ enum SuiteKeys {
             }
             if !isThere { made.append(peer) }
         }
+        try shareDispatchers(keys)
         return made
+    }
+
+    /// What both SOS dispatchers go by lies in the first one's folder; made here, so that two that start at once do not make two.
+    private static func shareDispatchers(_ keys: KeyFiles) throws(OperatorError) {
+        do {
+            _ = try keys.secret("emergency-identity.key", of: .sosDispatcher)
+            _ = try keys.secret("signing.seed", of: .sosDispatcher)
+            for (name, text) in [
+                ("webhook.secret", WebhookSecret.random().text), ("heartbeat.secret", WebhookSecret.random().text),
+                ("integrator.token", Base64URL.encode(Random.bytes(32))),
+            ] {
+                let file = keys.file(name, of: .sosDispatcher)
+                if !FileManager.default.fileExists(atPath: file.path) { try keys.write(text, to: file) }
+            }
+        } catch {
+            throw OperatorError(.configuration, "\(error)", mend: "mend the named file, or see `trackme doctor`")
+        }
     }
 }

@@ -8,7 +8,7 @@ struct SOSCommand: AsyncParsableCommand {
         commandName: "sos", abstract: "Supervises people and shows emergencies.",
         subcommands: [
             SubscribeCommand.self, UnsubscribeCommand.self, PauseCommand.self, ResumeCommand.self, AnswerCommand.self, ListCommand.self,
-            TimelineCommand.self,
+            TimelineCommand.self, AvailabilityCommand.self,
         ])
 }
 

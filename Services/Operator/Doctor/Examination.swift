@@ -28,7 +28,22 @@ struct Examination: Sendable {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         findings.append(Checks.openFiles(soft: UInt64(limit.rlim_cur), hard: UInt64(limit.rlim_max)))
-        return findings + (await settings())
+        return findings + (await settings()) + (await availability())
+    }
+
+    /// Of the dispatchers that run; nothing where none does.
+    private func availability() async -> [Finding] {
+        guard FileManager.default.fileExists(atPath: layout.keysFolder.path) else { return [] }
+        let replies = try? await SuiteConnection.with(layout) { connection in
+            var replies: [ReadAvailability.Reply] = []
+            for peer in [Peer.sosDispatcher, .sosDeputy] {
+                if let reply = try? await connection.ask(ReadAvailability(hours: 24 * 30), at: peer, deadline: .milliseconds(300)) {
+                    replies.append(reply)
+                }
+            }
+            return replies
+        }
+        return (replies ?? []).map(Checks.availability)
     }
 
     // MARK: Programs and settings

@@ -50,11 +50,26 @@ actor SuiteConnection {
     func ask<Request: BusRequest>(
         _ request: Request, deadline: Duration = SuiteConnection.deadline
     ) async throws(OperatorError) -> Request.Reply {
-        let client = try await client(of: Request.owner)
+        do {
+            return try await ask(request, at: Request.owner, deadline: deadline)
+        } catch {
+            // Whoever stands in for a service that does not answer knows the same.
+            guard error.status == .unavailable, let deputy = Request.owner.deputy,
+                let reply = try? await ask(request, at: deputy, deadline: deadline)
+            else { throw error }
+            return reply
+        }
+    }
+
+    /// As `ask`, of one of those who answer it.
+    func ask<Request: BusRequest>(
+        _ request: Request, at peer: Peer, deadline: Duration = SuiteConnection.deadline
+    ) async throws(OperatorError) -> Request.Reply {
+        let client = try await client(of: peer)
         do {
             return try await client.ask(request, deadline: deadline, attempts: SuiteConnection.attempts)
         } catch {
-            throw SuiteConnection.explained(error, Request.owner)
+            throw SuiteConnection.explained(error, peer)
         }
     }
 

@@ -45,6 +45,7 @@ struct SuiteLayout: Sendable {
         var own = environment
         own["TRACKME_STORE_DIRECTORY"] = data.appendingPathComponent(peer.name).path
         own["TRACKME_HTTP_PORT"] = String(httpPort)
+        own["TRACKME_SOS_PLACE"] = peer.deputyOf == nil ? "first" : "second"
         return own
     }
 

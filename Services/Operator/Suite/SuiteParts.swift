@@ -11,22 +11,25 @@ struct ServiceExecutable: Hashable, Sendable {
 
     static let ingestPort = 8101
     static let sosDispatcherPort = 8102
+    static let sosDeputyPort = 8112
     static let consentPort = 8103
     static let notifierPort = 8104
 
     /// In the order of starting: who speaks before who listens.
     static func all(
-        consentPort: Int = consentPort, ingestPort: Int = ingestPort, sosPort: Int = sosDispatcherPort, notifierPort: Int = notifierPort
+        consentPort: Int = consentPort, ingestPort: Int = ingestPort, sosPort: Int = sosDispatcherPort,
+        deputyPort: Int = sosDeputyPort, notifierPort: Int = notifierPort
     ) -> [ServiceExecutable] {
         [
             ServiceExecutable(peer: .consent, port: consentPort), ServiceExecutable(peer: .ingest, port: ingestPort),
-            ServiceExecutable(peer: .sosDispatcher, port: sosPort), ServiceExecutable(peer: .notifier, port: notifierPort),
+            ServiceExecutable(peer: .sosDispatcher, port: sosPort), ServiceExecutable(peer: .sosDeputy, port: deputyPort),
+            ServiceExecutable(peer: .notifier, port: notifierPort),
         ]
     }
 
-    /// Beside this tool's own executable, however that was called.
+    /// Beside this tool's own executable, however that was called. A deputy is the same program in another place.
     var file: URL {
-        ServiceExecutable.folder.appendingPathComponent(peer.name)
+        ServiceExecutable.folder.appendingPathComponent((peer.deputyOf ?? peer).name)
     }
 
     static var folder: URL {

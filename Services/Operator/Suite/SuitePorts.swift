@@ -8,6 +8,8 @@ struct SuitePorts: ParsableArguments, Sendable {
     var ingestPort = ServiceExecutable.ingestPort
     @Option(help: "Port of the SOS dispatcher on loopback.")
     var sosPort = ServiceExecutable.sosDispatcherPort
+    @Option(help: "Port of the second SOS dispatcher on loopback.")
+    var sosDeputyPort = ServiceExecutable.sosDeputyPort
     @Option(help: "Port of consent on loopback.")
     var consentPort = ServiceExecutable.consentPort
     @Option(help: "Port of the notifier on loopback.")
@@ -28,13 +30,14 @@ struct SuitePorts: ParsableArguments, Sendable {
     }
 
     var services: [ServiceExecutable] {
-        ServiceExecutable.all(consentPort: consentPort, ingestPort: ingestPort, sosPort: sosPort, notifierPort: notifierPort)
+        ServiceExecutable.all(consentPort: consentPort, ingestPort: ingestPort, sosPort: sosPort, deputyPort: sosDeputyPort, notifierPort: notifierPort)
     }
 
     /// Port, part and the option that changes it.
     var all: [(Int, String, String)] {
         [
             (ingestPort, "ingest", "--ingest-port"), (sosPort, "sos-dispatcher", "--sos-port"),
+            (sosDeputyPort, "sos-deputy", "--sos-deputy-port"),
             (consentPort, "consent", "--consent-port"), (notifierPort, "notifier", "--notifier-port"),
             (edgePort, "edge", "--edge-port"), (edgeHTTPPort, "edge, http", "--edge-http-port"),
         ]
@@ -47,6 +50,6 @@ struct SuitePorts: ParsableArguments, Sendable {
 enum OperatorSettings {
     static let variables: Set<String> = [
         "TRACKME_EDGE_HTTPS_PORT", "TRACKME_EDGE_HTTP_PORT", "TRACKME_EDGE_SITES", "TRACKME_EDGE_STORAGE", "TRACKME_EDGE_INGEST",
-        "TRACKME_EDGE_SOS", "TRACKME_EDGE_CONSENT", "TRACKME_EDGE_NOTIFIER",
+        "TRACKME_EDGE_SOS", "TRACKME_EDGE_SOS_DEPUTY", "TRACKME_EDGE_CONSENT", "TRACKME_EDGE_NOTIFIER",
     ]
 }

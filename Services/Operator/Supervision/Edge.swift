@@ -24,6 +24,7 @@ struct Edge: Sendable {
         environment["TRACKME_EDGE_STORAGE"] = layout.edgeFolder.appendingPathComponent("storage").path
         environment["TRACKME_EDGE_INGEST"] = "127.0.0.1:\(ports.ingestPort)"
         environment["TRACKME_EDGE_SOS"] = "127.0.0.1:\(ports.sosPort)"
+        environment["TRACKME_EDGE_SOS_DEPUTY"] = "127.0.0.1:\(ports.sosDeputyPort)"
         environment["TRACKME_EDGE_CONSENT"] = "127.0.0.1:\(ports.consentPort)"
         environment["TRACKME_EDGE_NOTIFIER"] = "127.0.0.1:\(ports.notifierPort)"
         environment["XDG_CONFIG_HOME"] = layout.edgeFolder.appendingPathComponent("config").path

@@ -44,10 +44,22 @@ enum EdgeConfiguration {
         			flush_interval -1
         		}
         	}
+        	# Two dispatchers: the second answers while the first does not.
         	@sos path /sos/*
         	handle @sos {
-        		reverse_proxy {$TRACKME_EDGE_SOS:127.0.0.1:8102} {
+        		reverse_proxy {$TRACKME_EDGE_SOS:127.0.0.1:8102} {$TRACKME_EDGE_SOS_DEPUTY:127.0.0.1:8112} {
         			flush_interval -1
+        			lb_policy first
+        			lb_try_duration 2s
+        			lb_try_interval 50ms
+        			fail_duration 1s
+        			health_uri /health/live
+        			health_interval 500ms
+        			health_timeout 400ms
+        			transport http {
+        				dial_timeout 400ms
+        				response_header_timeout 5s
+        			}
         		}
         	}
         	@consent path /consent/*

@@ -11,6 +11,8 @@ struct SuiteSupervision: Sendable {
     /// Nil: all.
     var only: Set<String>?
     var withEdge = true
+    /// Whether the second SOS dispatcher runs too.
+    var withDeputy = true
 
     /// The services in the order of starting, then the edge. Makes the keys that are missing and the folder of the sockets.
     func parts() throws -> [SupervisedPart] {
@@ -19,7 +21,7 @@ struct SuiteSupervision: Sendable {
         guard finding.level == .ok else { throw OperatorError(.configuration, finding.detail, mend: finding.mend) }
         let readiness = Readiness()
         var parts: [SupervisedPart] = []
-        for service in ports.services where only?.contains(service.peer.name) ?? true {
+        for service in ports.services where only?.contains(service.peer.name) ?? (withDeputy || service.peer.deputyOf == nil) {
             try service.requireThere()
             var environment = layout.environment(of: service.peer, httpPort: service.port)
             environment.merge(additional) { $1 }

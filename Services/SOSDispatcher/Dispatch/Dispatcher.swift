@@ -9,7 +9,7 @@ import ServiceLifecycle
 actor Dispatcher: Service {
     typealias Acknowledged = @Sendable (_ person: PersonID, _ emergency: EmergencyID) async -> Void
 
-    private struct Line {
+    struct Line {
         let person: PersonID
         var outbox = DispatchOutbox()
         var courier: Task<Void, Never>?
@@ -22,24 +22,28 @@ actor Dispatcher: Service {
     /// How long a stop waits for the answers of attempts that have begun.
     private static let lastAnswers = Duration.seconds(1)
 
-    private let integrator: Integrator
+    let integrator: Integrator
     private let retry: Duration
-    private let store: SOSStore
-    private let journal: Journal
-    private let clock: SteadyClock
+    let store: SOSStore
+    let journal: Journal
+    let clock: SteadyClock
+    /// What the other dispatcher is doing about the same emergencies.
+    let pair: PairDesk
     private let metrics: SOSMetrics
     private let logger: Logger
-    private var lines: [EmergencyID: Line] = [:]
+    var lines: [EmergencyID: Line] = [:]
     private var acknowledged: Acknowledged = { _, _ in }
+    /// Whose calls are tests, and who takes them.
+    var canary: (person: PersonID, ear: Integrator)?
     private var isStopping = false
     private var attemptNumber = 0
 
     init(
-        _ integrator: Integrator, retry: Duration, store: SOSStore, journal: Journal, clock: SteadyClock, metrics: SOSMetrics,
-        logger: Logger
+        _ integrator: Integrator, retry: Duration, store: SOSStore, journal: Journal, clock: SteadyClock, pair: PairDesk,
+        metrics: SOSMetrics, logger: Logger
     ) {
         (self.integrator, self.retry, self.store, self.journal) = (integrator, retry, store, journal)
-        (self.clock, self.metrics, self.logger) = (clock, metrics, logger)
+        (self.clock, self.pair, self.metrics, self.logger) = (clock, pair, metrics, logger)
     }
 
     /// Who is told when a call is acknowledged.
@@ -85,7 +89,7 @@ actor Dispatcher: Service {
         for (emergency, line) in lines where line.person == person { stop(emergency) }
     }
 
-    private func noteEnds(_ before: [OutboxMessage], of emergency: EmergencyID) {
+    func noteEnds(_ before: [OutboxMessage], of emergency: EmergencyID) {
         guard let line = lines[emergency] else { return }
         let known = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0.end) })
         let ended = line.outbox.messages.filter { known[$0.id] != nil && known[$0.id] != $0.end }
@@ -105,8 +109,10 @@ actor Dispatcher: Service {
     private func carry(_ emergency: EmergencyID, atOnce: Bool) async {
         var isDue = atOnce
         while !isStopping, let line = lines[emergency], let message = line.outbox.current {
-            let wait = line.outbox.nextAttempt(retry: retry).map { $0 - clock.now } ?? .zero
-            if isDue || wait <= .zero, line.attempts.count < DispatchOutbox.attemptsAtOnce {
+            if await isSettledElsewhere(message, line) { continue }
+            let due = isDue ? clock.now : line.outbox.nextAttempt(retry: retry) ?? clock.now
+            let wait = max(due, pair.mayAttempt(message, to: integrator(for: line.person).name)) - clock.now
+            if wait <= .zero, line.attempts.count < DispatchOutbox.attemptsAtOnce {
                 isDue = false
                 begin(message, of: line.person)
             } else {
@@ -133,6 +139,7 @@ actor Dispatcher: Service {
         let emergency = message.id.emergency
         lines[emergency]?.outbox.attempted(message.id, at: clock.now)
         if let tried = lines[emergency]?.outbox.messages.first(where: { $0.id == message.id }) { note(tried, of: person) }
+        tellAttempt(message, of: person)
         attemptNumber += 1
         let number = attemptNumber
         let task = Task { await attempt(message, of: person, number) }
@@ -141,19 +148,21 @@ actor Dispatcher: Service {
 
     private func attempt(_ message: OutboxMessage, of person: PersonID, _ number: Int) async {
         let emergency = message.id.emergency
-        let delivery = await integrator.deliver(message)
+        let delivery = await integrator(for: person).deliver(message)
         lines[emergency]?.attempts[number] = nil
         defer { dropIfDone(emergency) }
         // Called off, because another attempt's answer counts or another message has taken its place.
         guard !Task.isCancelled else { return }
-        metrics.attempted(delivery.outcome)
-        let ordinal = message.attempts + 1
-        note(
-            "dispatch-attempted", message.id, by: "dispatcher",
-            "\(message.kind.rawValue) \(message.id.sequence), attempt \(ordinal): \(delivery.detail)")
-        logger.log(
-            level: ordinal == 1 ? .notice : .info, "dispatch attempted",
-            metadata: ["emergency": "\(emergency)", "attempt": "\(ordinal)", "outcome": "\(delivery.outcome)"])
+        if canary?.person != person {
+            metrics.attempted(delivery.outcome)
+            let ordinal = message.attempts + 1
+            note(
+                "dispatch-attempted", message.id, by: "dispatcher",
+                "\(message.kind.rawValue) \(message.id.sequence), attempt \(ordinal): \(delivery.detail)")
+            logger.log(
+                level: ordinal == 1 ? .notice : .info, "dispatch attempted",
+                metadata: ["emergency": "\(emergency)", "attempt": "\(ordinal)", "outcome": "\(delivery.outcome)"])
+        }
         if case .answered(let acknowledgement) = delivery, let known = lines[emergency] {
             await take(acknowledgement, message.id, in: known.outbox, of: person)
         }
@@ -188,7 +197,11 @@ actor Dispatcher: Service {
         return .taken
     }
 
-    private func take(_ acknowledgement: Acknowledgement, _ id: MessageID, in known: DispatchOutbox, of person: PersonID) async {
+    /// - Parameter isHeard: whether the other dispatcher was told, and has told it here.
+    func take(
+        _ acknowledgement: Acknowledgement, _ id: MessageID, in known: DispatchOutbox, of person: PersonID, isHeard: Bool = false
+    ) async {
+        if !isHeard { tell(acknowledgement, of: person) }
         guard acknowledgement.accepts else {
             note("rejected", id, by: integrator.name, "\(id.sequence)")
             logger.warning("the emergency service rejected a message; it is sent on", metadata: ["emergency": "\(id.emergency)"])
@@ -200,6 +213,7 @@ actor Dispatcher: Service {
         lines[id.emergency]?.rest?.cancel()
         abandonAttempts(of: id)
         note(message, of: person)
+        if canary?.person == person { return await acknowledged(person, id.emergency) }
         let word = message.kind == .alert ? "acknowledged" : "\(message.kind.rawValue)-acknowledged"
         note(word, id, by: integrator.name, "\(message.kind.rawValue) \(id.sequence): \(acknowledgement.result.rawValue)")
         metrics.acknowledged(after: clock.now - message.createdAt)
@@ -218,7 +232,7 @@ actor Dispatcher: Service {
         journal.note(batch)
     }
 
-    private func note(_ message: OutboxMessage, of person: PersonID) {
+    func note(_ message: OutboxMessage, of person: PersonID) {
         var batch = StoreBatch()
         batch.messages[message.id] = (person, message)
         journal.note(batch)
@@ -238,8 +252,13 @@ actor Dispatcher: Service {
     }
 
     private func measure() {
-        let waiting = lines.values.compactMap(\.outbox.current)
-        metrics.waiting(messages: waiting.count, oldest: waiting.map { clock.now - $0.createdAt }.max() ?? .zero)
+        metrics.waiting(messages: lines.values.count { $0.outbox.current != nil && $0.person != canary?.person }, oldest: oldestWaiting)
+    }
+
+    /// How long the oldest unacknowledged call of a real person has been waiting.
+    var oldestWaiting: Duration {
+        let waiting = lines.values.filter { $0.person != canary?.person }.compactMap(\.outbox.current)
+        return waiting.map { clock.now - $0.createdAt }.max() ?? .zero
     }
 
     private func finish() async {

@@ -48,7 +48,7 @@ extension DispatchMessage {
         firstBreachAt = facts.episode.receivedAt.rfc3339
         decidedAt = facts.decidedAt.rfc3339
         expires = (facts.sent + DispatchLetterhead.validity).rfc3339
-        references = (0..<facts.id.sequence).suffix(8).map { MessageID(emergency: facts.id.emergency, sequence: $0).description }
+        references = DispatchMessage.references(before: facts.id)
         sender = Sender(organisation: letterhead.organisation, system: "sos-dispatcher", contact: letterhead.contact)
         headline = DispatchMessage.headline(facts.episode.trigger.breach, facts.kind)
         self.trigger = Trigger(kind: "threshold", automatic: true, threshold: trigger)

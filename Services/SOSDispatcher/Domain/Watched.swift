@@ -11,8 +11,15 @@ struct Watched: Hashable, Codable, Sendable {
         var sequence: Int64
     }
 
+    /// How many answers that the other dispatcher was given have gone into the state.
+    struct Answered: Hashable, Codable, Sendable {
+        var emergency: EmergencyID
+        var count: Int
+    }
+
     var subscriber = Subscriber()
     var heard: Heard?
+    var answered: Answered?
 
     /// Takes note of a fact; false if it is in the state already.
     mutating func hears(_ header: StreamHeader) -> Bool {

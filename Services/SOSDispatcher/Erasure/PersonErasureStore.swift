@@ -12,12 +12,12 @@ struct PersonErasure: Sendable {
     /// - Returns: how many rows. Of data alone what the supervision itself needs stays: that it is on, and the devices.
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         var sentences = [
-            "DELETE FROM dispatch_outbox WHERE person = ?", "DELETE FROM emergencies WHERE person = ? AND closed_at IS NOT NULL",
+            "DELETE FROM pair_heard WHERE person = ?", "DELETE FROM dispatch_outbox WHERE person = ?", "DELETE FROM emergencies WHERE person = ? AND closed_at IS NOT NULL",
         ]
         if scope == .account {
             sentences += [
                 "DELETE FROM emergencies WHERE person = ?", "DELETE FROM subscribers WHERE person = ?",
-                "DELETE FROM devices WHERE person = ?", "DELETE FROM monitoring_pauses WHERE person = ?",
+                "DELETE FROM pair_versions WHERE person = ?", "DELETE FROM devices WHERE person = ?", "DELETE FROM monitoring_pauses WHERE person = ?",
             ]
         }
         return try sentences.reduce(0) { count, sentence in

@@ -1,5 +1,6 @@
 // The dispatcher's part in erasing a person. A call for help that is under way comes to its end first.
 
+import Bus
 import Contracts
 import ServiceKit
 
@@ -11,17 +12,40 @@ struct SupervisionErasure: Sendable {
     let dispatcher: Dispatcher
     let journal: Journal
     let store: SOSStore
+    let pair: PairDesk
     private let table = PersonErasure()
 
-    init(supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore) {
-        (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
+    init(supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore, pair: PairDesk) {
+        (self.supervision, self.dispatcher, self.journal, self.store, self.pair) = (supervision, dispatcher, journal, store, pair)
+    }
+
+    /// Consent hears of one dispatcher: the second tells the first, and the first confirms for both. Where there is a second, an
+    /// erasure waits for it, and the certificate names its stores.
+    func follower(on runtime: Runtime, keys: PersonKeys) async throws -> ErasureFollower {
+        let consent = try await runtime.client(of: .consent)
+        return ErasureFollower(of: runtime.peer, store: store.store, keys: keys, steps: steps, logger: runtime.logger) { own in
+            var confirmation = own
+            switch pair.place {
+            case .second:
+                var batch = StoreBatch()
+                batch.told = [.erased(own.erasure, own.stores)]
+                journal.note(batch)
+                return try await journal.commit()
+            case .first:
+                if try await store.hasDeputy() {
+                    guard let theirs = pair.erased(own.erasure) else { throw ErasureWaits() }
+                    confirmation.stores += theirs
+                }
+            }
+            _ = try await consent.ask(confirmation, trace: "\(own.erasure)", deadline: .seconds(2))
+        }
     }
 
     var steps: ErasureSteps {
         ErasureSteps(
             shut: { try await shut($0) },
             delete: { [table] db, order in try table.erase(db, order.person, scope: order.scope) },
-            streams: { _ in StreamFamily.emergencies.streams }, finish: { try await finish($0) }, kept: PersonErasure.kept)
+            streams: { _ in (pair.place.speaks ? StreamFamily.emergencies.streams : []) + [pair.place.stream] }, finish: { try await finish($0) }, kept: PersonErasure.kept)
     }
 
     private func shut(_ order: PersonErased) async throws {
@@ -35,6 +59,7 @@ struct SupervisionErasure: Sendable {
             guard await supervision.forgetCourse(of: order.person) else { throw ErasureWaits() }
         }
         guard await !dispatcher.isCarrying(for: order.person) else { throw ErasureWaits() }
+        if order.scope == .account { pair.forget(order.person) }
         // Nothing about the person is on its way to the tables any more.
         try await journal.commitEverything()
     }

@@ -21,6 +21,10 @@ enum Migrations {
             try db.execute(sql: pauseTable)
             try ErasureFollower.create(in: db)
         },
+        Migration(3, "two dispatchers") { db in
+            try PairTables.create(in: db)
+            try CanaryTable.create(in: db)
+        },
     ]
 
     private static let pauseTable = """

@@ -11,11 +11,12 @@ import Storage
 /// `sos-dispatcher.db`. Personal data is sealed under each person's own key before it gets here.
 struct SOSStore: Sendable {
     let store: Store
+    let pair: PairTables
     private let keys: PersonKeys
     private let logger: Logger
 
-    init(_ store: Store, keys: PersonKeys, logger: Logger) {
-        (self.store, self.keys, self.logger) = (store, keys, logger)
+    init(_ store: Store, keys: PersonKeys, pair: PairTables, logger: Logger) {
+        (self.store, self.keys, self.pair, self.logger) = (store, keys, pair, logger)
     }
 
     /// Everything that a start needs.
@@ -29,13 +30,14 @@ struct SOSStore: Sendable {
         var positions: [StreamPosition] = []
         /// Who has paused monitoring.
         var paused: Set<PersonID> = []
+        var pair = PairMemory()
     }
 
     // MARK: Writing
 
     /// Stores the whole batch in one transaction, durably. Returns what is to be published.
     func save(_ batch: StoreBatch) async throws -> [EventRelay.Committed] {
-        let sealed = try SealedBatch(batch, keys: keys, logger: logger)
+        let sealed = try SealedBatch(batch, keys: keys, pair: pair, logger: logger)
         return try await store.write { try sealed.write($0) }
     }
 
@@ -71,6 +73,7 @@ struct SOSStore: Sendable {
     func load() throws -> Memory {
         try store.readNow { db in
             var memory = Memory()
+            memory.pair = try pair.load(db)
             memory.positions = try ConsumerPositions().load(db)
             memory.paused = try Set(Data.fetchAll(db, sql: "SELECT person FROM monitoring_pauses").compactMap { PersonID($0) })
             for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM subscribers") {
@@ -115,14 +118,16 @@ struct SOSStore: Sendable {
     }
 
     /// Newest first.
-    func emergencies(of person: PersonID?, limit: Int) async throws -> [EmergencyRecord] {
+    /// - Parameter except: whose are left out of everybody's (the canary).
+    func emergencies(of person: PersonID?, limit: Int, except: PersonID? = nil) async throws -> [EmergencyRecord] {
         try await store.read { db in
             let rows =
                 if let person {
                     try Row.fetchAll(
                         db, sql: "SELECT * FROM emergencies WHERE person = ? ORDER BY t0 DESC LIMIT ?", arguments: [person.data, limit])
                 } else {
-                    try Row.fetchAll(db, sql: "SELECT * FROM emergencies ORDER BY t0 DESC LIMIT ?", arguments: [limit])
+                    try Row.fetchAll(
+                        db, sql: "SELECT * FROM emergencies WHERE person IS NOT ? ORDER BY t0 DESC LIMIT ?", arguments: [except?.data, limit])
                 }
             return rows.compactMap(EmergencyRecord.init)
         }
@@ -167,6 +172,19 @@ struct SOSStore: Sendable {
         } catch {
             logger.critical("a message of the outbox cannot be opened", metadata: ["message": "\(id)"])
             return nil
+        }
+    }
+
+    /// What the other dispatcher gets as a newcomer.
+    func snapshot(
+        _ request: SnapshotStream, neighbours: [String: PairDesk.Neighbour], steady: Timestamp
+    ) async throws -> SnapshotStream.Reply {
+        try await store.read { db in
+            try pair.snapshot(
+                request, db, neighbours: neighbours,
+                open: { sealed, person in
+                    (try? keys.key(of: person)).flatMap { $0 }.flatMap { open(sealed, of: person, key: $0) }
+                }, steady: steady)
         }
     }
 

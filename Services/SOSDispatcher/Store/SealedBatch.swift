@@ -18,14 +18,22 @@ struct SealedBatch: Sendable {
     private let batch: StoreBatch
     private let subscribers: [(person: PersonID, sealed: [UInt8])]
     private let messages: [SealedMessage]
+    private let told: [SealedPairFact]
+    private let heard: [SealedPairFact]
+    private let pair: PairTables
 
     /// A person whose key is gone (erased) is left out: nothing about them may be stored any more.
-    init(_ batch: StoreBatch, keys: PersonKeys, logger: Logger) throws {
+    init(_ batch: StoreBatch, keys: PersonKeys, pair: PairTables, logger: Logger) throws {
         var living = batch
         // Facts about devices may come later than the order to erase their person.
         living.devices = try batch.devices.filter { try !keys.isDestroyed($0.person) }
         living.pauses = try batch.pauses.filter { try !keys.isDestroyed($0.person) }
+        // Of two dispatchers one says to the suite what happens.
+        if !pair.place.speaks { living.facts = [] }
         self.batch = living
+        self.pair = pair
+        told = try batch.told.compactMap { try SealedPairFact($0, keys: keys, own: pair.own) }
+        heard = try batch.heard.compactMap { try SealedPairFact($0, keys: keys, own: pair.own) }
         subscribers =
             try batch.sealed.filter { try !keys.isDestroyed($0.key) }.map { ($0.key, $0.value) }
             + batch.subscribers.compactMap { person, subscriber in
@@ -69,7 +77,10 @@ struct SealedBatch: Sendable {
         if !batch.audit.isEmpty { try AuditTable.append(batch.audit, db) }
         try ConsumerPositions().save(db, Array(batch.positions.values))
         for answer in batch.answers { try answer.remember(db) }
-        return try writeFacts(db)
+        try pair.write(batch.versions, db)
+        try pair.write(heard: heard, db)
+        for write in batch.further { try write(db) }
+        return try writeFacts(db) + pair.append(told, db)
     }
 
     static func write(_ devices: [DeviceState], _ db: Database) throws {

@@ -19,11 +19,18 @@ struct StoreBatch: Sendable {
     var devices: [DeviceState] = []
     var pauses: [MonitoringState] = []
     var answers: [RememberedAnswer] = []
+    /// What the other dispatcher is to know, and what it has told.
+    var told: [PairFact] = []
+    var heard: [PairFact] = []
+    var versions: [PersonID: SettingsVersion] = [:]
+    /// What other subjects write in the same transaction.
+    var further: [@Sendable (Database) throws -> Void] = []
 
     var isEmpty: Bool {
         subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && audit.isEmpty
             && facts.isEmpty
             && positions.isEmpty && devices.isEmpty && pauses.isEmpty && answers.isEmpty
+            && told.isEmpty && heard.isEmpty && versions.isEmpty && further.isEmpty
     }
 
     /// Takes in what has changed since.
@@ -38,6 +45,10 @@ struct StoreBatch: Sendable {
         devices += later.devices
         pauses += later.pauses
         answers += later.answers
+        told += later.told
+        heard += later.heard
+        versions.merge(later.versions) { $1 }
+        further += later.further
     }
 
     /// Parts what must be stored before something is done from what may wait: the states of all but `people`, and how far the

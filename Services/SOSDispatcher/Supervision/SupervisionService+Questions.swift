@@ -42,6 +42,7 @@ extension SupervisionService {
             outcome = answered
             return answered.actions
         }
+        if outcome?.refusal == nil { tellAnswer(given, of: person, in: outcome?.episode) }
         let reply = AnswerPrompt.Reply(
             alreadyDispatched: outcome?.alreadyDispatched ?? false,
             emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) })

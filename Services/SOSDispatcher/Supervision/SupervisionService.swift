@@ -22,6 +22,9 @@ actor SupervisionService {
     let journal: Journal
     let dispatcher: Dispatcher
     let clock: SteadyClock
+    let pair: PairDesk
+    /// Whose emergencies are tests of this very chain: nobody is told of them.
+    var canary: PersonID?
     /// Where what happened is told to those who show and send it.
     nonisolated let tidings: TidingsBoard
     private let metrics: SOSMetrics
@@ -50,23 +53,30 @@ actor SupervisionService {
 
     init(
         rules: SupervisionRules, letterhead: DispatchLetterhead, names: Names, keys: PersonKeys, store: SOSStore, journal: Journal,
-        dispatcher: Dispatcher, clock: SteadyClock, metrics: SOSMetrics, logger: Logger
+        dispatcher: Dispatcher, clock: SteadyClock, pair: PairDesk, metrics: SOSMetrics, logger: Logger
     ) {
         (self.rules, self.letterhead, self.names, self.keys, self.store) = (rules, letterhead, names, keys, store)
-        (self.journal, self.dispatcher, self.clock, self.metrics, self.logger) = (journal, dispatcher, clock, metrics, logger)
+        (self.journal, self.dispatcher, self.clock, self.pair) = (journal, dispatcher, clock, pair)
+        (self.metrics, self.logger) = (metrics, logger)
         tidings = TidingsBoard(journal: journal)
     }
 
     // MARK: Starting and stopping
 
-    /// Goes on where the last process stopped: everything that has become due meanwhile happens at once.
-    func resume(_ memory: SOSStore.Memory) async {
+    /// Knows again what the last process knew. What the other dispatcher has told meanwhile may be heard from here on.
+    func restore(_ memory: SOSStore.Memory) {
         records = memory.emergencies
         for position in memory.positions { begun[position.stream] = position.epoch }
-        var effects = Effects()
         for (emergency, known) in memory.outboxes { sequences[emergency] = known.outbox.nextSequence }
-        for (person, watched) in memory.subscribers {
-            people[person] = watched
+        people = memory.subscribers
+        pair.load(memory.pair, settings: memory.subscribers.mapValues { SubscriberSettings($0.subscriber) })
+    }
+
+    /// Goes on where the last process stopped: everything that has become due meanwhile happens at once.
+    func resume(_ memory: SOSStore.Memory) async {
+        var effects = Effects()
+        for person in memory.subscribers.keys where people[person] != nil {
+            takeAnswers(of: person, &effects)
             change(person, &effects) { machine in
                 // First what was due before the stop, then the dispatcher's own silence is forgiven.
                 let due = machine.state.episode == nil ? [] : machine.timePassed(to: clock.now)
@@ -249,6 +259,7 @@ extension SupervisionService {
         for action in actions { follow(action, subscriber, person, &effects) }
         watched.subscriber = subscriber
         keep(watched, person, machine)
+        if machine.state.episode != nil { takeAnswers(of: person, &effects) }
     }
 
     private func keep(_ watched: Watched, _ person: PersonID, _ machine: Supervision) {
@@ -269,6 +280,7 @@ extension SupervisionService {
         let at = clock.wall(fromSteady: action.at)
         effects.people.insert(person)
         guard let episode = action.episode else {
+            guard person != canary else { return }
             effects.tidings.append(Tiding(person: person, kind: Tiding.Kind(action.kind), at: at))
             changes.audit.append(
                 AuditNote(at: at, actor: "dispatcher", action: action.word, object: names.auditName(of: person), detail: ""))
@@ -281,9 +293,11 @@ extension SupervisionService {
         record.follow(action.kind, at: at)
         records[person] = record
         changes.emergencies[emergency] = record
-        note(action, of: record, at)
-        effects.tidings.append(
-            Tiding(person: person, kind: Tiding.Kind(action.kind), emergency: emergency, episode: episode, at: at))
+        if person != canary {
+            note(action, of: record, at)
+            effects.tidings.append(
+                Tiding(person: person, kind: Tiding.Kind(action.kind), emergency: emergency, episode: episode, at: at))
+        }
         if let kind = action.message {
             send(kind, action, episode, subscriber, person, emergency, &effects)
         }
@@ -308,7 +322,8 @@ extension SupervisionService {
         _ kind: DispatchMessage.Kind, _ action: SupervisionAction, _ episode: Episode, _ subscriber: Subscriber, _ person: PersonID,
         _ emergency: EmergencyID, _ effects: inout Effects
     ) {
-        let id = MessageID(emergency: emergency, sequence: sequences[emergency] ?? 0)
+        let id = MessageID(
+            emergency: emergency, sequence: pair.number(of: kind, in: emergency, from: sequences[emergency] ?? 0))
         sequences[emergency] = id.sequence + 1
         // Counted from ingest's receipt, not read off a clock: judged again after a crash, the message is the same byte for byte.
         let decidedAt = episode.receivedAt + (action.at - episode.t0)
@@ -316,6 +331,8 @@ extension SupervisionService {
             id: id, kind: kind, episode: episode, subscriber: subscriber, rules: rules, pid: names.pid(of: person), decidedAt: decidedAt,
             sent: decidedAt, calledOffBy: action.calledOffBy, trace: String("\(emergency)".suffix(Crockford.digits)))
         do {
+            var letterhead = letterhead
+            if person == canary { letterhead.status = .system }
             let body = try DispatchMessage(facts, under: letterhead).encoded()
             let message = OutboxMessage(id: id, kind: kind, body: body, createdAt: clock.now)
             changes.messages[id] = (person, message)
@@ -327,24 +344,27 @@ extension SupervisionService {
     }
 
     /// Hands what was decided to the store, and then does it. A call waits for the disk only so long.
-    func settle(_ effects: Effects) async {
-        handOn(effects)
+    func settle(_ decided: Effects) async {
+        var effects = decided
+        handOn(&effects)
         await carryOut(effects)
     }
 
     /// As `settle`, for those who must go on hearing: what was decided is done while they do.
-    func settleSoon(_ effects: Effects) {
-        handOn(effects)
+    func settleSoon(_ decided: Effects) {
+        var effects = decided
+        handOn(&effects)
         guard !effects.people.isEmpty else { return }
         settlements += 1
         let number = settlements
-        underWay[number] = Task {
+        underWay[number] = Task { [effects] in
             await carryOut(effects)
             underWay[number] = nil
         }
     }
 
-    private func handOn(_ effects: Effects) {
+    private func handOn(_ effects: inout Effects) {
+        tellPair(&effects)
         let decided = changes
         changes = StoreBatch()
         let (urgent, patient) = decided.parted(urgent: effects.people)
@@ -353,7 +373,7 @@ extension SupervisionService {
         setAlarm()
         guard !effects.people.isEmpty else { return }
         journal.hurry()
-        metrics.counted(subscribers: subjects.count, openEmergencies: records.values.count { $0.closedAt == nil })
+        metrics.counted(subscribers: subjects.count, openEmergencies: records.values.count { $0.closedAt == nil && $0.person != canary })
     }
 
     private func carryOut(_ effects: Effects) async {
@@ -367,7 +387,7 @@ extension SupervisionService {
             logger.error("a message goes out before it is stored")
         }
         for (person, message, t0) in effects.messages {
-            if message.id.sequence == 0 { metrics.dispatched(after: .now - t0) }
+            if message.id.sequence == 0, person != canary { metrics.dispatched(after: .now - t0) }
             await dispatcher.send(message, of: person)
         }
         for emergency in effects.stops { await dispatcher.stop(emergency) }

@@ -29,12 +29,12 @@ package struct MonitoringState: Codable, Sendable {
     }
 }
 
-/// Stores entries that a person told another service, as if typed in by hand: weight and height at registration. Entries that
-/// are there already are not added again.
+/// Stores entries that a person told another service, as if typed in by hand: weight and height at registration; and
+/// the canary's. Entries that are there already are not added again.
 package struct RecordEntries: BusRequest {
     package static let method = "record-entries"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.consent]
+    package static let askers: Set<Peer> = [.consent, .sosDispatcher, .sosDeputy]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -51,7 +51,7 @@ package struct RecordEntries: BusRequest {
 package struct AddDevice: BusRequest {
     package static let method = "add-device"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.trackme]
+    package static let askers: Set<Peer> = [.trackme, .sosDispatcher, .sosDeputy]
     package static let mutates = true
 
     package var person: PersonID?
@@ -94,7 +94,7 @@ package struct RevokeDevice: BusRequest {
 package struct ReadLatest: BusRequest {
     package static let method = "read-latest"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.sosDispatcher]
+    package static let askers: Set<Peer> = [.sosDispatcher, .sosDeputy]
     package static let mutates = false
 
     package var person: PersonID

@@ -22,6 +22,8 @@ package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
     package static let ingest = Peer("ingest")
     package static let consent = Peer("consent")
     package static let sosDispatcher = Peer("sos-dispatcher")
+    /// The second SOS dispatcher: the same executable in the second place, with a store of its own.
+    package static let sosDeputy = Peer("sos-deputy")
     package static let notifier = Peer("notifier")
     /// The door of organisations; until it is one of the suite's own services, an operator admits it as a further peer.
     package static let thirdPartyGateway = Peer("thirdparty-gateway")
@@ -33,6 +35,7 @@ package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
         switch self {
         case .ingest: 5710
         case .sosDispatcher: 5720
+        case .sosDeputy: 5750
         case .consent: 5730
         case .notifier: 5740
         default: nil
@@ -40,5 +43,11 @@ package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
     }
 
     /// The peers that have a place in the suite, in the order of the README's table.
-    package static let suite: [Peer] = [.ingest, .consent, .sosDispatcher, .notifier, .trackme]
+    package static let suite: [Peer] = [.ingest, .consent, .sosDispatcher, .sosDeputy, .notifier, .trackme]
+
+    /// Whose questions this peer answers too when that one does not; nil for all but deputies.
+    package var deputyOf: Peer? { self == .sosDeputy ? .sosDispatcher : nil }
+
+    /// Who stands in for this peer; nil for those that nobody does.
+    package var deputy: Peer? { Peer.suite.first { $0.deputyOf == self } }
 }

@@ -6,11 +6,13 @@ package enum Questions {
         OpenRequest.self, ReadRequest.self, EndRequest.self,
         MakeOperator.self, InviteMember.self, RemoveMember.self, ConfirmErasure.self, SendMessage.self, ReadMessage.self,
         SubscribePerson.self, UnsubscribePerson.self, PauseSupervision.self, ReadSupervision.self, AnswerPrompt.self,
-        ListEmergencies.self, ReadTimeline.self, VerifyAudit.self,
+        ListEmergencies.self, ReadTimeline.self, VerifyAudit.self, ReadAvailability.self,
     ]
 
-    /// The methods of `owner` that this peer may ask. Replay, snapshot and confirmation follow from the right to hear instead.
-    package static func methods(of owner: Peer, askedBy peer: Peer) -> Set<String> {
+    /// The methods of `owner` that this peer may ask; a deputy may be asked the same as whom it stands in for. Replay, snapshot and
+    /// confirmation follow from the right to hear instead.
+    package static func methods(of answerer: Peer, askedBy peer: Peer) -> Set<String> {
+        let owner = answerer.deputyOf ?? answerer
         var methods = Set(all.filter { $0.owner == owner && $0.askers.contains(peer) }.map { $0.method })
         if ForgetConsumer.askers.contains(peer) { methods.insert(ForgetConsumer.method) }
         return methods

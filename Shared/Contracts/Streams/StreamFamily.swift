@@ -25,12 +25,12 @@ extension StreamFamily {
     package static let samples = StreamFamily(
         name: "ingest.samples", owner: .ingest,
         streams: (0..<partitions).map { "ingest.samples." + ($0 < 10 ? "0\($0)" : "\($0)") },
-        keepsState: false, heartbeat: .milliseconds(50), hearers: [.sosDispatcher], tcpPort: 5711)
+        keepsState: false, heartbeat: .milliseconds(50), hearers: [.sosDispatcher, .sosDeputy], tcpPort: 5711)
 
     /// `DeviceState` facts: which devices a person has.
     package static let devices = StreamFamily(
         name: "ingest.devices", owner: .ingest, streams: ["ingest.devices"], keepsState: true, heartbeat: .milliseconds(250),
-        hearers: [.sosDispatcher], tcpPort: 5712)
+        hearers: [.sosDispatcher, .sosDeputy], tcpPort: 5712)
 
     /// `EmergencyChanged` facts: opened, dispatched, acknowledged, cancelled, closed.
     package static let emergencies = StreamFamily(
@@ -45,7 +45,17 @@ extension StreamFamily {
     /// `EmergencyCardState` facts: what an emergency service may be told of a subscriber.
     package static let emergencyCards = StreamFamily(
         name: "consent.emergency-cards", owner: .consent, streams: ["consent.emergency-cards"], keepsState: true,
-        heartbeat: .milliseconds(250), hearers: [.sosDispatcher], tcpPort: 5735)
+        heartbeat: .milliseconds(250), hearers: [.sosDispatcher, .sosDeputy], tcpPort: 5735)
+
+    /// `PairFact` facts of the first SOS dispatcher for the second: settings, answers, attempts, acknowledgements.
+    package static let pairOfFirst = StreamFamily(
+        name: "sos.pair.first", owner: .sosDispatcher, streams: ["sos.pair.first"], keepsState: true, heartbeat: .milliseconds(50),
+        hearers: [.sosDeputy], tcpPort: 5723)
+
+    /// The same `PairFact` facts the other way.
+    package static let pairOfSecond = StreamFamily(
+        name: "sos.pair.second", owner: .sosDeputy, streams: ["sos.pair.second"], keepsState: true, heartbeat: .milliseconds(50),
+        hearers: [.sosDispatcher], tcpPort: 5751)
 
     /// `DataRead` facts: which granted data left ingest, for the person's own record of who read what.
     package static let accesses = StreamFamily(
@@ -55,7 +65,7 @@ extension StreamFamily {
     /// What every service needs to know who is who: `SigningKeyState`, `SessionEnded` and `PersonErased` facts.
     package static let accounts = StreamFamily(
         name: "consent.accounts", owner: .consent, streams: [signingKeysStream, sessionsStream, erasuresStream], keepsState: true,
-        heartbeat: .milliseconds(250), hearers: [.ingest, .sosDispatcher, .notifier], tcpPort: 5731)
+        heartbeat: .milliseconds(250), hearers: [.ingest, .sosDispatcher, .sosDeputy, .notifier], tcpPort: 5731)
     package static let signingKeysStream = "consent.signing-keys"
     package static let sessionsStream = "consent.sessions"
     package static let erasuresStream = "consent.erasures"
@@ -63,7 +73,7 @@ extension StreamFamily {
     /// `PersonState` facts: whose data may be acquired.
     package static let people = StreamFamily(
         name: "consent.people", owner: .consent, streams: ["consent.people"], keepsState: true, heartbeat: .milliseconds(250),
-        hearers: [.ingest, .sosDispatcher], tcpPort: 5732)
+        hearers: [.ingest, .sosDispatcher, .sosDeputy], tcpPort: 5732)
 
     /// `GrantState` facts. Whoever holds data denies when this family has been silent for `grantSilence`.
     package static let grants = StreamFamily(
@@ -82,7 +92,7 @@ extension StreamFamily {
         hearers: [.consent], tcpPort: 5741)
 
     package static let all: [StreamFamily] = [
-        .samples, .devices, .accesses, .accounts, .people, .grants, .requests, .emergencies, .deliveries,
+        .samples, .devices, .accesses, .accounts, .people, .grants, .requests, .emergencies, .pairOfFirst, .pairOfSecond, .deliveries,
     ]
 
     /// The partition that holds all facts about this person.

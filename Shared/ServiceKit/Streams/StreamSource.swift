@@ -96,12 +96,17 @@ package struct LogRetention: Sendable {
         }
     }
 
+    /// A deputy counts once it has been there: an installation may do without.
+    private func waitedFor(_ db: Database, _ family: StreamFamily) throws -> [Peer] {
+        try family.hearers.filter { try $0.deputyOf == nil || !Confirmations().positions(db, of: $0).isEmpty }
+    }
+
     private func release(_ stream: String, of family: StreamFamily) async throws {
         let before = Timestamp.now - retention
         var released: Int
         repeat {
             released = try await store.write { db in
-                try StreamLog().release(db, stream, before: before, confirmedBy: Array(family.hearers))
+                try StreamLog().release(db, stream, before: before, confirmedBy: try waitedFor(db, family))
             }
         } while released == StreamLog.releaseLimit
     }

@@ -22,7 +22,7 @@ struct ErasureStories {
         let database = parts.store.store
         let keys = await parts.supervision.keys
         let steps = SupervisionErasure(
-            supervision: parts.supervision, dispatcher: parts.dispatcher, journal: parts.journal, store: parts.store
+            supervision: parts.supervision, dispatcher: parts.dispatcher, journal: parts.journal, store: parts.store, pair: parts.pair
         ).steps
         let follower = ErasureFollower(
             of: .sosDispatcher, store: database, keys: keys, steps: steps, logger: Running.quiet
@@ -71,7 +71,7 @@ struct ErasureStories {
             #expect(confirmation.stores.first?.kept == PersonErasure.kept)
             #expect(try await rows(of: anna, in: dispatcher).isEmpty)
             #expect(await dispatcher.parts.supervision.people[anna] == nil)
-            #expect(try await rows(of: bruno, in: dispatcher) == ["subscribers": 1])
+            #expect(try await rows(of: bruno, in: dispatcher) == ["pair_versions": 1, "subscribers": 1])
             // What ingest says of the person's devices later finds nobody.
             try await stage.ingest.say(DeviceState(device: .random(), person: anna, active: true, intervalMs: 1000))
             try await stage.ingest.say(DeviceState(device: .random(), person: bruno, active: true, intervalMs: 1000))

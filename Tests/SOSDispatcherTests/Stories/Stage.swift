@@ -21,6 +21,7 @@ final class Stage: Sendable {
     let ingest: TalkingIngest
     private let operatorsRuntime: Runtime
     private let ask: BusClient
+    private let askDeputy: BusClient
 
     /// Builds everything around the dispatcher; `start` starts that.
     private init(_ folder: URL, _ desk: Desk) async throws {
@@ -32,6 +33,7 @@ final class Stage: Sendable {
         ingest = try await TalkingIngest(try Stage.runtime(.ingest, folder, [:]))
         operatorsRuntime = try Stage.runtime(.trackme, folder, [:])
         ask = try await operatorsRuntime.client(of: .sosDispatcher)
+        askDeputy = try await operatorsRuntime.client(of: .sosDeputy)
     }
 
     static func play(_ desk: Desk, _ body: (Stage) async throws -> Void) async throws {
@@ -65,13 +67,19 @@ final class Stage: Sendable {
     }
 
     /// Returns once it hears ingest, unless that is not to be awaited.
-    func start(deskPort: Int, _ settings: [String: String] = [:], listening: Bool = true) async throws -> Dispatcher {
+    /// - Parameter lead: how much later than the first the second calls, where a loaded machine must not decide.
+    func start(
+        deskPort: Int, _ settings: [String: String] = [:], listening: Bool = true, place: Place = .first, lead: Duration? = nil
+    ) async throws -> Dispatcher {
         let environment = [
             "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(deskPort)/desk/v1/messages", "TRACKME_SOS_RETRY_S": "0.2",
+            "TRACKME_SOS_CANARY": "false", "TRACKME_SOS_PLACE": place.rawValue,
         ].merging(settings) { $1 }
         var reader = SettingsReader(environment: environment)
-        let runtime = try Stage.runtime(.sosDispatcher, folder, environment)
-        let parts = try await SOSParts(SOSAssembly.settings(&reader), on: runtime)
+        let runtime = try Stage.runtime(place.peer, folder, environment)
+        var own = SOSAssembly.settings(&reader)
+        own.lead = lead ?? own.lead
+        let parts = try await SOSParts(own, on: runtime)
         try reader.finish(prefixes: SOSAssembly.prefixes)
         let running = Running(parts.services)
         if listening { try await eventually("it hears ingest") { await parts.supervision.isListening() } }
@@ -90,8 +98,8 @@ final class Stage: Sendable {
 
     // MARK: What the operator does
 
-    func question<R: BusRequest>(_ request: R) async throws -> R.Reply {
-        try await ask.ask(request, deadline: .seconds(5))
+    func question<R: BusRequest>(_ request: R, of place: Place = .first) async throws -> R.Reply {
+        try await (place == .first ? ask : askDeputy).ask(request, deadline: .seconds(5))
     }
 
     func subscribe(_ person: PersonID, bounds: [String: Bounds] = [:]) async throws {
@@ -145,6 +153,11 @@ final class TalkingIngest: Sendable {
         StreamSource(families: [.samples, .devices], store: store, render: { $1.body }) { _ in
             SnapshotStream.Reply(epoch: epoch, sequence: 0, facts: [], next: nil)
         }.register(in: &methods)
+        methods.on(AddDevice.self) { _, _ in AddDevice.Reply(person: .random(), device: .random(), token: "") }
+        methods.on(RecordEntries.self) { [self] request, _ in
+            try await say(request.person, request.samples)
+            return Nothing()
+        }
         methods.on(ReadLatest.self) { [self] request, _ in
             ReadLatest.Reply(samples: latest.withLock { $0.filter { request.types.contains($0.type) } })
         }

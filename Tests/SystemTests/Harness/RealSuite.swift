@@ -19,6 +19,8 @@ struct SuiteShape: Sendable {
     var storeFolder: (peers: Set<Peer>, folder: URL)?
     /// Whether consent and notifier run too.
     var hasAccounts = false
+    /// Whether the second SOS dispatcher runs too.
+    var hasDeputy = false
     /// How the desk behaves.
     var deskMode = "accept"
 }
@@ -32,6 +34,8 @@ struct RealSuite: Sendable {
     /// Only where the shape has accounts.
     let consent: ServiceProcess?
     let notifier: ServiceProcess?
+    /// Only where the shape has a second dispatcher.
+    let deputy: ServiceProcess?
     let deskLedger: URL
     let storeFolders: [URL]
 
@@ -68,10 +72,10 @@ struct RealSuite: Sendable {
         }
         let logs = layout.data.appendingPathComponent("log")
         try FileManager.default.createDirectory(at: logs, withIntermediateDirectories: true)
-        let ports = try FreePorts.find(5)
+        let ports = try FreePorts.find(6)
         let desk = ports[2]
         let common = [
-            "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_SOS_MESSAGE_STATUS": "exercise",
+            "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_SOS_MESSAGE_STATUS": "exercise", "TRACKME_SOS_CANARY": "false",
             "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(desk)\(DeskService.path)",
         ]
         func service(_ peer: Peer, _ port: Int) throws -> ServiceProcess {
@@ -90,6 +94,7 @@ struct RealSuite: Sendable {
         sos = try service(.sosDispatcher, ports[1])
         consent = shape.hasAccounts ? try service(.consent, ports[3]) : nil
         notifier = shape.hasAccounts ? try service(.notifier, ports[4]) : nil
+        deputy = shape.hasDeputy ? try service(.sosDeputy, ports[5]) : nil
         self.desk = try RealSuite.desk(root, layout, port: desk, sosPort: ports[1], mode: shape.deskMode)
         storeFolders = [layout.data] + (shape.storeFolder.map { [$0.folder] } ?? [])
     }
@@ -120,9 +125,12 @@ struct RealSuite: Sendable {
         desk.start()
         try await desk.untilReady()
         for service in [consent, notifier].compactMap({ $0 }) { try await service.untilReady() }
+        deputy?.start()
+        try await deputy?.untilReady()
     }
 
     func stop() async throws {
+        try await deputy?.stop()
         try await sos.stop()
         try await ingest.stop()
         try await desk.stop()

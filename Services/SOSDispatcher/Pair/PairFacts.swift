@@ -1,0 +1,121 @@
+// What the two dispatchers tell each other.
+
+import Contracts
+import Foundation
+
+/// One fact of the stream between the two, in either direction. Personal; sealed at rest under the person's key by both ends.
+/// Each may be heard more than once and must then change nothing.
+enum PairFact: Hashable, Codable, Sendable {
+    static let type = "pair-fact.v1"
+
+    /// What a subscriber has set, or that there is a subscription no more.
+    case settings(PersonSettings)
+    /// An emergency was opened: should the two ever begin with different entries, they agree on the earlier one.
+    case opened(OpenedEmergency)
+    /// The person answered the prompt, or reported a false alarm.
+    case answered(GivenAnswer)
+    /// A message is on its way to an emergency service.
+    case attempted(MadeAttempt)
+    /// An emergency service has spoken about a message.
+    case acknowledged(TakenMessage)
+    /// This side's part in an erasure is done.
+    case erased(ErasureID, [ErasedStore])
+    /// Another subject's own news, JSON, for the part that has asked for this kind (`PairDesk.on`).
+    case note(kind: String, subject: PersonID?, body: String)
+
+    var subject: PersonID? {
+        switch self {
+        case .settings(let fact): fact.person
+        case .opened(let fact): fact.person
+        case .answered(let fact): fact.person
+        case .attempted(let fact): fact.person
+        case .acknowledged(let fact): fact.person
+        case .erased: nil
+        case .note(_, let subject, _): subject
+        }
+    }
+
+    func encoded() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return Array(try encoder.encode(self))
+    }
+
+    /// nil for what cannot be read: written by a later release, and left to it.
+    static func read(_ payload: [UInt8]) -> PairFact? {
+        try? JSONDecoder().decode(PairFact.self, from: Data(payload))
+    }
+}
+
+/// The latest settings of one person win, on both sides alike.
+struct PersonSettings: Hashable, Codable, Sendable {
+    var person: PersonID
+    var version: SettingsVersion
+    var settings: SubscriberSettings
+    /// Only for one who knows nothing yet: the supervision as it stands.
+    var standing: Standing?
+
+    /// One side's state of supervision, and the sender's clock when it was told: the other's time line may be another.
+    struct Standing: Hashable, Codable, Sendable {
+        var subscriber: Subscriber
+        var steady: Timestamp
+        var wall: Timestamp
+    }
+}
+
+/// Orders settings of one person: by when they were made, and among equals the first dispatcher's later than the second's.
+struct SettingsVersion: Hashable, Codable, Sendable, Comparable {
+    var number: Int64
+
+    static let none = SettingsVersion(number: 0)
+
+    init(number: Int64) {
+        self.number = number
+    }
+
+    /// Later than `before`, whatever the clock says.
+    init(at now: Timestamp, by place: Place, after before: SettingsVersion) {
+        let side: Int64 = place == .first ? 1 : 0
+        let fresh = now.milliseconds * 2 + side
+        number = fresh > before.number ? fresh : (before.number / 2 + 1) * 2 + side
+    }
+
+    static func < (one: SettingsVersion, other: SettingsVersion) -> Bool { one.number < other.number }
+}
+
+struct OpenedEmergency: Hashable, Codable, Sendable {
+    var person: PersonID
+    var trigger: Trigger
+    /// When ingest received the first critical entry, by its own clock: the same for both.
+    var receivedAt: Timestamp
+    var parameters: Set<Parameter>
+}
+
+struct GivenAnswer: Hashable, Codable, Sendable {
+    var person: PersonID
+    /// nil where no emergency ran on the side that was asked.
+    var emergency: EmergencyID?
+    var answer: AnswerPrompt.Answer
+    /// From `t0` of the emergency: it tells the same on both time lines.
+    var afterMs: Int64
+}
+
+struct MadeAttempt: Hashable, Codable, Sendable {
+    var person: PersonID
+    var emergency: EmergencyID
+    var sequence: Int
+    var kind: DispatchMessage.Kind
+    var integrator: String
+    /// The message's bytes, with this side's first attempt: both then send the same.
+    var body: String?
+    /// By the wall clock of whoever made it.
+    var at: Timestamp
+
+    var message: MessageID { MessageID(emergency: emergency, sequence: sequence) }
+}
+
+struct TakenMessage: Hashable, Codable, Sendable {
+    var person: PersonID
+    var integrator: String
+    var acknowledgement: Acknowledgement
+}

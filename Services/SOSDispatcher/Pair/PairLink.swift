@@ -1,0 +1,111 @@
+// Hears the other dispatcher and lets what it tells take effect here.
+
+import Bus
+import Contracts
+import Logging
+import ServiceKit
+import Synchronization
+
+/// Follows the other side's stream. It begins before anything that was due is done, so that what was called off there is not called
+/// here; a side that is alone waits `patience` for it, once, at its start.
+actor PairLink {
+    /// How long a start waits for the other side's news.
+    static let patience = Duration.milliseconds(300)
+    private static let look = Duration.milliseconds(5)
+    private static let pause = Duration.seconds(1)
+
+    private let place: Place
+    private let runtime: Runtime
+    private let supervision: SupervisionService
+    private let dispatcher: Dispatcher
+    private let pair: PairDesk
+    private let keys: PersonKeys
+    private let freshness = StreamFreshness()
+    /// The newest known places of a person, from ingest.
+    private let latest: @Sendable (PersonID) async -> [Sample]
+    private var positions: [StreamPosition]
+    private var following: Task<Void, Never>?
+
+    init(
+        on runtime: Runtime, supervision: SupervisionService, dispatcher: Dispatcher, pair: PairDesk, keys: PersonKeys,
+        positions: [StreamPosition], latest: @escaping @Sendable (PersonID) async -> [Sample]
+    ) {
+        (self.runtime, self.supervision, self.dispatcher, self.pair, self.keys) = (runtime, supervision, dispatcher, pair, keys)
+        place = pair.place
+        self.positions = positions.filter { $0.stream == pair.place.other.stream }
+        self.latest = latest
+    }
+
+    /// How long ago everything that the other side had said was known here; nil where it was never heard.
+    nonisolated var silentFor: Duration? { freshness.age }
+
+    /// Begins to follow, and returns once everything that the other side has said is known, or after `patience`.
+    /// - Parameter waiting: whether there may be another side at all.
+    func begin(waiting: Bool) async {
+        following = Task { await follow() }
+        let end = ContinuousClock.now + (waiting ? PairLink.patience : .zero)
+        while freshness.age == nil, ContinuousClock.now < end {
+            // The bus tells nobody when it has caught up.
+            try? await Task.sleep(for: PairLink.look)
+        }
+    }
+
+    /// A part of the service: ends with it.
+    func run() async {
+        await withTaskCancellationHandler {
+            await following?.value
+        } onCancel: {
+            Task { await self.end() }
+        }
+    }
+
+    private func end() {
+        following?.cancel()
+    }
+
+    private func follow() async {
+        while !Task.isCancelled {
+            do {
+                let consumer = try await runtime.consumer(of: place.other.family, freshness: freshness)
+                try await consumer.run(from: positions) { [self] events, next in
+                    await hear(events, next)
+                } restart: { [self] facts, next in
+                    await hear(facts, [next])
+                }
+                return
+            } catch {
+                guard !Task.isCancelled else { return }
+                runtime.logger.error("the other dispatcher cannot be followed", metadata: ["reason": "\(type(of: error))"])
+                // A pause between attempts, so that a fault that stays does not fill the log.
+                try? await Task.sleep(for: PairLink.pause)
+            }
+        }
+    }
+
+    private func hear(_ events: [StreamEvent], _ next: [StreamPosition]) async {
+        var facts: [PairFact] = []
+        for event in events where event.header.type == PairFact.type {
+            guard let fact = PairFact.read(event.payload) else {
+                runtime.logger.error("a fact of the other dispatcher cannot be read", metadata: ["sequence": "\(event.header.sequence)"])
+                continue
+            }
+            // A person who was erased here is not brought back.
+            if let person = fact.subject, (try? await keys.makeKey(for: person)) == nil { continue }
+            facts.append(fact)
+        }
+        let newcomers = await supervision.hear(facts, next)
+        await dispatcher.heard(facts)
+        positions = next.isEmpty ? positions : next
+        for person in newcomers {
+            // Nobody waits for this: until it comes, the person's position is unknown, and a call says so.
+            Task { [latest, supervision] in await supervision.note(latest(person), of: person) }
+        }
+        for kind in Set(facts.compactMap(\.kind)) { await pair.neighbours[kind]?.after() }
+    }
+}
+
+extension PairFact {
+    fileprivate var kind: String? {
+        if case .note(let kind, _, _) = self { kind } else { nil }
+    }
+}

@@ -1,0 +1,200 @@
+// SQL sentences over what the two dispatchers have told each other.
+
+import Contracts
+import Foundation
+import GRDB
+import Sealing
+import ServiceKit
+import Storage
+
+/// What a start needs to know.
+struct PairMemory: Sendable {
+    var versions: [PersonID: SettingsVersion] = [:]
+    /// Answers and acknowledgements of the other side, in their order.
+    var heard: [PairFact] = []
+    var erased: [ErasureID: [ErasedStore]] = [:]
+}
+
+/// A fact with what of it goes to the file.
+struct SealedPairFact: Sendable {
+    var fact: PairFact
+    var payload: [UInt8]
+    var sealed: [UInt8]
+
+    /// nil for a person who was erased.
+    init?(_ fact: PairFact, keys: PersonKeys, own: SymmetricKey) throws {
+        (self.fact, payload) = (fact, try fact.encoded())
+        guard let subject = fact.subject else {
+            sealed = try Seal.seal(payload, key: own, context: SealedPairFact.context)
+            return
+        }
+        guard let key = try keys.key(of: subject) else { return nil }
+        sealed = try Seal.seal(payload, key: key, context: SealedPairFact.context)
+    }
+
+    static let context = Array("pair-fact".utf8)
+}
+
+/// The tables of the pair.
+struct PairTables: Sendable {
+    /// How long what was heard of an emergency is kept: longer than a dispatcher is away before its log is lost.
+    static let kept = Duration.seconds(7 * 86_400)
+    /// People in one page of a snapshot, so that it stays under 1 MiB.
+    static let peoplePerPage = 50
+
+    let place: Place
+    let keys: PersonKeys
+    /// Seals what is about nobody.
+    let own: SymmetricKey
+
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                -- Which settings of a person are the latest, on both sides.
+                CREATE TABLE pair_versions (
+                    person BLOB PRIMARY KEY,
+                    version INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                -- Answers and acknowledgements that the other side was given; sealed under the person's key.
+                CREATE TABLE pair_heard (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    person BLOB NOT NULL,
+                    sealed BLOB NOT NULL,
+                    at INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX pair_heard_by_person ON pair_heard (person);
+                -- What the other side has erased, for the certificate.
+                CREATE TABLE pair_erasures (
+                    erasure BLOB PRIMARY KEY,
+                    stores TEXT NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+
+    // MARK: Telling
+
+    /// Adds facts to the stream, in the transaction of what they tell.
+    func append(_ facts: [SealedPairFact], _ db: Database) throws -> [EventRelay.Committed] {
+        guard !facts.isEmpty else { return [] }
+        let log = StreamLog()
+        let (epoch, stream) = (try log.epoch(db), place.stream)
+        return try facts.map { sealed in
+            let at = Timestamp.now
+            let sequence = try log.append(
+                db, stream: stream, type: PairFact.type, subject: sealed.fact.subject, at: at, body: sealed.sealed)
+            let header = StreamHeader(
+                stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: PairFact.type,
+                subject: sealed.fact.subject?.description ?? "", at: at, trace: "")
+            return EventRelay.Committed(header: header) { sealed.payload }
+        }
+    }
+
+    /// A fact of the log as it was said; nil where its person was erased.
+    func render(_ row: StreamRow) throws -> [UInt8]? {
+        guard let subject = row.subject else { return try Seal.open(row.body, key: own, context: SealedPairFact.context) }
+        guard let key = try keys.key(of: subject) else { return nil }
+        return try Seal.open(row.body, key: key, context: SealedPairFact.context)
+    }
+
+    // MARK: Hearing
+
+    func write(_ versions: [PersonID: SettingsVersion], _ db: Database) throws {
+        for (person, version) in versions {
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO pair_versions (person, version) VALUES (?, ?)")
+                .execute(arguments: [person.data, version.number])
+        }
+    }
+
+    /// Keeps what may concern an emergency that this side has not come to yet.
+    func write(heard: [SealedPairFact], _ db: Database) throws {
+        for sealed in heard {
+            if case .erased(let erasure, let stores) = sealed.fact {
+                let text = String(decoding: try JSONEncoder().encode(stores), as: UTF8.self)
+                try db.execute(sql: "INSERT OR REPLACE INTO pair_erasures VALUES (?, ?)", arguments: [erasure.data, text])
+            }
+            guard let person = sealed.fact.subject else { continue }
+            try db.cachedStatement(sql: "INSERT INTO pair_heard (person, sealed, at) VALUES (?, ?, ?)")
+                .execute(arguments: [person.data, Data(sealed.sealed), Timestamp.now.milliseconds])
+        }
+    }
+
+    // MARK: Reading
+
+    func load(_ db: Database) throws -> PairMemory {
+        var memory = PairMemory()
+        for row in try Row.fetchAll(db, sql: "SELECT person, version FROM pair_versions") {
+            if let person = PersonID(row[0] as Data) { memory.versions[person] = SettingsVersion(number: row[1]) }
+        }
+        for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM pair_heard ORDER BY number") {
+            guard let person = PersonID(row[0] as Data), let key = try keys.key(of: person),
+                let plain = try? Seal.open(row[1] as Data, key: key, context: SealedPairFact.context), let fact = PairFact.read(plain)
+            else { continue }
+            memory.heard.append(fact)
+        }
+        for row in try Row.fetchAll(db, sql: "SELECT erasure, stores FROM pair_erasures") {
+            guard let erasure = ErasureID(row[0] as Data) else { continue }
+            memory.erased[erasure] = try? JSONDecoder().decode([ErasedStore].self, from: Data((row[1] as String).utf8))
+        }
+        return memory
+    }
+
+    /// Forgets what is too old to matter.
+    func forgetOld(_ db: Database, now: Timestamp) throws {
+        try db.execute(sql: "DELETE FROM pair_heard WHERE at < ?", arguments: [(now - PairTables.kept).milliseconds])
+    }
+
+    /// One page of what holds now, for a side that knows nothing or was left behind.
+    func snapshot(
+        _ request: SnapshotStream, _ db: Database, neighbours: [String: PairDesk.Neighbour], open: (Data, PersonID) -> Watched?,
+        steady: Timestamp
+    ) throws -> SnapshotStream.Reply {
+        guard request.stream == place.stream else { throw Failure(.invalid, "this stream keeps no state; newcomers start at its head") }
+        let log = StreamLog()
+        let (epoch, head) = try (log.epoch(db), log.head(db, place.stream))
+        let after = request.after.flatMap { PersonID($0) }
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT s.person, s.sealed, v.version FROM subscribers s LEFT JOIN pair_versions v ON v.person = s.person WHERE s.person > ? ORDER BY s.person LIMIT ?",
+            arguments: [after?.data ?? Data(), PairTables.peoplePerPage])
+        var facts: [PairFact] = []
+        if after == nil {
+            for (kind, neighbour) in neighbours.sorted(by: { $0.key < $1.key }) {
+                facts += try neighbour.snapshot(db).map { .note(kind: kind, subject: nil, body: $0) }
+            }
+        }
+        var last: PersonID?
+        for row in rows {
+            guard let person = PersonID(row[0] as Data) else { continue }
+            last = person
+            guard let watched = open(row[1], person) else { continue }
+            let standing = PersonSettings.Standing(subscriber: watched.subscriber, steady: steady, wall: .now)
+            let version = SettingsVersion(number: row[2] as Int64? ?? 0)
+            facts.append(
+                .settings(
+                    PersonSettings(
+                        person: person, version: version, settings: SubscriberSettings(watched.subscriber), standing: standing)))
+        }
+        return SnapshotStream.Reply(
+            epoch: epoch, sequence: head, facts: try facts.map { try page($0, epoch: epoch, head: head) },
+            next: rows.count == PairTables.peoplePerPage ? last.map { "\($0)" } : nil)
+    }
+
+    private func page(_ fact: PairFact, epoch: String, head: Int64) throws -> ReplayStream.Fact {
+        let header = StreamHeader(
+            stream: place.stream, epoch: epoch, sequence: head, head: head, type: PairFact.type,
+            subject: fact.subject?.description ?? "", at: .now, trace: "")
+        return ReplayStream.Fact(header: header, payload: String(decoding: try fact.encoded(), as: UTF8.self))
+    }
+}
+
+extension SOSStore {
+    /// Whether a second dispatcher has ever followed this one, and was not forgotten (`trackme consumers forget sos-deputy`).
+    func hasDeputy() async throws -> Bool {
+        try await store.read { db in try !Confirmations().positions(db, of: Place.second.peer).isEmpty }
+    }
+
+    /// Whether another dispatcher is to be expected: the second always has a first.
+    func hasOther(_ place: Place) async throws -> Bool {
+        if place == .second { return true }
+        return try await hasDeputy()
+    }
+}

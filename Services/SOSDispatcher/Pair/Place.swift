@@ -1,0 +1,45 @@
+// Which of the two dispatchers a process is.
+
+import Contracts
+import ServiceKit
+
+/// Both run the same executable on the same streams, each with a store of its own. The first calls; the second calls where the
+/// first does not.
+enum Place: String, CaseIterable, Sendable {
+    case first
+    case second
+
+    /// A bus peer in any other place is a test's.
+    init(_ peer: Peer) {
+        self = peer == Place.second.peer ? .second : .first
+    }
+
+    var peer: Peer {
+        switch self {
+        case .first: .sosDispatcher
+        case .second: .sosDeputy
+        }
+    }
+
+    var other: Place { self == .first ? .second : .first }
+
+    /// What this one tells the other.
+    var family: StreamFamily {
+        switch self {
+        case .first: .pairOfFirst
+        case .second: .pairOfSecond
+        }
+    }
+
+    var stream: String { family.streams[0] }
+
+    var httpPort: Int {
+        switch self {
+        case .first: 8102
+        case .second: 8112
+        }
+    }
+
+    /// The suite hears of emergencies and subscriptions from the first alone; it says what happened while it was down when it is back.
+    var speaks: Bool { self == .first }
+}

@@ -1,0 +1,27 @@
+// What of a subscriber a person has set, apart from what is measured and judged.
+
+import Contracts
+
+/// Everything in `Subscriber` counts as a setting but for what is blanked here, so that a field that is added travels by itself.
+struct SubscriberSettings: Hashable, Codable, Sendable {
+    var isSubscribed: Bool
+    var isPaused: Bool
+    var own: [Metric: Bounds]
+    /// The rest, without supervision, places and course, which each dispatcher has from ingest, and without the card from consent.
+    private var rest: Subscriber
+
+    init(_ subscriber: Subscriber) {
+        isSubscribed = subscriber.supervision.subscribed
+        isPaused = subscriber.supervision.stage == .paused
+        own = subscriber.supervision.own
+        rest = subscriber
+        (rest.supervision, rest.places, rest.course) = (Supervision.State(), LatestPlaces(), RecentCourse())
+    }
+
+    /// The same settings over what this side has measured and judged.
+    func applied(to subscriber: Subscriber) -> Subscriber {
+        var applied = rest
+        (applied.supervision, applied.places, applied.course) = (subscriber.supervision, subscriber.places, subscriber.course)
+        return applied
+    }
+}

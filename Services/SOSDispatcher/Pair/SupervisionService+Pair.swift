@@ -1,0 +1,164 @@
+// What supervision tells the other dispatcher, and what follows here from what that one tells.
+
+import Contracts
+import Foundation
+import ServiceKit
+
+extension SupervisionService {
+    // MARK: Telling
+
+    /// Everything that the other side must know of what has just been decided, into the same transaction.
+    func tellPair(_ effects: inout Effects) {
+        for settings in pair.news(of: changes.subscribers, removed: changes.removed, at: .now) {
+            changes.versions[settings.person] = settings.version
+            changes.told.append(.settings(settings))
+            // Stored at once: what the other side is told must not be lost on this one.
+            effects.people.insert(settings.person)
+        }
+        for tiding in effects.tidings where tiding.kind == .opened && tiding.person != canary {
+            guard let emergency = tiding.emergency, let episode = tiding.episode, pair.opens(emergency) else { continue }
+            changes.told.append(
+                .opened(
+                    OpenedEmergency(
+                        person: tiding.person, trigger: episode.trigger, receivedAt: episode.receivedAt, parameters: episode.parameters)))
+        }
+    }
+
+    /// The person has answered on this side.
+    func tellAnswer(_ answer: AnswerPrompt.Answer, of person: PersonID, in episode: Episode?) {
+        guard let episode else { return }
+        changes.told.append(
+            .answered(
+                GivenAnswer(
+                    person: person, emergency: names.emergency(of: person, episode.trigger), answer: answer,
+                    afterMs: (clock.now - episode.t0).wholeMilliseconds)))
+    }
+
+    // MARK: Hearing
+
+    /// One gapless stretch of the other side's stream; everything that follows is noted in the journal with how far it was heard.
+    /// - Returns: people who are subscribed here by it, and were not before.
+    func hear(_ facts: [PairFact], _ next: [StreamPosition]) async -> [PersonID] {
+        var effects = Effects()
+        var newcomers: [PersonID] = []
+        // First what is known about emergencies, then whatever lets time pass: nothing is called that was called off there.
+        for fact in facts {
+            if case .attempted(let attempt) = fact {
+                pair.note(fact, at: clock.steady(fromWall: attempt.at))
+            } else {
+                pair.note(fact)
+            }
+        }
+        changes.heard += facts.filter(\.isKept)
+        for case .answered(let answer) in facts { takeAnswers(of: answer.person, &effects) }
+        for fact in facts {
+            switch fact {
+            case .settings(let settings):
+                let isNew = !isSubscribed(settings.person)
+                if take(settings, &effects), isNew, isSubscribed(settings.person) { newcomers.append(settings.person) }
+            case .opened(let opened): take(opened, &effects)
+            case .note(let kind, _, let body):
+                if let neighbour = pair.neighbours[kind] { changes.further.append { try neighbour.apply($0, body) } }
+            case .answered, .attempted, .acknowledged, .erased: break
+            }
+        }
+        // What the other side has told is not told back.
+        tellPair(&effects)
+        for position in next { changes.positions[position.stream] = position }
+        let decided = changes
+        changes = StoreBatch()
+        journal.note(decided)
+        await settle(effects)
+        return newcomers
+    }
+
+    private func take(_ fact: PersonSettings, _ effects: inout Effects) -> Bool {
+        let person = fact.person
+        guard pair.takes(fact) else { return false }
+        changes.versions[person] = fact.version
+        effects.people.insert(person)
+        guard fact.settings.isSubscribed else {
+            change(person, &effects) { $0.unsubscribed(at: clock.now) }
+            pair.settle(person, people[person].map { SubscriberSettings($0.subscriber) })
+            return true
+        }
+        if people[person] == nil, let standing = fact.standing {
+            stand(person, standing)
+        } else {
+            people[person] = people[person] ?? Watched()
+            change(person, &effects) { $0.set(fact.settings, at: clock.now) }
+        }
+        if var watched = people[person] {
+            watched.subscriber = fact.settings.applied(to: watched.subscriber)
+            people[person] = watched
+            changes.put(watched, of: person)
+            // As it has come to stand: a pause waits for the end of an emergency that runs here.
+            pair.settle(person, SubscriberSettings(watched.subscriber))
+        }
+        return true
+    }
+
+    /// A newcomer goes on from where the other side stands: an emergency that runs there has the same name here.
+    private func stand(_ person: PersonID, _ standing: PersonSettings.Standing) {
+        var watched = Watched()
+        watched.subscriber = standing.subscriber
+        let offset = clock.steady(fromWall: standing.wall) - standing.steady
+        watched.subscriber.supervision = standing.subscriber.supervision.shifted(by: offset)
+        var effects = Effects()
+        people[person] = watched
+        change(person, &effects) { machine in
+            machine.listeningAgain(at: clock.now)
+            return []
+        }
+    }
+
+    private func take(_ opened: OpenedEmergency, _ effects: inout Effects) {
+        let emergency = names.emergency(of: opened.person, opened.trigger)
+        guard pair.opens(emergency) else { return }
+        let theirs = Episode(
+            trigger: opened.trigger, t0: clock.steady(fromWall: opened.receivedAt), receivedAt: opened.receivedAt,
+            parameters: opened.parameters)
+        change(opened.person, &effects) { $0.otherOpened(theirs, at: clock.now) }
+    }
+
+    /// Lets answers count that were given on the other side, each once, as soon as their emergency runs here.
+    func takeAnswers(of person: PersonID, _ effects: inout Effects) {
+        guard pair.hasAnswers, let episode = people[person]?.subscriber.supervision.episode else { return }
+        let emergency = names.emergency(of: person, episode.trigger)
+        let known = people[person]?.answered
+        let taken = known?.emergency == emergency ? known?.count ?? 0 : 0
+        let answers = pair.answers(in: emergency)
+        guard answers.count > taken else { return }
+        people[person]?.answered = Watched.Answered(emergency: emergency, count: answers.count)
+        for answer in answers.dropFirst(taken) {
+            change(person, &effects) { $0.answered(answer.answer, at: episode.t0 + .milliseconds(answer.afterMs)).actions }
+            changes.audit.append(
+                AuditNote(
+                    at: .now, actor: "person", action: "answered", object: names.auditName(of: person),
+                    detail: "\(answer.answer.rawValue), at the other dispatcher"))
+        }
+    }
+}
+
+extension PairFact {
+    /// Whether it may concern something that this side comes to later.
+    fileprivate var isKept: Bool {
+        switch self {
+        case .answered, .acknowledged, .erased: true
+        case .settings, .opened, .attempted, .note: false
+        }
+    }
+}
+
+extension Supervision {
+    /// As the person has set it on the other side.
+    fileprivate mutating func set(_ settings: SubscriberSettings, at time: Timestamp) -> [SupervisionAction] {
+        var actions = subscribed(own: settings.own, declaredInterval: nil, at: time)
+        if settings.isPaused {
+            actions += paused(at: time).actions
+        } else if state.stage == .paused {
+            actions += resumed(declaredInterval: nil, at: time).actions
+        }
+        return actions
+    }
+}

@@ -1,0 +1,188 @@
+// A synthetic subscriber whose heart fails every ten seconds: whoever is to be called in earnest goes the same way.
+
+import Bus
+import Contracts
+import Foundation
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// One entry is recorded at ingest, heard, judged, confirmed, stored, dispatched as `system` over HTTP to an ear in this process, and
+/// acknowledged. What that takes is the availability of the whole chain. No real emergency service ever hears of it, and no person.
+actor Canary {
+    private static let lowBound = 100.0
+    /// How often it is looked whether the call was acknowledged, once it may be.
+    private static let look = Duration.milliseconds(10)
+
+    private let supervision: SupervisionService
+    private let dispatcher: Dispatcher
+    private let pair: PairDesk
+    private let keys: PersonKeys
+    private let store: Store
+    private let ingest: BusClient
+    private let budget: Duration
+    private let metrics: WatchMetrics
+    private let logger: Logger
+    private let table = CanaryTable()
+    /// Where this process listens, once it does.
+    private let ear: @Sendable () async -> Integrator
+    private var known: CanaryTable.Known?
+    private var missedInARow = 0
+    private var flight = 0
+    private(set) var last: (at: Timestamp, outcome: CanaryOutcome)?
+
+    /// - Parameter dispatchAt: when calls go out, from the first critical entry.
+    init(
+        supervision: SupervisionService, dispatcher: Dispatcher, pair: PairDesk, keys: PersonKeys, store: Store, ingest: BusClient,
+        dispatchAt: Duration, metrics: WatchMetrics, logger: Logger, ear: @escaping @Sendable () async -> Integrator
+    ) {
+        (self.supervision, self.dispatcher, self.pair, self.keys, self.store) = (supervision, dispatcher, pair, keys, store)
+        (self.ingest, self.metrics, self.logger, self.ear) = (ingest, metrics, logger, ear)
+        budget = dispatchAt + pair.lead
+    }
+
+    /// Runs until it is cancelled.
+    func run() async throws {
+        let clock = ContinuousClock()
+        var next = clock.now
+        while !Task.isCancelled {
+            do {
+                let person = try await person()
+                if await supervision.isListening() {
+                    try await count(await fly(person))
+                } else {
+                    try await count(.missed)
+                }
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                logger.warning("the canary could not fly", metadata: ["reason": "\(type(of: error))"])
+            }
+            next = max(next + CanaryPlan.period, clock.now)
+            try await Task.sleep(until: next, clock: clock)
+        }
+    }
+
+    /// What came of it in the last hours.
+    func counts(hours: Int64) async throws -> (counts: CanaryCounts, since: Timestamp?) {
+        let first = CanaryPlan.hour(of: .now) - hours + 1
+        return (try await store.read { [table] db in try table.counts(db, since: first) }, known?.since)
+    }
+
+    // MARK: Who it is
+
+    /// Made at the first start; what it missed while nobody ran is counted.
+    private func person() async throws -> PersonID {
+        if let known { return known.person }
+        let now = Timestamp.now
+        let stored = try await store.read { [table] db in try table.load(db) }
+        let person: PersonID
+        if let stored {
+            person = stored.person
+            let missed = CanaryPlan.missed(from: stored.lastAt, to: now).mapValues { CanaryCounts(missed: $0) }
+            try await store.write { [table] db in try table.count(db, missed, at: now) }
+        } else {
+            person = try await ingest.ask(AddDevice(person: nil, name: "canary", intervalMs: nil), deadline: .seconds(2)).person
+            try await store.write { [table] db in try table.save(db, person, at: now) }
+        }
+        _ = try await keys.makeKey(for: person)
+        pair.keepSecret(person)
+        await supervision.admit(canary: person)
+        await dispatcher.admit(canary: person, ear: await ear())
+        known = stored ?? CanaryTable.Known(person: person, since: now, lastAt: now)
+        return person
+    }
+
+    // MARK: One flight
+
+    /// nil in the outcome where no acknowledgement came in time.
+    private func fly(_ person: PersonID) async throws -> CanaryOutcome {
+        let clock = ContinuousClock()
+        await supervision.beginFlight(of: person, bounds: [.heartRate: Bounds(low: Canary.lowBound, high: nil)])
+        let begun = clock.now
+        flight += 1
+        // Never the same value twice: a sensor that shows one is taken for a frozen one.
+        let value = Canary.lowBound - 20 - Double(flight % 19)
+        _ = try? await ingest.ask(
+            RecordEntries(person: person, samples: [Sample(type: .heartRate, at: .now, value: value)]), deadline: .seconds(1))
+        var elapsed: Duration?
+        try await Task.sleep(until: begun + max(.zero, budget - CanaryPlan.tolerance), clock: clock)
+        while elapsed == nil, clock.now - begun < CanaryPlan.patience {
+            if await supervision.hasLanded(person) { elapsed = clock.now - begun }
+            // Nothing tells when an emergency is acknowledged but its state.
+            if elapsed == nil { try await Task.sleep(for: Canary.look) }
+        }
+        await dispatcher.stopAll(of: person)
+        await supervision.endFlight(of: person)
+        return CanaryOutcome(after: elapsed, budget: budget)
+    }
+
+    private func count(_ outcome: CanaryOutcome) async throws {
+        let now = Timestamp.now
+        var counts = CanaryCounts()
+        counts.note(outcome)
+        let hour = CanaryPlan.hour(of: now)
+        metrics.flown(outcome)
+        missedInARow = outcome == .missed ? missedInARow + 1 : 0
+        switch outcome {
+        case .ok: break
+        case .late(let elapsed):
+            logger.critical(
+                "a test emergency was acknowledged late",
+                metadata: ["after_ms": "\(elapsed.wholeMilliseconds)", "budget_ms": "\(budget.wholeMilliseconds)"])
+        case .missed where missedInARow >= CanaryPlan.alarm:
+            logger.critical("test emergencies do not get through", metadata: ["in_a_row": "\(missedInARow)"])
+        case .missed:
+            logger.error("a test emergency did not get through")
+        }
+        try await store.write { [table, counts] db in try table.count(db, [hour: counts], at: now) }
+        last = (now, outcome)
+        let month = try await self.counts(hours: 24 * 30).counts
+        if let availability = month.availability { metrics.available(availability) }
+    }
+}
+
+// MARK: What supervision and dispatch do for it
+
+extension SupervisionService {
+    func admit(canary person: PersonID) {
+        canary = person
+        // One that was on its way when the last process stopped.
+        people[person] = nil
+        subjects["\(person)"] = nil
+        records[person] = nil
+    }
+
+    func beginFlight(of person: PersonID, bounds: [Metric: Bounds]) async {
+        var effects = Effects()
+        people[person] = Watched()
+        change(person, &effects) { $0.subscribed(own: bounds, declaredInterval: nil, at: clock.now) }
+        await settle(effects)
+    }
+
+    /// Whether its call was acknowledged.
+    func hasLanded(_ person: PersonID) -> Bool {
+        people[person]?.subscriber.supervision.stage == .dispatched
+    }
+
+    /// Forgets everything of it, whatever state it is in.
+    func endFlight(of person: PersonID) async {
+        var effects = Effects()
+        change(person, &effects) { $0.unsubscribed(at: clock.now) }
+        people[person] = nil
+        subjects["\(person)"] = nil
+        if let record = records.removeValue(forKey: person) { sequences[record.id] = nil }
+        changes.remove(person)
+        changes.further.append { try CanaryTable.forgetEmergencies($0, of: person) }
+        effects.people.insert(person)
+        await settle(effects)
+    }
+}
+
+extension Dispatcher {
+    func admit(canary person: PersonID, ear: Integrator) {
+        stopAll(of: person)
+        canary = (person, ear)
+    }
+}

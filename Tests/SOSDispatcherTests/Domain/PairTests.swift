@@ -1,0 +1,170 @@
+// What the two dispatchers decide without each other's help: who waits, which settings win, which emergency they agree on.
+
+import Contracts
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Two dispatchers")
+struct PairTests {
+    private static let start = Timestamp(milliseconds: 1_800_000_000_000)
+    private static let emergency = EmergencyID.random()
+
+    private static func message(_ sequence: Int = 0, _ kind: DispatchMessage.Kind = .alert, at created: Timestamp = start) -> OutboxMessage {
+        OutboxMessage(id: MessageID(emergency: emergency, sequence: sequence), kind: kind, body: [1], createdAt: created)
+    }
+
+    private static func attempt(_ sequence: Int, _ kind: DispatchMessage.Kind = .alert) -> PairFact {
+        .attempted(
+            MadeAttempt(
+                person: .random(), emergency: emergency, sequence: sequence, kind: kind, integrator: "desk", body: nil, at: start))
+    }
+
+    @Test("SOS-15: the second sends 400 ms after the first should have, later after each attempt that it hears, never after 4.95 s")
+    func lead() {
+        let first = PairDesk(.first, lead: PairDesk.lead, retry: .seconds(1))
+        #expect(first.mayAttempt(Self.message(), to: "desk") == Self.start)
+        let second = PairDesk(.second, lead: PairDesk.lead, retry: .seconds(1))
+        #expect(second.mayAttempt(Self.message(), to: "desk") == Self.start + .milliseconds(400))
+        second.note(Self.attempt(0), at: Self.start + .milliseconds(5))
+        #expect(second.mayAttempt(Self.message(), to: "desk") == Self.start + .milliseconds(1405))
+        // Of another emergency service nothing was heard.
+        #expect(second.mayAttempt(Self.message(), to: "other") == Self.start + .milliseconds(400))
+        #expect(PairDesk.lead(dispatchAt: .seconds(3.5)) == .milliseconds(400))
+        #expect((.milliseconds(49)...(.milliseconds(51))).contains(PairDesk.lead(dispatchAt: .seconds(4.9))))
+        second.hold(until: Self.start + .seconds(9))
+        #expect(second.mayAttempt(Self.message(), to: "desk") == Self.start + .seconds(9))
+    }
+
+    @Test("SOS-24: a number that the other side has given to a message of another kind is not given again")
+    func numbers() {
+        let desk = PairDesk(.first, lead: PairDesk.lead, retry: .seconds(1))
+        #expect(desk.number(of: .alert, in: Self.emergency, from: 0) == 0)
+        desk.note(Self.attempt(0))
+        desk.note(Self.attempt(1, .update))
+        #expect(desk.number(of: .alert, in: Self.emergency, from: 0) == 0)
+        #expect(desk.number(of: .update, in: Self.emergency, from: 1) == 1)
+        #expect(desk.number(of: .cancel, in: Self.emergency, from: 1) == 2)
+    }
+
+    @Test("The latest settings win on both sides, whatever their clocks say; at the same instant the first's")
+    func versions() {
+        let (first, second) = (
+            SettingsVersion(at: Self.start, by: .first, after: .none), SettingsVersion(at: Self.start, by: .second, after: .none)
+        )
+        #expect(second < first)
+        #expect(first < SettingsVersion(at: Self.start - .seconds(60), by: .second, after: first))
+        #expect(second < SettingsVersion(at: Self.start - .seconds(60), by: .first, after: second))
+
+        var subscriber = Subscriber()
+        subscriber.supervision = Self.supervised().state
+        let (here, there) = (
+            PairDesk(.first, lead: PairDesk.lead, retry: .seconds(1)), PairDesk(.second, lead: PairDesk.lead, retry: .seconds(1))
+        )
+        let person = PersonID.random()
+        let news = here.news(of: [person: Watched(subscriber: subscriber)], removed: [], at: Self.start)
+        #expect(news.count == 1)
+        #expect(there.takes(news[0]))
+        #expect(!there.takes(news[0]))
+        // What was heard is not told back, and nothing is told twice.
+        #expect(there.news(of: [person: Watched(subscriber: subscriber)], removed: [], at: Self.start).isEmpty)
+        #expect(here.news(of: [person: Watched(subscriber: subscriber)], removed: [], at: Self.start).isEmpty)
+        let gone = there.news(of: [:], removed: [person], at: Self.start)
+        #expect(gone.map(\.settings.isSubscribed) == [false])
+        #expect(here.takes(gone[0]))
+        here.keepSecret(person)
+        #expect(here.news(of: [person: Watched(subscriber: subscriber)], removed: [], at: Self.start).isEmpty)
+    }
+
+    private static func supervised() -> Supervision {
+        var machine = Supervision(rules: SupervisionRules())
+        _ = machine.subscribed(own: [:], declaredInterval: nil, at: start)
+        return machine
+    }
+
+    private static func upload(_ machine: inout Supervision, _ value: Double, at time: Timestamp) -> [SupervisionAction] {
+        machine.uploaded(
+            Supervision.Upload(at: time, receivedAt: time, entries: [Sample(type: .heartRate, at: time, value: value)]))
+    }
+
+    private static func episode(at time: Timestamp) -> Episode {
+        Episode(
+            trigger: Trigger(breach: Breach(metric: .heartRate, side: .below, limit: 45, value: 30), at: time), t0: time,
+            receivedAt: time, parameters: [.metric(.heartRate)])
+    }
+
+    @Test("SOS-24, INV-15: two that began with different entries agree on the earlier one; what is long over, or their own, changes nothing")
+    func agreement() {
+        let theirs = Self.episode(at: Self.start + .seconds(1))
+        var missed = Self.supervised()
+        #expect(missed.otherOpened(theirs, at: Self.start + .seconds(2)).map(\.kind) == [.opened])
+        #expect(missed.state.episode == theirs)
+        #expect(missed.otherOpened(theirs, at: Self.start + .seconds(2)).isEmpty)
+        // It goes on as if this side had heard the entry.
+        #expect(missed.timePassed(to: Self.start + .seconds(5)).map(\.kind) == [.confirmed, .dispatched(.unanswered)])
+
+        var later = Self.supervised()
+        #expect(Self.upload(&later, 30, at: Self.start + .milliseconds(1500)).map(\.kind) == [.opened])
+        #expect(later.otherOpened(theirs, at: Self.start + .seconds(2)).map(\.kind) == [.transient, .opened])
+        #expect(later.state.episode?.trigger == theirs.trigger)
+
+        var earlier = Self.supervised()
+        _ = Self.upload(&earlier, 30, at: Self.start + .milliseconds(500))
+        #expect(earlier.otherOpened(theirs, at: Self.start + .seconds(2)).isEmpty)
+        #expect(earlier.state.episode?.trigger != theirs.trigger)
+
+        var late = Self.supervised()
+        #expect(late.otherOpened(theirs, at: Self.start + .seconds(4)).isEmpty)
+        var stranger = Supervision(rules: SupervisionRules())
+        #expect(stranger.otherOpened(theirs, at: Self.start + .seconds(2)).isEmpty)
+    }
+
+    @Test("A state moves to another time line as a whole; facts survive their way over the wire")
+    func wire() throws {
+        var machine = Self.supervised()
+        _ = Self.upload(&machine, 30, at: Self.start + .seconds(1))
+        let shifted = machine.state.shifted(by: .seconds(10))
+        #expect(shifted.episode?.t0 == machine.state.episode.map { $0.t0 + .seconds(10) })
+        #expect(shifted.episode?.receivedAt == machine.state.episode?.receivedAt)
+        #expect(shifted.silenceDue == machine.state.silenceDue.map { $0 + .seconds(10) })
+        let person = PersonID.random()
+        let facts: [PairFact] = [
+            Self.attempt(3, .cancel), .answered(GivenAnswer(person: person, emergency: Self.emergency, answer: .fine, afterMs: 1200)),
+            .note(kind: "integrators", subject: nil, body: "{}"), .erased(.random(), []),
+            .settings(
+                PersonSettings(
+                    person: person, version: SettingsVersion(number: 7), settings: SubscriberSettings(Subscriber()),
+                    standing: .init(subscriber: Subscriber(), steady: Self.start, wall: Self.start))),
+        ]
+        for fact in facts { #expect(PairFact.read(try fact.encoded()) == fact) }
+        #expect(PairFact.read(Array("{\"later\":{}}".utf8)) == nil)
+    }
+
+    @Test("A message that nobody has seen gives up its number to the other side's; one that was sent keeps it")
+    func adoption() {
+        var outbox = DispatchOutbox([Self.message()])
+        let theirs = OutboxMessage(id: Self.message().id, kind: .alert, body: [2], createdAt: Self.start)
+        #expect(outbox.adopt(theirs)?.body == [1])
+        #expect(outbox.messages.map(\.body) == [[2]])
+        outbox.attempted(theirs.id, at: Self.start)
+        #expect(outbox.adopt(Self.message()) == nil)
+        #expect(outbox.messages.map(\.body) == [[2]])
+    }
+
+    @Test("NFR-05: a canary in time is ok, more than a second over its budget late, unheard or unflown missed")
+    func canaries() {
+        let budget = Duration.seconds(3.5)
+        #expect(CanaryOutcome(after: .milliseconds(4500), budget: budget) == .ok(.milliseconds(4500)))
+        #expect(CanaryOutcome(after: .milliseconds(4501), budget: budget) == .late(.milliseconds(4501)))
+        #expect(CanaryOutcome(after: nil, budget: budget) == .missed)
+        var counts = CanaryCounts()
+        #expect(counts.availability == nil)
+        for outcome in [CanaryOutcome.ok(.seconds(3)), .ok(.seconds(3)), .late(.seconds(5)), .missed] { counts.note(outcome) }
+        #expect(counts.availability == 0.5)
+        #expect(CanaryPlan.missed(from: Self.start, to: Self.start + .seconds(15)).isEmpty)
+        #expect(CanaryPlan.missed(from: Self.start, to: Self.start + .seconds(100)).values.reduce(0, +) == 8)
+        let day = CanaryPlan.missed(from: Self.start - .seconds(86_400 * 400), to: Self.start)
+        #expect(day.count <= Int(CanaryPlan.keptHours) + 1)
+    }
+}

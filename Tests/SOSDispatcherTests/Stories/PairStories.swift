@@ -1,0 +1,220 @@
+// Two dispatchers over one ingest and one desk: who calls, who keeps silent, and what each knows of the other.
+
+import Contracts
+import Foundation
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Two dispatchers, whole service")
+struct PairStories {
+    private static func subscribed(_ person: PersonID, _ stage: Stage, _ dispatchers: Stage.Dispatcher...) async throws {
+        try await stage.subscribe(person)
+        for dispatcher in dispatchers {
+            try await eventually("both supervise") { await dispatcher.parts.supervision.isSubscribed(person) }
+        }
+    }
+
+    private static func attempts(_ dispatcher: Stage.Dispatcher, _ emergency: EmergencyID) async throws -> Int {
+        try await dispatcher.parts.store.audit(of: "\(emergency)").count { $0.action == "dispatch-attempted" }
+    }
+
+    @Test("SOS-15, SOS-24: while the first calls, the second knows the same emergency and the same bytes, and sends nothing")
+    func secondIsSilent() async throws {
+        let desk = Desk(.silent)
+        let (open, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start(deskPort: port, ["TRACKME_SOS_RETRY_S": "1"])
+            let second = try await stage.start(deskPort: port, ["TRACKME_SOS_RETRY_S": "1"], place: .second, lead: .seconds(60))
+            let person = PersonID.random()
+            try await Self.subscribed(person, stage, first, second)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let receipt = try await eventually("the call") { desk.receipts.first }
+            let emergency = try #require(receipt.message.flatMap { EmergencyID($0.emergencyId) })
+            let held = try await eventually("the second has it") {
+                await second.parts.dispatcher.lines[emergency]?.outbox.messages.first
+            }
+            #expect(held.body == receipt.body)
+            try await eventually("repeats") { desk.receipts.count >= 3 }
+            #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
+            #expect(try await Self.attempts(second, emergency) == 0)
+            // The acknowledgement that one of them gets ends it for both.
+            desk.become(.acknowledges(.accepted))
+            try await eventually("both know") {
+                let states = try await [first, second].asyncMap { try await $0.parts.store.emergency(emergency)?.state }
+                return states == [.dispatched, .dispatched]
+            }
+            #expect(try await Self.attempts(second, emergency) == 0)
+            await second.stop()
+            await first.stop()
+        }
+        await open.stop()
+    }
+
+    @Test("SOS-15, SOS-28: the first ends between t0 and the call: the second calls for somebody who subscribed at the first")
+    func secondCalls() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        let (open, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start(deskPort: port)
+            let second = try await stage.start(deskPort: port, place: .second)
+            let person = PersonID.random()
+            try await Self.subscribed(person, stage, first, second)
+            let t0 = Timestamp.now
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: t0, value: 31)], receivedAt: t0)
+            let opened = try await eventually("the alert") { try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first }
+            await first.stop()
+            let receipt = try await eventually("the call") { desk.receipts.first }
+            #expect(receipt.at - t0 >= .milliseconds(3890))
+            #expect(receipt.id == "\(opened.emergency)-0")
+            try await eventually("the acknowledgement") { try await second.parts.store.emergency(opened.emergency)?.state == .dispatched }
+            #expect(Set(desk.receipts.map(\.id)).count == 1)
+            await second.stop()
+        }
+        await open.stop()
+    }
+
+    @Test("SOS-14, SOS-28: what the person said to the second while the first was down holds when the first is back: nobody is called")
+    func answeredAtTheSecond() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        let (open, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start(deskPort: port)
+            let second = try await stage.start(deskPort: port, place: .second)
+            let person = PersonID.random()
+            try await Self.subscribed(person, stage, first, second)
+            await first.stop()
+            let t0 = Timestamp.now
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: t0, value: 31)], receivedAt: t0)
+            let emergency = try await eventually("the alert") {
+                try await stage.question(ListEmergencies(person: person, limit: 1), of: .second).emergencies.first?.emergency
+            }
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .fine), of: .second)
+            let back = try await stage.start(deskPort: port)
+            try await eventually("the first knows") { try await back.parts.store.emergency(emergency)?.state == .muted }
+            try await eventually("its time is over") { Timestamp.now - t0 > .seconds(5) }
+            #expect(desk.receipts.isEmpty)
+            // Pauses and ends travel the other way too.
+            _ = try await stage.question(PauseSupervision(person: person, paused: true), of: .second)
+            try await eventually("paused at the first") { await back.parts.supervision.status(of: person).paused }
+            _ = try await stage.question(UnsubscribePerson(person: person))
+            try await eventually("gone at the second") { await !second.parts.supervision.isSubscribed(person) }
+            await second.stop()
+            await back.stop()
+        }
+        await open.stop()
+    }
+
+    @Test("SOS-19: an acknowledgement that was posted to the second stops the first when it is back, and the call goes on without it")
+    func acknowledgedAtTheSecond() async throws {
+        let desk = Desk(.silent)
+        let (open, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start(deskPort: port)
+            let second = try await stage.start(deskPort: port, place: .second)
+            let person = PersonID.random()
+            try await Self.subscribed(person, stage, first, second)
+            let emergency = try await stage.callForHelp(person)
+            try await eventually("the first calls") { desk.receipts.count >= 2 }
+            await first.stop()
+            let before = desk.receipts.count
+            try await eventually("the second goes on") { desk.receipts.count >= before + 3 }
+            #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
+            #expect(Set(desk.receipts.map(\.body)).count == 1)
+            let acknowledgement = Acknowledgement(messageId: "\(emergency)-0", result: .accepted, ackId: "desk-1", reason: nil)
+            _ = try await second.parts.dispatcher.receive(acknowledgement)
+            try await eventually("it stops") { try await second.parts.store.emergency(emergency)?.state == .dispatched }
+            let heard = desk.receipts.count
+            let back = try await stage.start(deskPort: port)
+            try await eventually("the first knows") { try await back.parts.store.emergency(emergency)?.state == .dispatched }
+            #expect(desk.receipts.count == heard)
+            #expect(try await stage.timeline(emergency).contains("acknowledged"))
+            await second.stop()
+            await back.stop()
+        }
+        await open.stop()
+    }
+
+    @Test("SOS-24: from the same entries each of the two makes the same id and the same bytes by itself")
+    func sameBytes() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        let (open, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let (person, t0) = (PersonID.random(), Timestamp.now)
+            let entry = Sample(type: .heartRate, at: t0, value: 31, position: Position(latitude: 45.5, longitude: 9.25))
+            for place in Place.allCases {
+                let dispatcher = try await stage.start(deskPort: port, place: place)
+                _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), of: place)
+                try await stage.ingest.say(person, [entry], receivedAt: t0)
+                let count = place == .first ? 1 : 2
+                try await eventually("the call") { desk.receipts.count >= count }
+                await dispatcher.stop()
+            }
+            #expect(Set(desk.receipts.map(\.id)).count == 1)
+            #expect(Set(desk.receipts.map(\.body)).count == 1)
+        }
+        await open.stop()
+    }
+
+    @Test("A second that comes new knows who is subscribed, with own bounds, and an emergency that runs; a lost store is made good")
+    func newcomer() async throws {
+        let desk = Desk(.silent)
+        let (open, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start(deskPort: port)
+            let (calm, calling) = (PersonID.random(), PersonID.random())
+            try await stage.subscribe(calm, bounds: ["heart-rate": Bounds(low: 50, high: nil)])
+            let emergency = try await stage.callForHelp(calling)
+            for round in 0..<2 {
+                let second = try await stage.start(deskPort: port, place: .second)
+                try await eventually("it knows both") {
+                    let people = await second.parts.supervision.people
+                    return people[calm]?.subscriber.supervision.own[.heartRate]?.low == 50
+                        && people[calling]?.subscriber.supervision.episode != nil
+                }
+                let episode = try #require(await second.parts.supervision.people[calling]?.subscriber.supervision.episode)
+                #expect(await second.parts.supervision.names.emergency(of: calling, episode.trigger) == emergency)
+                await second.stop()
+                if round == 0 { try FileManager.default.removeItem(at: stage.folder.appendingPathComponent("sos-deputy")) }
+            }
+            #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
+            await first.stop()
+        }
+        await open.stop()
+    }
+
+    @Test("ACC-31: an erasure is confirmed once both dispatchers have erased, and the certificate names the stores of both")
+    func erasure() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let first = try await stage.start(deskPort: 9)
+            let second = try await stage.start(deskPort: 9, place: .second)
+            let person = PersonID.random()
+            try await Self.subscribed(person, stage, first, second)
+            try await eventually("the first has heard of the second") { try await first.parts.store.hasDeputy() }
+            let erasure = ErasureID.random()
+            let stores = [ErasedStore(store: "sos-deputy.db", removed: 3, at: .now)]
+            #expect(first.parts.pair.erased(erasure) == nil)
+            var batch = StoreBatch()
+            batch.told = [.erased(erasure, stores)]
+            second.parts.journal.note(batch)
+            try await second.parts.journal.commit()
+            try await eventually("the first knows") { first.parts.pair.erased(erasure) == stores }
+            await second.stop()
+            await first.stop()
+            let again = try await stage.start(deskPort: 9)
+            #expect(again.parts.pair.erased(erasure) == stores)
+            await again.stop()
+        }
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { try await values.append(transform(element)) }
+        return values
+    }
+}

@@ -1,0 +1,78 @@
+// The watchdogs at work: the canary through the whole chain, and the sign of life to the outside.
+
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import NIOCore
+import Sealing
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Watchdogs, whole service")
+struct WatchStories {
+    @Test("NFR-05: a test emergency goes through ingest, supervision and dispatch, is acknowledged, counted, and leaves nothing behind")
+    func canary() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        let (open, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start(deskPort: port, ["TRACKME_SOS_CANARY": "true", "TRACKME_SOS_DISPATCH_AT_S": "3"])
+            // On a loaded machine one may come late, or be given up.
+            let counted = try await eventually("a flight", within: .seconds(60)) {
+                let reply = try await stage.question(ReadAvailability(hours: 24))
+                return reply.ok + reply.late == 0 ? nil : reply
+            }
+            #expect(counted.since != nil && counted.dispatcher == .sosDispatcher)
+            #expect(desk.receipts.isEmpty)
+            #expect(try await stage.question(ListEmergencies(person: nil, limit: 10)).emergencies.isEmpty)
+            try await eventually("nothing is left behind") {
+                try await dispatcher.parts.store.store.read { db in
+                    try ["dispatch_outbox", "emergencies", "audit", "stream_log", "subscribers"].allSatisfy {
+                        try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") == 0
+                    }
+                }
+            }
+            await #expect(throws: Failure.self) { try await stage.question(ReadAvailability(hours: 0)) }
+            await dispatcher.stop()
+        }
+        await open.stop()
+    }
+
+    @Test("A sign of life goes to whoever watches from outside, signed, and says whether ingest is heard")
+    func heartbeat() async throws {
+        let received = Mutex<[(WebhookSignature, [UInt8])]>([])
+        let route = Route(
+            .post, "/watch/v1/beats", access: .anyone, summary: "Take a heartbeat", body: BodyShape([.init(MediaType.json, .anything)]),
+            answers: [Answer(204, "Taken")]
+        ) { exchange in
+            let signature = WebhookSignature(
+                id: exchange.header(WebhookSignature.idHeader) ?? "", timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
+                signatures: exchange.header(WebhookSignature.signatureHeader) ?? "")
+            let body = Array(try await exchange.body().readableBytesView)
+            received.withLock { $0.append((signature, body)) }
+            return .empty(status: 204)
+        }
+        let server = HTTPServer(
+            .init(title: "Watch", version: "1", summary: "Somebody outside.", prefix: "watch"), routes: [route], port: 0,
+            health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in throw Problem.unauthorised }, logger: Running.quiet)
+        let running = Running([server])
+        let url = "http://127.0.0.1:\(await server.boundPort)/watch/v1/beats"
+        try await Stage.play(Desk(.silent)) { stage in
+            let dispatcher = try await stage.start(deskPort: 9, ["TRACKME_SOS_HEARTBEAT_URL": url])
+            let (signature, body) = try await eventually("a heartbeat") { received.withLock { $0.first } }
+            let files = KeyFiles(folder: stage.folder.appendingPathComponent("keys"))
+            let secret = try WebhookSecret(files.readSecret(files.file("heartbeat.secret", of: .sosDispatcher)))
+            try signature.verify(body: body, secrets: [secret], now: .now)
+            let message = try JSONDecoder().decode(OutsideHeartbeat.Message.self, from: Data(body))
+            #expect(message.service == "sos-dispatcher")
+            #expect(message.canary == nil)
+            await dispatcher.stop()
+        }
+        await running.stop()
+    }
+}
