@@ -62,7 +62,8 @@ struct SOSParts: Sendable {
         let metrics = SOSMetrics()
         let integrator = SOSParts.integrator(settings, secrets, logger)
         let dispatcher = Dispatcher(
-            integrator, retry: settings.retry, store: store, journal: journal, clock: clock, pair: pair.desk, metrics: metrics, logger: logger)
+            integrator, retry: settings.retry, store: store, journal: journal, clock: clock, pair: pair.desk, metrics: metrics,
+            logger: logger)
         let supervision = SupervisionService(
             rules: settings.rules, letterhead: settings.letterhead, names: try SOSParts.names(runtime),
             keys: keys, store: store,

@@ -153,7 +153,9 @@ struct PairTables: Sendable {
         let (epoch, head) = try (log.epoch(db), log.head(db, place.stream))
         let after = request.after.flatMap { PersonID($0) }
         let rows = try Row.fetchAll(
-            db, sql: "SELECT s.person, s.sealed, v.version FROM subscribers s LEFT JOIN pair_versions v ON v.person = s.person WHERE s.person > ? ORDER BY s.person LIMIT ?",
+            db,
+            sql:
+                "SELECT s.person, s.sealed, v.version FROM subscribers s LEFT JOIN pair_versions v ON v.person = s.person WHERE s.person > ? ORDER BY s.person LIMIT ?",
             arguments: [after?.data ?? Data(), PairTables.peoplePerPage])
         var facts: [PairFact] = []
         if after == nil {

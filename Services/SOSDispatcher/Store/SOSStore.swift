@@ -127,7 +127,8 @@ struct SOSStore: Sendable {
                         db, sql: "SELECT * FROM emergencies WHERE person = ? ORDER BY t0 DESC LIMIT ?", arguments: [person.data, limit])
                 } else {
                     try Row.fetchAll(
-                        db, sql: "SELECT * FROM emergencies WHERE person IS NOT ? ORDER BY t0 DESC LIMIT ?", arguments: [except?.data, limit])
+                        db, sql: "SELECT * FROM emergencies WHERE person IS NOT ? ORDER BY t0 DESC LIMIT ?",
+                        arguments: [except?.data, limit])
                 }
             return rows.compactMap(EmergencyRecord.init)
         }

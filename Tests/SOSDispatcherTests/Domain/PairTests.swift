@@ -11,7 +11,8 @@ struct PairTests {
     private static let start = Timestamp(milliseconds: 1_800_000_000_000)
     private static let emergency = EmergencyID.random()
 
-    private static func message(_ sequence: Int = 0, _ kind: DispatchMessage.Kind = .alert, at created: Timestamp = start) -> OutboxMessage {
+    private static func message(_ sequence: Int = 0, _ kind: DispatchMessage.Kind = .alert, at created: Timestamp = start) -> OutboxMessage
+    {
         OutboxMessage(id: MessageID(emergency: emergency, sequence: sequence), kind: kind, body: [1], createdAt: created)
     }
 
@@ -94,7 +95,8 @@ struct PairTests {
             receivedAt: time, parameters: [.metric(.heartRate)])
     }
 
-    @Test("SOS-24, INV-15: two that began with different entries agree on the earlier one; what is long over, or their own, changes nothing")
+    @Test(
+        "SOS-24, INV-15: two that began with different entries agree on the earlier one; what is long over, or their own, changes nothing")
     func agreement() {
         let theirs = Self.episode(at: Self.start + .seconds(1))
         var missed = Self.supervised()

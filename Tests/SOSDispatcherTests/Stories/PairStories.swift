@@ -65,7 +65,9 @@ struct PairStories {
             try await Self.subscribed(person, stage, first, second)
             let t0 = Timestamp.now
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: t0, value: 31)], receivedAt: t0)
-            let opened = try await eventually("the alert") { try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first }
+            let opened = try await eventually("the alert") {
+                try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first
+            }
             await first.stop()
             let receipt = try await eventually("the call") { desk.receipts.first }
             #expect(receipt.at - t0 >= .milliseconds(3890))
