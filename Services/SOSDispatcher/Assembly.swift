@@ -102,7 +102,9 @@ struct SOSParts: Sendable {
     private static func hearing(
         _ memory: SOSStore.Memory, _ supervision: SupervisionService, _ store: SOSStore, _ runtime: Runtime
     ) async throws -> [any Service] {
-        let samples = try await runtime.consumer(of: .samples)
+        let freshness = StreamFreshness()
+        let samples = try await runtime.consumer(of: .samples, freshness: freshness)
+        await supervision.judgesSilence { freshness.age ?? .seconds(Int64(Int32.max)) }
         let devices = try await runtime.consumer(of: .devices)
         return [
             Background {
@@ -117,11 +119,13 @@ struct SOSParts: Sendable {
                     apply: { events, next in
                         _ = try await store.save(DeviceFacts.batch(events, next))
                         for pause in DeviceFacts.pauses(events) { await supervision.monitoring(pause) }
+                        await supervision.devicesChanged(of: Set(DeviceFacts.states(events).map(\.person)))
                     },
                     restart: { facts, next in
                         let paused = DeviceFacts.pauses(facts)
                         try await store.replaceDevices(by: DeviceFacts.states(facts), paused: paused, next)
                         await supervision.monitoringPaused(by: Set(paused.map(\.person)))
+                        await supervision.devicesReplaced()
                     })
             },
         ]
