@@ -71,6 +71,9 @@ actor ContactAlarms {
             if ContinuousClock.now >= expireAt {
                 expireAt = .now + Self.upkeep
                 for alarm in cases.values where alarm.isDead(at: .now) { drop(alarm) }
+                for alarm in cases.values where alarm.kind == .shaking && alarm.beganAt + ContactCase.shakingLife <= .now {
+                    change(alarm.id) { $0.ended(.over, at: .now) }
+                }
                 try? await store.expire(at: .now)
             }
             let next = cases.values.compactMap { ContactEscalation.nextCall($0, rules)?.at }.min()
@@ -85,21 +88,25 @@ actor ContactAlarms {
         for tiding in heard {
             switch tiding.kind {
             case .dispatched: await begin(.emergency, tiding, at: tiding.at)
-            case .shakingAlarm: await begin(.shaking, tiding, at: tiding.at)
-            case .silenceContacts: await begin(.silence, tiding, at: tiding.at)
+            case .shakingAlarm: await begin(.shaking, tiding, at: tiding.since ?? tiding.at)
+            case .silenceContacts: await begin(.silence, tiding, at: tiding.since ?? tiding.at)
             case .goesOn:
                 await goesOn(tiding)
             case .acknowledged: change(tiding) { $0.informed(at: tiding.at) }
             case .cancelled: change(tiding) { $0.ended(.falseAlarm, at: tiding.at) }
             case .closed: change(tiding) { $0.ended(.over, at: tiding.at) }
-            case .signalReturned, .unsubscribed:
-                for alarm in cases.values where alarm.person == tiding.person && alarm.emergency == nil {
-                    change(alarm.id) { $0.ended(.over, at: tiding.at) }
-                }
-            case .opened, .confirmed, .gotWorse, .helpArrived, .transient, .muted, .signalLost, .charging, .subscribed, .paused, .resumed:
-                break
+            case .shakingCalledOff: end(.shaking, of: tiding.person, .falseAlarm, at: tiding.at)
+            // A sign of life.
+            case .signalReturned, .paused, .resumed: end(.silence, of: tiding.person, .over, at: tiding.at)
+            case .unsubscribed:
+                for kind in [ContactCase.Kind.silence, .shaking] { end(kind, of: tiding.person, .over, at: tiding.at) }
+            case .opened, .confirmed, .gotWorse, .helpArrived, .transient, .muted, .signalLost, .charging, .subscribed: break
             }
         }
+    }
+
+    private func end(_ kind: ContactCase.Kind, of person: PersonID, _ end: ContactCase.End, at time: Timestamp) {
+        for alarm in cases.values where alarm.person == person && alarm.kind == kind { change(alarm.id) { $0.ended(end, at: time) } }
     }
 
     private func goesOn(_ tiding: Tiding) async {
@@ -138,7 +145,8 @@ actor ContactAlarms {
             ContactCase(
                 id: occasion, person: tiding.person, kind: kind, emergency: tiding.emergency, name: facts.name,
                 contacts: facts.contacts.map { ContactCase.Contact(who: $0) }, place: facts.place,
-                happenedAt: time, alertedAt: clock.now))
+                happenedAt: time, beganAt: tiding.at,
+                alertedAt: clock.now))
         settle(occasion, [note("contacts-alerted", by: "dispatcher", "\(facts.contacts.count) contacts", of: occasion)])
     }
 

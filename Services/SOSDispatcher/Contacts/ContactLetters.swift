@@ -31,10 +31,10 @@ struct ContactLetters: Sendable {
     /// What the message is about; not read off a clock, so that made again it is the same message.
     private func happened(_ notice: ContactCase.Notice, _ alarm: ContactCase) -> Timestamp {
         switch notice.matter {
-        case .alert, .call: alarm.happenedAt
-        case .informed: alarm.informedAt ?? alarm.happenedAt
-        case .onTheWay(let contact): alarm.contacts[contact].answeredAt ?? alarm.happenedAt
-        case .falseAlarm: alarm.endedAt ?? alarm.happenedAt
+        case .alert, .call: alarm.beganAt
+        case .informed: alarm.informedAt ?? alarm.beganAt
+        case .onTheWay(let contact): alarm.contacts[contact].answeredAt ?? alarm.beganAt
+        case .falseAlarm: alarm.endedAt ?? alarm.beganAt
         }
     }
 

@@ -20,7 +20,7 @@ struct ContactStore: Sendable {
                 CREATE TABLE contact_cases (
                     occasion BLOB PRIMARY KEY,
                     person BLOB NOT NULL,
-                    happened_at INTEGER NOT NULL,
+                    began_at INTEGER NOT NULL,
                     ended_at INTEGER,
                     sealed BLOB NOT NULL
                 ) STRICT, WITHOUT ROWID;
@@ -44,7 +44,7 @@ struct ContactStore: Sendable {
     func load(at now: Timestamp) async throws -> [ContactCase] {
         try await store.read { db in
             try Row.fetchAll(
-                db, sql: "SELECT occasion, person, sealed FROM contact_cases WHERE happened_at > ?",
+                db, sql: "SELECT occasion, person, sealed FROM contact_cases WHERE began_at > ?",
                 arguments: [(now - ContactCase.longestLife - ContactCase.linkLife).milliseconds]
             ).compactMap { row in
                 guard let occasion = OccasionID(row["occasion"] as Data), let person = PersonID(row["person"] as Data),
@@ -67,9 +67,9 @@ struct ContactStore: Sendable {
             // The key may have gone since: then nothing about the person is stored any more.
             guard keys.isCurrent(key, of: alarm.person) else { return }
             try db.cachedStatement(
-                sql: "INSERT OR REPLACE INTO contact_cases (occasion, person, happened_at, ended_at, sealed) VALUES (?, ?, ?, ?, ?)"
+                sql: "INSERT OR REPLACE INTO contact_cases (occasion, person, began_at, ended_at, sealed) VALUES (?, ?, ?, ?, ?)"
             ).execute(arguments: [
-                alarm.id.data, alarm.person.data, alarm.happenedAt.milliseconds, alarm.endedAt?.milliseconds, Data(sealed),
+                alarm.id.data, alarm.person.data, alarm.beganAt.milliseconds, alarm.endedAt?.milliseconds, Data(sealed),
             ])
             for (message, notice) in sent {
                 try db.cachedStatement(
@@ -89,7 +89,7 @@ struct ContactStore: Sendable {
         let before = (now - ContactCase.longestLife - ContactCase.linkLife).milliseconds
         try await store.write { db in
             try db.execute(
-                sql: "DELETE FROM contact_cases WHERE happened_at < ? OR ended_at < ?",
+                sql: "DELETE FROM contact_cases WHERE began_at < ? OR ended_at < ?",
                 arguments: [before, (now - ContactCase.linkLife).milliseconds])
             try db.execute(sql: "DELETE FROM contact_notices WHERE at < ?", arguments: [before])
         }

@@ -76,8 +76,10 @@ struct ContactCase: Hashable, Codable, Sendable {
     var contacts: [Contact]
     /// Where the person was when the alarm began.
     var place: LatestPlaces.Place?
-    /// When help was called, by the wall clock: people read it.
+    /// When help was called, when shaking was felt, or when the last sign of life came; by the wall clock: people read it.
     var happenedAt: Timestamp
+    /// When contacts were first to be told, by the wall clock.
+    var beganAt: Timestamp
     /// When contacts were first told, on the machine's time line: calls are repeated by it.
     var alertedAt: Timestamp
     /// By the wall clock.
@@ -95,10 +97,12 @@ struct ContactCase: Hashable, Codable, Sendable {
     static let linkLife = Duration.seconds(24 * 3600)
     /// However an alarm ends: nothing of it is kept longer.
     static let longestLife = Duration.seconds(7 * 24 * 3600)
+    /// Shaking has no end of its own: after this it is over, unless the person has called it off.
+    static let shakingLife = Duration.seconds(6 * 3600)
 
     /// Whether nothing opens any more.
     func isDead(at now: Timestamp) -> Bool {
-        endedAt.map { now >= $0 + Self.linkLife } ?? (now >= happenedAt + Self.longestLife)
+        endedAt.map { now >= $0 + Self.linkLife } ?? (now >= beganAt + Self.longestLife)
     }
 
     /// False where nothing changes.
@@ -126,7 +130,7 @@ struct ContactCase: Hashable, Codable, Sendable {
     mutating func takenUpAgain(at now: Timestamp, _ steady: Timestamp) -> Bool {
         guard end != nil else { return false }
         (end, endedAt, informedAt, sent, calls, lastCallAt) = (nil, nil, nil, [], 0, nil)
-        (happenedAt, alertedAt) = (now, steady)
+        (happenedAt, beganAt, alertedAt) = (now, now, steady)
         for index in contacts.indices { (contacts[index].answer, contacts[index].answeredAt) = (nil, nil) }
         round += 1
         return true

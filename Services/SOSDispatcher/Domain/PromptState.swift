@@ -19,6 +19,8 @@ struct PromptState: Hashable, Sendable {
 
     var emergency: EmergencyID
     var phase: Phase
+    /// What the alert came from.
+    var trigger: Trigger.Kind
     /// The first critical entry, by the wall clock.
     var t0: Timestamp
     var callAt: Timestamp
@@ -41,6 +43,7 @@ struct PromptState: Hashable, Sendable {
         case .stoodDown: phase = .calledOff
         }
         self.emergency = emergency
+        trigger = episode.trigger.kind
         t0 = episode.receivedAt
         callAt = episode.receivedAt + dispatchAt
         abortUntil = episode.receivedAt + abortWindow

@@ -118,7 +118,7 @@ actor PromptDesk {
         let (name, language) = await supervision.address(of: tiding.person)
         var about = tiding.name
         let template: MessageTemplate
-        var values = ["time": tiding.at.rfc3339]
+        var values = ["time": (tiding.since ?? tiding.at).rfc3339]
         switch tiding.kind {
         case .opened, .goesOn:
             guard let emergency = tiding.emergency, let prompt = await supervision.prompt(of: tiding.person, abortWindow: abortWindow),
@@ -134,7 +134,7 @@ actor PromptDesk {
         case .signalLost: template = .sosSignalLost
         case .charging: template = .sosCharging
         case .confirmed, .dispatched, .gotWorse, .helpArrived, .transient, .muted, .cancelled, .closed, .signalReturned,
-            .silenceContacts, .shakingAlarm, .subscribed, .unsubscribed, .paused, .resumed:
+            .silenceContacts, .shakingAlarm, .shakingCalledOff, .subscribed, .unsubscribed, .paused, .resumed:
             return nil
         }
         return SendMessage(
@@ -200,5 +200,11 @@ actor PromptDesk {
                 .init(answer: answer, at: at, alreadyDispatched: reply.alreadyDispatched), of: emergency, by: person)
         }
         return PromptStore.Given(answer: answer, at: at, alreadyDispatched: reply.alreadyDispatched)
+    }
+
+    /// For an alarm without an emergency: the contacts hear that it was nothing. Said again it changes nothing.
+    func callOffShaking(_ answer: AnswerPrompt.Answer, by person: PersonID) async throws -> PromptStore.Given {
+        try await supervision.callOffShaking(person, answer)
+        return PromptStore.Given(answer: answer, at: .now, alreadyDispatched: false)
     }
 }

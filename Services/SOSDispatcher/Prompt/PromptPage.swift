@@ -77,9 +77,8 @@ struct PromptPage: Sendable {
     private func state(_ prompt: PromptState) -> String {
         switch prompt.phase {
         case .asking:
-            say(
-                "Your values are critical. Without an answer an ambulance is called.",
-                "I tuoi valori sono critici. Senza risposta viene chiamata un'ambulanza.")
+            reason(prompt.trigger) + " "
+                + say("Without an answer an ambulance is called.", "Senza risposta viene chiamata un'ambulanza.")
         case .calling:
             say(
                 "The call has gone out. Still trying until the emergency service answers.",
@@ -91,6 +90,14 @@ struct PromptPage: Sendable {
                 "The call had already gone out. The emergency service is being told that it is not needed.",
                 "La chiamata era già partita. Si sta dicendo al servizio di emergenza che non serve.")
         case .muted: say("Nobody was called.", "Nessuno è stato chiamato.")
+        }
+    }
+
+    private func reason(_ trigger: Trigger.Kind) -> String {
+        switch trigger {
+        case .threshold: say("Your values are critical.", "I tuoi valori sono critici.")
+        case .shaking: say("Your device feels repeated shaking.", "Il tuo dispositivo sente uno scuotimento ripetuto.")
+        case .silence: say("Nothing is heard from your device.", "Dal tuo dispositivo non arriva nulla.")
         }
     }
 

@@ -63,7 +63,12 @@ struct PromptRoutes: Sendable {
             let person = try exchange.person
             let body: PromptReplyBody = try await exchange.json()
             return try await Self.answering {
-                let given = try await desk.answer(body.answer, to: body.emergency, by: person)
+                let given =
+                    if let emergency = body.emergency {
+                        try await desk.answer(body.answer, to: emergency, by: person)
+                    } else {
+                        try await desk.callOffShaking(body.answer, by: person)
+                    }
                 return try .json(
                     PromptReceipt(
                         emergency: body.emergency, answer: given.answer, at: given.at.rfc3339, alreadyDispatched: given.alreadyDispatched))

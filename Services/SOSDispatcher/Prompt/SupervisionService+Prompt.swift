@@ -24,6 +24,14 @@ extension SupervisionService {
         return try await answerPrompt(person, given, answer: answer)
     }
 
+    /// Takes the word that shaking was nothing, unless an emergency runs: that one is answered by its name.
+    func callOffShaking(_ person: PersonID, _ given: AnswerPrompt.Answer) async throws {
+        guard given == .fine || given == .falseAlarm, people[person]?.subscriber.supervision.episode == nil else {
+            throw Failure(.conflict, "name the emergency that is answered")
+        }
+        _ = try await answerPrompt(person, given) { _ in nil }
+    }
+
     /// How the person is addressed, and in which language.
     func address(of person: PersonID) -> (name: String, language: Language) {
         let card = people[person]?.subscriber.card

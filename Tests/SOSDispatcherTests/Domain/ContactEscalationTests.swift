@@ -21,7 +21,8 @@ struct ContactEscalationTests {
                 contacts: (0..<count).map {
                     .init(
                         who: EmergencyContact(id: "ctc_\($0)", name: "N\($0)", telephone: "+39333000\($0)", email: nil, language: .italian))
-                }, place: nil, happenedAt: ContactEscalationTests.start, alertedAt: ContactEscalationTests.start)
+                }, place: nil, happenedAt: ContactEscalationTests.start, beganAt: ContactEscalationTests.start,
+                alertedAt: ContactEscalationTests.start)
         }
 
         func at(_ seconds: Int) -> Timestamp { ContactEscalationTests.start + .seconds(seconds) }

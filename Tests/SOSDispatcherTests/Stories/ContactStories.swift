@@ -179,6 +179,65 @@ struct ContactStories {
         await door.stop()
     }
 
+    @Test("SOS-23, CON-31: shaking alarms the contacts of who has switched it on, without an ambulance; the person calls it off")
+    func shaking() async throws {
+        let desk = Desk(.silent)
+        let (door, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let notifier = try await TalkingNotifier(in: stage.folder)
+            let dispatcher = try await stage.start(deskPort: port)
+            let anna = try await subscribe(stage, dispatcher)
+            await dispatcher.parts.supervision.prefer(anna, shaking: true)
+            try await stage.ingest.say(anna, [Sample(type: .shaking, at: .now, value: 12)])
+            let alerts = try await eventually("both are told") {
+                let alerts = notifier.messages(.sosShaking)
+                return alerts.count == 2 ? alerts : nil
+            }
+            #expect(alerts.allSatisfy { $0.channels.contains(.call) && $0.values["place"] == "45.46420,9.19000" })
+            let path = try #require(alerts.first { $0.language == .english }?.path)
+            let visitor = await Visitor(of: dispatcher)
+            #expect(try await visitor.open(path).text.contains("reports repeated shaking"))
+            #expect(try await visitor.press("on-my-way", at: path).status == 303)
+            try await eventually("the other hears of it") { !notifier.messages(.sosContactInformed).isEmpty }
+            _ = try await dispatcher.parts.people.prompts.callOffShaking(.falseAlarm, by: anna)
+            try await eventually("both hear that it was nothing") { notifier.messages(.sosContactFalseAlarm).count == 2 }
+            #expect(desk.receipts.isEmpty)
+            await dispatcher.stop()
+            await notifier.close()
+        }
+        await door.stop()
+    }
+
+    @Test("SOS-25: a long silence is told to the contacts, and a sign of life ends it")
+    func silence() async throws {
+        let desk = Desk(.silent)
+        let (door, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let notifier = try await TalkingNotifier(in: stage.folder)
+            let dispatcher = try await stage.start(deskPort: port)
+            let anna = try await subscribe(stage, dispatcher)
+            let began = Timestamp.now
+            // As supervision tells it after minutes of silence.
+            await dispatcher.parts.people.contacts.follow([
+                Tiding(person: anna, kind: .silenceContacts, at: began, since: began - .seconds(330))
+            ])
+            let alerts = try await eventually("both are told") {
+                let alerts = notifier.messages(.sosSilenceContacts)
+                return alerts.count == 2 ? alerts : nil
+            }
+            #expect(alerts.allSatisfy { $0.values["time"] == (began - .seconds(330)).rfc3339 })
+            let path = try #require(alerts.first { $0.language == .english }?.path)
+            let visitor = await Visitor(of: dispatcher)
+            #expect(try await visitor.open(path).text.contains("No signal: Anna Rossi"))
+            await dispatcher.parts.people.contacts.follow([Tiding(person: anna, kind: .signalReturned, at: .now)])
+            #expect(try await visitor.open(path).text.contains("gives signals again"))
+            #expect(notifier.messages(.sosContactFalseAlarm).isEmpty)
+            await dispatcher.stop()
+            await notifier.close()
+        }
+        await door.stop()
+    }
+
     @Test("ACC-29: nothing about contacts is readable in the file, and erasure leaves nothing of them")
     func sealedAndErased() async throws {
         let desk = Desk(.silent)
