@@ -33,6 +33,7 @@ struct SOSParts: Sendable {
     let journal: Journal
     let store: SOSStore
     let server: HTTPServer
+    let people: PeopleParts
     /// What integrators show when they acknowledge by themselves.
     let token: String
     let services: [any Service]
@@ -53,12 +54,14 @@ struct SOSParts: Sendable {
         let integrator = SOSParts.integrator(settings, secrets, logger)
         let dispatcher = Dispatcher(
             integrator, retry: settings.retry, store: store, journal: journal, clock: clock, metrics: metrics, logger: logger)
+        let names = try Names(identity: runtime.key("emergency-identity"))
         let supervision = SupervisionService(
-            rules: settings.rules, letterhead: settings.letterhead, names: try Names(identity: runtime.key("emergency-identity")),
-            keys: keys, store: store,
+            rules: settings.rules, letterhead: settings.letterhead, names: names, keys: keys, store: store,
             journal: journal, dispatcher: dispatcher, clock: clock, metrics: metrics, logger: logger)
         await dispatcher.whenAcknowledged { await supervision.acknowledged($0, $1) }
 
+        let people = try await PeopleParts(
+            settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, clock: clock)
         let memory = try store.load()
         await dispatcher.resume(memory.outboxes)
         await supervision.resume(memory)
@@ -73,10 +76,11 @@ struct SOSParts: Sendable {
         }.register(in: &methods)
         try await runtime.answer(methods)
 
-        let erasure = SupervisionErasure(supervision: supervision, dispatcher: dispatcher, journal: journal, store: store)
+        let erasure = SupervisionErasure(
+            supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, forget: people.forget)
         let erasures = try await ErasureFollower(on: runtime, store: database, keys: keys, steps: erasure.steps)
 
-        let server = SOSParts.server(supervision, dispatcher, store, secrets, settings, runtime)
+        let server = SOSParts.server(supervision, dispatcher, store, people.routes, secrets, settings, runtime)
         let hearing = try await SOSParts.hearing(memory, supervision, store, runtime)
         services =
             [
@@ -91,11 +95,12 @@ struct SOSParts: Sendable {
                 Background(Follower.accounts(on: runtime, store: database, tokens: nil, erasures: erasures).run),
                 Background(erasures.run),
                 dispatcher,
+            ] + people.services + [
                 ClosedLast { await supervision.stop() },
                 server,
             ] + hearing
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
-        (self.server, token) = (server, secrets.token)
+        (self.server, self.people, token) = (server, people, secrets.token)
     }
 
     /// What follows ingest.
@@ -147,14 +152,15 @@ struct SOSParts: Sendable {
     }
 
     private static func server(
-        _ supervision: SupervisionService, _ dispatcher: Dispatcher, _ store: SOSStore, _ secrets: IntegratorSecrets,
-        _ settings: Settings, _ runtime: Runtime
+        _ supervision: SupervisionService, _ dispatcher: Dispatcher, _ store: SOSStore, _ further: [Route],
+        _ secrets: IntegratorSecrets, _ settings: Settings, _ runtime: Runtime
     ) -> HTTPServer {
         let routes = HTTPRoutes(dispatcher: dispatcher, store: store, publicKey: secrets.signing.publicKey)
         return HTTPServer(
             .init(
                 title: "TrackMe emergencies", version: "1.0.0", summary: "Where emergency services acknowledge calls.", prefix: "sos"),
-            routes: routes.all, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
+            routes: routes.all + further, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
+            publicOrigin: runtime.settings.publicOrigin,
             health: Health(missing: { await supervision.isListening() ? [] : ["never heard of ingest"] }, metrics: runtime.metrics),
             authenticate: { credentials, _ in
                 guard Digest.constantTimeEqual(Array(credentials.bearer.utf8), Array(secrets.token.utf8)) else {

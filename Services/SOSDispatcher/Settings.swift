@@ -7,6 +7,9 @@ import ServiceKit
 struct Settings: Sendable {
     var rules: SupervisionRules
     var letterhead: DispatchLetterhead
+    /// How long after `t0` calling it off stays prominent (SOS-21).
+    var abortWindow: Duration
+    var escalation: ContactEscalation.Rules
     var retry: Duration
     var integrator: String
     var webhookURL: URL?
@@ -17,6 +20,13 @@ struct Settings: Sendable {
 
     init(_ reader: inout SettingsReader) {
         rules = Settings.rules(&reader)
+        abortWindow = reader.read(
+            .seconds("sos.abort_window_s", default: 60, in: 10...600, "How long the button that calls it off stays prominent."))
+        escalation = ContactEscalation.Rules(
+            callEvery: reader.read(
+                .seconds("sos.contact_call_s", default: 60, in: 1...3600, "Pause between calls down the list of contacts.")),
+            rounds: reader.read(
+                .integer("sos.contact_rounds", default: 3, in: 0...50, "How often the list is called again while nobody is on the way.")))
         retry = reader.read(.seconds("sos.retry_s", default: 1, in: 0.2...5, "Pause between attempts until the call is acknowledged."))
         integrator = reader.read(.text("sos.integrator", default: "desk", "Name of the emergency service, as timelines show it."))
         webhookURL = reader.read(.address("sos.webhook_url", "Where the emergency service takes messages; none: nobody is called."))

@@ -3,7 +3,9 @@
 import Contracts
 
 extension MessageText {
-    static let english: [MessageTemplate: MessageText] = [
+    static let english = englishAccount.merging(englishEmergency) { account, _ in account }
+
+    private static let englishAccount: [MessageTemplate: MessageText] = [
         .accountCreated: MessageText(
             subject: "Your TrackMe account has been created",
             body: "your account has been created and can be used at once.\n\nPlease confirm that this address is yours:\n{link}",

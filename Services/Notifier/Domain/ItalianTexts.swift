@@ -3,7 +3,9 @@
 import Contracts
 
 extension MessageText {
-    static let italian: [MessageTemplate: MessageText] = [
+    static let italian = italianAccount.merging(italianEmergency) { account, _ in account }
+
+    private static let italianAccount: [MessageTemplate: MessageText] = [
         .accountCreated: MessageText(
             subject: "Il tuo account TrackMe è stato creato",
             body: "il tuo account è stato creato e può essere usato da subito.\n\nConferma che questo indirizzo è tuo:\n{link}",

@@ -7,6 +7,10 @@ struct Subscriber: Hashable, Codable, Sendable {
     var supervision = Supervision.State()
     var places = LatestPlaces()
     var course = RecentCourse()
+    /// What an emergency service and contacts may be told of the person; nil while consent has not said it.
+    var card: EmergencyCard?
+    /// In the order in which they are to be called.
+    var contacts: [EmergencyContact]?
 
     /// Keeps the places and values of an upload for a message that may be needed.
     mutating func note(_ upload: Supervision.Upload, watched: Set<Metric>) {

@@ -13,6 +13,8 @@ struct PersonErasure: Sendable {
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         var sentences = [
             "DELETE FROM dispatch_outbox WHERE person = ?", "DELETE FROM emergencies WHERE person = ? AND closed_at IS NOT NULL",
+            "DELETE FROM prompt_answers WHERE person = ?", "DELETE FROM contact_cases WHERE person = ?",
+            "DELETE FROM contact_notices WHERE person = ?", "DELETE FROM message_outbox WHERE person = ?",
         ]
         if scope == .account {
             sentences += [

@@ -11,10 +11,16 @@ struct SupervisionErasure: Sendable {
     let dispatcher: Dispatcher
     let journal: Journal
     let store: SOSStore
+    /// Ends what people see and hear of it.
+    let forget: @Sendable (PersonID) async -> Void
     private let table = PersonErasure()
 
-    init(supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore) {
+    init(
+        supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore,
+        forget: @escaping @Sendable (PersonID) async -> Void = { _ in }
+    ) {
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
+        self.forget = forget
     }
 
     var steps: ErasureSteps {
@@ -35,6 +41,8 @@ struct SupervisionErasure: Sendable {
             guard await supervision.forgetCourse(of: order.person) else { throw ErasureWaits() }
         }
         guard await !dispatcher.isCarrying(for: order.person) else { throw ErasureWaits() }
+        await supervision.tidings.quiet()
+        await forget(order.person)
         // Nothing about the person is on its way to the tables any more.
         try await journal.commitEverything()
     }

@@ -22,6 +22,11 @@ enum Migrations {
             try ErasureFollower.create(in: db)
         },
         Migration(3, "devices on charge") { db in try db.execute(sql: chargingColumns) },
+        Migration(4, "prompts, contacts, messages") { db in
+            try MessageOutbox.create(in: db)
+            try PromptStore.create(in: db)
+            try ContactStore.create(in: db)
+        },
     ]
 
     private static let chargingColumns = """

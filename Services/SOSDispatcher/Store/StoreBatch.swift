@@ -83,4 +83,8 @@ struct RememberedAnswer: Sendable {
     init(_ reply: some Encodable & Sendable, to context: RequestContext, in answers: StoredAnswers) {
         remember = { try answers.remember(reply, to: context, in: $0) }
     }
+
+    init(_ remember: @escaping @Sendable (Database) throws -> Void) {
+        self.remember = remember
+    }
 }

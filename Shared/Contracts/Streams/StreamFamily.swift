@@ -79,7 +79,7 @@ extension StreamFamily {
     /// `MessageSettled` facts: which messages arrived and which never will.
     package static let deliveries = StreamFamily(
         name: "notify.deliveries", owner: .notifier, streams: ["notify.deliveries"], keepsState: false, heartbeat: .milliseconds(250),
-        hearers: [.consent], tcpPort: 5741)
+        hearers: [.consent, .sosDispatcher], tcpPort: 5741)
 
     package static let all: [StreamFamily] = [
         .samples, .devices, .accesses, .accounts, .people, .grants, .requests, .emergencies, .deliveries,
