@@ -68,6 +68,7 @@ struct IngestParts: Sendable {
             devices: devices, readings: readings, manual: ownData.manual, streams: streams, answers: answers
         ).methods
         granted.reading.register(in: &methods)
+        WatchedPeople(store: store, vault: vault, registry: registry).register(in: &methods)
         try await runtime.answer(methods)
 
         let limiter = RateLimiter<Int64>(rate: Double(settings.requestsPerSecond), burst: Double(settings.requestsPerSecond))

@@ -11,17 +11,20 @@ struct SupervisionErasure: Sendable {
     let dispatcher: Dispatcher
     let journal: Journal
     let store: SOSStore
-    private let table = PersonErasure()
+    private let table: PersonErasure
 
-    init(supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore) {
+    init(supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore, messages: MessageOutbox) {
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
+        table = PersonErasure(messages: messages)
     }
 
     var steps: ErasureSteps {
         ErasureSteps(
             shut: { try await shut($0) },
             delete: { [table] db, order in try table.erase(db, order.person, scope: order.scope) },
-            streams: { _ in StreamFamily.emergencies.streams }, finish: { try await finish($0) }, kept: PersonErasure.kept)
+            streams: { order in
+                StreamFamily.emergencies.streams + (order.scope == .account ? StreamFamily.subscriptions.streams : [])
+            }, finish: { try await finish($0) }, kept: PersonErasure.kept)
     }
 
     private func shut(_ order: PersonErased) async throws {

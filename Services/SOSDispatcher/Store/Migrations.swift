@@ -21,7 +21,27 @@ enum Migrations {
             try db.execute(sql: pauseTable)
             try ErasureFollower.create(in: db)
         },
+        Migration(3, "the subscriber's panel") { db in
+            try TokenChecker.create(in: db)
+            // Keys and sessions were heard and passed over so far: they are taken anew from the snapshot.
+            try db.execute(sql: "DELETE FROM consumer_positions WHERE stream LIKE 'consent.%'")
+            try MessageOutbox.create(in: db)
+            try db.execute(sql: panelTables)
+        },
     ]
+
+    private static let panelTables = """
+        -- Of whom `sos.subscriptions` has said that they are subscribed.
+        CREATE TABLE subscriptions (
+            person BLOB PRIMARY KEY
+        ) STRICT, WITHOUT ROWID;
+        -- How many reminders of a pause have been handed over.
+        CREATE TABLE pause_reminders (
+            person BLOB PRIMARY KEY,
+            since INTEGER NOT NULL,
+            told INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        """
 
     private static let pauseTable = """
         -- Who has paused monitoring: silence of theirs is no signal loss.
