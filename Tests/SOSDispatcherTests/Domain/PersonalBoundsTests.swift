@@ -53,7 +53,7 @@ struct PersonalBoundsTests {
 
     @Test(
         "SOS-07, MYD-09: with too little history the defaults stay, and the days that there are are told",
-        arguments: [(0, 30, 0), (1, 1000, 1), (9, 100, 9), (10, 5, 10)])
+        arguments: [(0, 30, 0), (1, 500, 1), (9, 100, 9), (10, 5, 10)])
     func tooLittle(days: Int, perDay: Int, told: Int) {
         let fit = Self.fit(Self.minutes(days: days, perDay: perDay) { _ in (70, 75, 80) })
         #expect(fit.bounds.isEmpty && !fit.isEnough && fit.days == told)

@@ -178,7 +178,7 @@ struct PanelStories {
             #expect(forecast.proposed.alerts.map(\.breach.value) == [130, 112, 112])
             #expect(forecast.present.alerts.map(\.breach.value) == [130])
             // Nothing came for a minute after each: the alert went on to the call.
-            #expect(forecast.proposed.alerts.allSatisfy(\.called))
+            #expect(forecast.proposed.alerts.allSatisfy { $0.called })
             #expect(forecast.proposed.from == forecast.proposed.period.lowerBound)
             #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.supervision.own == [:])
             await dispatcher.stop()
