@@ -69,6 +69,7 @@ struct IngestParts: Sendable {
             devices: devices, readings: readings, manual: ownData.manual, streams: streams, answers: answers
         ).methods
         granted.reading.register(in: &methods)
+        WatchedPeople(store: store, vault: vault, registry: registry).register(in: &methods)
         try await runtime.answer(methods)
 
         alerts = try await AlertFollower(alerted: uploads.alerted, registry: registry, logger: runtime.logger)

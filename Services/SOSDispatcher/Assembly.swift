@@ -34,6 +34,12 @@ struct SOSParts: Sendable {
     let store: SOSStore
     let server: HTTPServer
     let people: PeopleParts
+    let tokens: TokenChecker
+    /// What the suite tells people goes through it.
+    let messages: MessageOutbox
+    let reminders: PauseReminders
+    let fitting: PersonalFitting
+    let panel: Panel
     /// What integrators show when they acknowledge by themselves.
     let token: String
     let services: [any Service]
@@ -48,13 +54,14 @@ struct SOSParts: Sendable {
         let secrets = try IntegratorSecrets(settings, runtime)
         if settings.webhookURL == nil { logger.critical("no emergency service is configured (sos.webhook_url): nobody will be called") }
 
-        let relay = try await SOSParts.relay(database, runtime)
-        let journal = Journal(save: store.save, seal: store.seal, publish: relay.committed, logger: logger)
+        let publish = try await SOSParts.publishing(database, runtime)
+        let journal = Journal(save: store.save, seal: store.seal, publish: publish, logger: logger)
+        let tokens = try TokenChecker(store: database, issuer: runtime.settings.publicOrigin)
+        let names = Names(identity: try runtime.key("emergency-identity"))
         let metrics = SOSMetrics()
         let integrator = SOSParts.integrator(settings, secrets, logger)
         let dispatcher = Dispatcher(
             integrator, retry: settings.retry, store: store, journal: journal, clock: clock, metrics: metrics, logger: logger)
-        let names = try Names(identity: runtime.key("emergency-identity"))
         let supervision = SupervisionService(
             rules: settings.rules, letterhead: settings.letterhead, names: names, keys: keys, store: store,
             journal: journal, dispatcher: dispatcher, clock: clock, metrics: metrics, logger: logger)
@@ -65,22 +72,32 @@ struct SOSParts: Sendable {
         let memory = try store.load()
         await dispatcher.resume(memory.outboxes)
         await supervision.resume(memory)
+        await supervision.saySubscriptions(said: memory.saidSubscribed)
 
-        let ingest = try await runtime.client(of: .ingest)
-        let streams = StreamSource(families: [.emergencies], store: database, render: { $1.body })
+        let ingest = IngestAsking(try await runtime.client(of: .ingest))
+        let fitting = PersonalFitting(supervision: supervision, ingest: ingest, rules: settings.personal, logger: logger)
+        let reminders = PauseReminders(
+            supervision: supervision, store: store, messages: people.messages, names: names, interval: settings.pauseReminder, logger: logger)
+        let enrolment = Enrolment(
+            supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [bell = fitting.bell] in bell.ring() })
+        let panel = Panel(
+            supervision: supervision, store: store, enrolment: enrolment,
+            preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder)
+        let streams = StreamSource(
+            families: SOSParts.families, store: database, render: { $1.body }, snapshot: { try await store.snapshot($0) })
         let answers = try runtime.answers(in: database)
         var methods = Methods(memory: answers)
         streams.register(in: &methods)
-        BusRoutes(supervision: supervision, store: store, keys: keys, answers: answers) { person in
-            (try? await ingest.ask(ReadLatest(person: person, types: [.position])))?.samples ?? []
-        }.register(in: &methods)
+        BusRoutes(supervision: supervision, store: store, enrolment: enrolment, answers: answers).register(in: &methods)
         try await runtime.answer(methods)
 
         let erasure = SupervisionErasure(
-            supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, forget: people.forget)
+            supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, messages: people.messages,
+            forget: people.forget)
         let erasures = try await ErasureFollower(on: runtime, store: database, keys: keys, steps: erasure.steps)
 
-        let server = SOSParts.server(supervision, dispatcher, store, people.routes, secrets, settings, runtime)
+        let routes = HTTPRoutes(dispatcher: dispatcher, store: store, publicKey: secrets.signing.publicKey, panel: panel)
+        let server = SOSParts.server(routes.all + people.routes, supervision, tokens, secrets, settings, runtime)
         let hearing = try await SOSParts.hearing(memory, supervision, store, runtime)
         services =
             [
@@ -88,12 +105,14 @@ struct SOSParts: Sendable {
                 ClosedLast { await keys.close() },
                 Background { await journal.run() },
                 Background {
-                    try await LogRetention(families: [.emergencies], store: database, retention: runtime.settings.logRetention).run()
+                    try await LogRetention(families: SOSParts.families, store: database, retention: runtime.settings.logRetention).run()
                 },
                 Background { try await answers.expire() },
                 Background(keys.keepBackups),
-                Background(Follower.accounts(on: runtime, store: database, tokens: nil, erasures: erasures).run),
+                Background(Follower.accounts(on: runtime, store: database, tokens: tokens, erasures: erasures).run),
                 Background(erasures.run),
+                Background(reminders.run),
+                Background(fitting.run),
                 dispatcher,
             ] + people.services + [
                 ClosedLast { await supervision.stop() },
@@ -101,9 +120,13 @@ struct SOSParts: Sendable {
             ] + hearing
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
         (self.server, self.people, token) = (server, people, secrets.token)
+        (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, people.messages, reminders, fitting)
+        self.panel = panel
     }
 
-    /// What follows ingest.
+    static let families: [StreamFamily] = [.emergencies, .subscriptions]
+
+    /// What follows ingest, and consent's cards.
     private static func hearing(
         _ memory: SOSStore.Memory, _ supervision: SupervisionService, _ store: SOSStore, _ runtime: Runtime
     ) async throws -> [any Service] {
@@ -111,7 +134,14 @@ struct SOSParts: Sendable {
         let samples = try await runtime.consumer(of: .samples, freshness: freshness)
         await supervision.judgesSilence { freshness.age ?? .seconds(Int64(Int32.max)) }
         let devices = try await runtime.consumer(of: .devices)
+        let cards = try await runtime.consumer(of: .emergencyCards)
         return [
+            Background {
+                try await cards.run(
+                    from: memory.positions.filter { StreamFamily.emergencyCards.streams.contains($0.stream) },
+                    apply: { await supervision.know(CardFacts.states($0), $1) },
+                    restart: { await supervision.know(CardFacts.states($0), [$1]) })
+            },
             Background {
                 try await samples.run(
                     from: memory.positions.filter { StreamFamily.samples.streams.contains($0.stream) },
@@ -136,10 +166,13 @@ struct SOSParts: Sendable {
         ]
     }
 
-    private static func relay(_ database: Store, _ runtime: Runtime) async throws -> EventRelay {
-        let (epoch, heads) = try await database.read { db in (try StreamLog().epoch(db), try StreamLog().heads(db)) }
-        let publisher = try await runtime.publisher(of: .emergencies, epoch: epoch, heads: heads)
-        return EventRelay(publisher: publisher, heads: heads)
+    /// Brings facts of either stream to the wire.
+    private static func publishing(
+        _ database: Store, _ runtime: Runtime
+    ) async throws -> @Sendable (EventRelay.Committed) -> Void {
+        let emergencies = try await runtime.relay(of: .emergencies, in: database).relay
+        let subscriptions = try await runtime.relay(of: .subscriptions, in: database).relay
+        return { fact in (fact.header.stream == SubscriptionTable.stream ? subscriptions : emergencies).committed(fact) }
     }
 
     private static func integrator(_ settings: Settings, _ secrets: IntegratorSecrets, _ logger: Logger) -> Integrator {
@@ -152,22 +185,34 @@ struct SOSParts: Sendable {
     }
 
     private static func server(
-        _ supervision: SupervisionService, _ dispatcher: Dispatcher, _ store: SOSStore, _ further: [Route],
-        _ secrets: IntegratorSecrets, _ settings: Settings, _ runtime: Runtime
+        _ routes: [Route], _ supervision: SupervisionService, _ tokens: TokenChecker, _ secrets: IntegratorSecrets,
+        _ settings: Settings, _ runtime: Runtime
     ) -> HTTPServer {
-        let routes = HTTPRoutes(dispatcher: dispatcher, store: store, publicKey: secrets.signing.publicKey)
-        return HTTPServer(
+        HTTPServer(
             .init(
-                title: "TrackMe emergencies", version: "1.0.0", summary: "Where emergency services acknowledge calls.", prefix: "sos"),
-            routes: routes.all + further, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
+                title: "TrackMe emergencies", version: "1.0.0",
+                summary: "Where subscribers look after their supervision, and emergency services acknowledge calls.", prefix: "sos"),
+            routes: routes, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
             publicOrigin: runtime.settings.publicOrigin,
             health: Health(missing: { await supervision.isListening() ? [] : ["never heard of ingest"] }, metrics: runtime.metrics),
-            authenticate: { credentials, _ in
+            authenticate: { credentials, access in
+                guard access == .integrator else { return try tokens.caller(for: credentials, access: access) }
                 guard Digest.constantTimeEqual(Array(credentials.bearer.utf8), Array(secrets.token.utf8)) else {
                     throw Problem.unauthorised
                 }
                 return .integrator(settings.integrator)
             }, logger: runtime.logger)
+    }
+}
+
+/// Facts of `consent.emergency-cards`.
+enum CardFacts {
+    /// What cannot be read is passed over: the card that is known stays.
+    static func states(_ events: [StreamEvent]) -> [EmergencyCardState] {
+        events.compactMap { event in
+            event.header.type == EmergencyCardState.type
+                ? try? JSONDecoder().decode(EmergencyCardState.self, from: Data(event.payload)) : nil
+        }
     }
 }
 

@@ -7,10 +7,17 @@ struct Subscriber: Hashable, Codable, Sendable {
     var supervision = Supervision.State()
     var places = LatestPlaces()
     var course = RecentCourse()
-    /// What an emergency service and contacts may be told of the person; nil while consent has not said it.
+    /// What an emergency service may be told of the person, as consent says it and as far as the person consented.
     var card: EmergencyCard?
-    /// In the order in which they are to be called.
+    /// In the order in which they are to be reached.
     var contacts: [EmergencyContact]?
+    var preferences: SupervisionPreferences?
+    /// nil for people whom an operator enrolled.
+    var clauses: AcceptedClauses?
+    /// What the last look at the person's history gave.
+    var fit: PersonalFit?
+    /// When the person paused supervision; nil while it is not paused.
+    var pausedSince: Timestamp?
 
     /// Keeps the places and values of an upload for a message that may be needed.
     mutating func note(_ upload: Supervision.Upload, watched: Set<Metric>) {

@@ -13,13 +13,14 @@ struct SupervisionErasure: Sendable {
     let store: SOSStore
     /// Ends what people see and hear of it.
     let forget: @Sendable (PersonID) async -> Void
-    private let table = PersonErasure()
+    private let table: PersonErasure
 
     init(
-        supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore,
+        supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore, messages: MessageOutbox,
         forget: @escaping @Sendable (PersonID) async -> Void = { _ in }
     ) {
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
+        table = PersonErasure(messages: messages)
         self.forget = forget
     }
 
@@ -27,7 +28,9 @@ struct SupervisionErasure: Sendable {
         ErasureSteps(
             shut: { try await shut($0) },
             delete: { [table] db, order in try table.erase(db, order.person, scope: order.scope) },
-            streams: { _ in StreamFamily.emergencies.streams }, finish: { try await finish($0) }, kept: PersonErasure.kept)
+            streams: { order in
+                StreamFamily.emergencies.streams + (order.scope == .account ? StreamFamily.subscriptions.streams : [])
+            }, finish: { try await finish($0) }, kept: PersonErasure.kept)
     }
 
     private func shut(_ order: PersonErased) async throws {

@@ -27,12 +27,31 @@ enum Migrations {
             try PromptStore.create(in: db)
             try ContactStore.create(in: db)
         },
+        Migration(5, "the subscriber's panel") { db in
+            try TokenChecker.create(in: db)
+            // Keys and sessions were heard and passed over so far: they are taken anew from the snapshot.
+            try db.execute(sql: "DELETE FROM consumer_positions WHERE stream LIKE 'consent.%'")
+            try db.execute(sql: panelTables)
+        },
     ]
 
     private static let chargingColumns = """
         -- Whether it lies in its charger and measures nothing, and whether it ever measures a vital sign.
         ALTER TABLE devices ADD COLUMN charging INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE devices ADD COLUMN vital INTEGER NOT NULL DEFAULT 1;
+        """
+
+    private static let panelTables = """
+        -- Of whom `sos.subscriptions` has said that they are subscribed.
+        CREATE TABLE subscriptions (
+            person BLOB PRIMARY KEY
+        ) STRICT, WITHOUT ROWID;
+        -- How many reminders of a pause have been handed over.
+        CREATE TABLE pause_reminders (
+            person BLOB PRIMARY KEY,
+            since INTEGER NOT NULL,
+            told INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
         """
 
     private static let pauseTable = """

@@ -25,6 +25,7 @@ struct SealedBatch: Sendable {
         // Facts about devices may come later than the order to erase their person.
         living.devices = try batch.devices.filter { try !keys.isDestroyed($0.person) }
         living.pauses = try batch.pauses.filter { try !keys.isDestroyed($0.person) }
+        living.subscriptions = try batch.subscriptions.filter { try !keys.isDestroyed($0.person) }
         self.batch = living
         subscribers =
             try batch.sealed.filter { try !keys.isDestroyed($0.key) }.map { ($0.key, $0.value) }
@@ -69,7 +70,7 @@ struct SealedBatch: Sendable {
         if !batch.audit.isEmpty { try AuditTable.append(batch.audit, db) }
         try ConsumerPositions().save(db, Array(batch.positions.values))
         for answer in batch.answers { try answer.remember(db) }
-        return try writeFacts(db)
+        return try writeFacts(db) + SubscriptionTable.say(batch.subscriptions, db)
     }
 
     static func write(_ devices: [DeviceState], _ db: Database) throws {

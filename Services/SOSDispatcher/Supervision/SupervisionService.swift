@@ -260,6 +260,10 @@ extension SupervisionService {
         var subscriber = watched.subscriber
         var machine = Supervision(rules: rules, state: subscriber.supervision)
         let actions = body(&machine)
+        if machine.state.subscribed != subscriber.supervision.subscribed {
+            changes.subscriptions.append(SubscriptionState(person: person, subscribed: machine.state.subscribed))
+            effects.people.insert(person)
+        }
         subscriber.supervision = machine.state
         if let upload, machine.state.subscribed { subscriber.note(upload, watched: machine.thresholds.watched) }
         for action in actions { follow(action, subscriber, person, &effects) }

@@ -82,7 +82,7 @@ extension StreamFamily {
         hearers: [.consent, .sosDispatcher], tcpPort: 5741)
 
     package static let all: [StreamFamily] = [
-        .samples, .devices, .accesses, .accounts, .people, .grants, .requests, .emergencies, .deliveries,
+        .samples, .devices, .accesses, .accounts, .people, .grants, .requests, .emergencyCards, .emergencies, .subscriptions, .deliveries,
     ]
 
     /// The partition that holds all facts about this person.
