@@ -68,14 +68,15 @@ extension SystemTests {
                         }
                         let begun = ContinuousClock.now
                         shim.say("clock \(step)")
+                        // Not asked over the bus: a question from another time of day has missed its deadline.
                         try await eventually("the call is acknowledged") {
-                            try await suite.ask(ListEmergencies(person: people[number].person, limit: 1)).emergencies[0].acknowledgedAt
-                                != nil
+                            Set(DeskLine.read(suite.deskLedger).filter(\.isAcknowledgement).map(\.emergency)).count == number + 1
                         }
                         took.append((ContinuousClock.now - begun).wholeMilliseconds)
                         shim.say("clock 0")
                         try await load.stop()
                     }
+                    try await suite.untilCalled(steps.count)
                     print("figure: F23: clock set by \(steps.map { $0 / hour }) h during an alert: acknowledged after \(took) ms")
                     let all = try await suite.ask(ListEmergencies(person: nil, limit: 100)).emergencies
                     #expect(Set(all.map(\.person)) == Set(people.prefix(steps.count).map(\.person)) && all.count == steps.count)

@@ -53,6 +53,18 @@ struct AuditFlipTests {
         }
     }
 
+    /// What the operator's tool and the service make of these bytes, each in a file of its own.
+    private func named(_ bytes: Data, in folder: URL) async throws -> (Int64?, Int64?) {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (one, other) = (folder.appendingPathComponent("one.db"), folder.appendingPathComponent("other.db"))
+        for copy in [one, other] { try bytes.write(to: copy) }
+        let queue = try DatabaseQueue(path: other.path)
+        let heard = try await queue.read { try AuditTable.verify($0) }.firstBroken
+        try queue.close()
+        return (try AuditFile.verify(one).firstBroken, heard)
+    }
+
     @Test("SOS-29: of 1,000 flipped bits in the file each names the row that it is in, to the service and to trackme audit verify")
     func flips() async throws {
         try await withTemporaryFolder { folder in
@@ -61,7 +73,6 @@ struct AuditFlipTests {
             let sound = try Data(contentsOf: file)
             #expect(try AuditFile.verify(file).firstBroken == nil)
             let places = try places(file, sound)
-            let copy = folder.appendingPathComponent("copy.db")
             var missed: [String] = []
             for seed in 0..<Self.flips {
                 var dice = Dice(state: seed &* 0x9E37_79B9_7F4A_7C15)
@@ -70,9 +81,7 @@ struct AuditFlipTests {
                 let bit = UInt8.random(in: 0..<8, using: &dice)
                 var bytes = sound
                 bytes[offset] ^= 1 << bit
-                try bytes.write(to: copy)
-                let said = try AuditFile.verify(copy).firstBroken
-                let heard = try await DatabaseQueue(path: copy.path).read { try AuditTable.verify($0) }.firstBroken
+                let (said, heard) = try await named(bytes, in: folder.appendingPathComponent("\(seed)"))
                 if said != Int64(row + 1) || heard != Int64(row + 1) {
                     missed.append(
                         "seed \(seed): bit \(bit) of byte \(offset - places[row].lowerBound) of row \(row + 1): \(said ?? 0), \(heard ?? 0)"
