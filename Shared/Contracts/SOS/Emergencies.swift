@@ -207,7 +207,7 @@ package struct VerifyAudit: BusRequest {
 
     package struct Reply: Codable, Sendable {
         package var rows: Int64
-        /// The first row whose content or link does not fit its hash; nil where all do.
+        /// The place of the first row whose number, content or link does not fit; nil where all do.
         package var firstBroken: Int64?
         package var head: String
 
