@@ -41,6 +41,13 @@ struct SOSParts: Sendable {
     let server: HTTPServer
     let pair: PairDesk
     let canary: Canary
+    let people: PeopleParts
+    let tokens: TokenChecker
+    /// What the suite tells people goes through it.
+    let messages: MessageOutbox
+    let reminders: PauseReminders
+    let fitting: PersonalFitting
+    let panel: Panel
     /// What integrators show when they acknowledge by themselves.
     let token: String
     let services: [any Service]
@@ -59,44 +66,59 @@ struct SOSParts: Sendable {
         let relays = try await pair.relays(database, on: runtime)
         let journal = Journal(
             save: store.save, seal: store.seal, publish: { relays[$0.header.stream]?.committed($0) }, logger: logger)
+        let tokens = try TokenChecker(store: database, issuer: runtime.settings.publicOrigin)
+        // Both dispatchers name the same emergency alike.
+        let names = try Names(identity: SymmetricKey(bytes: runtime.keys.secret("emergency-identity.key", of: .sosDispatcher)))
         let metrics = SOSMetrics()
         let integrator = SOSParts.integrator(settings, secrets, logger)
         let dispatcher = Dispatcher(
             integrator, retry: settings.retry, store: store, journal: journal, clock: clock, pair: pair.desk, metrics: metrics,
             logger: logger)
         let supervision = SupervisionService(
-            rules: settings.rules, letterhead: settings.letterhead, names: try SOSParts.names(runtime),
-            keys: keys, store: store,
+            rules: settings.rules, letterhead: settings.letterhead, names: names, keys: keys, store: store,
             journal: journal, dispatcher: dispatcher, clock: clock, pair: pair.desk, metrics: metrics, logger: logger)
         await dispatcher.whenAcknowledged { await supervision.acknowledged($0, $1) }
 
+        let people = try await PeopleParts(
+            settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, clock: clock)
         let memory = try store.load()
-        let ingest = try await runtime.client(of: .ingest)
-        let latest: @Sendable (PersonID) async -> [Sample] = { person in
-            (try? await ingest.ask(ReadLatest(person: person, types: [.position])))?.samples ?? []
-        }
+        let asker = try await runtime.client(of: .ingest)
+        let ingest = IngestAsking(asker)
         let link = PairLink(
             on: runtime, supervision: supervision, dispatcher: dispatcher, pair: pair.desk, keys: keys, positions: memory.positions,
-            latest: latest)
+            latest: ingest.latest)
         await supervision.restore(memory)
+        let fitting = PersonalFitting(supervision: supervision, ingest: ingest, rules: settings.personal, logger: logger)
+        let reminders = PauseReminders(
+            supervision: supervision, store: store, messages: people.messages, names: names, interval: settings.pauseReminder, logger: logger)
+        let enrolment = Enrolment(
+            supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [bell = fitting.bell] in bell.ring() })
+        let panel = Panel(
+            supervision: supervision, store: store, enrolment: enrolment,
+            preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder)
         let answers = try runtime.answers(in: database)
         var methods = Methods(memory: answers)
         pair.source(database, store, clock).register(in: &methods)
         let ear = CanaryRoutes(secret: .random())
-        let server = SOSParts.server(supervision, dispatcher, store, secrets, settings, runtime, ear)
+        let routes = HTTPRoutes(dispatcher: dispatcher, store: store, publicKey: secrets.signing.publicKey, panel: panel)
+        let server = SOSParts.server(routes.all + people.routes + ear.all, supervision, tokens, secrets, settings, runtime)
         let watch = WatchParts(
-            settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: ingest, ear: ear,
+            settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: asker, ear: ear,
             signing: secrets.signing, on: runtime, port: { await server.boundPort })
         BusRoutes(
-            supervision: supervision, store: store, keys: keys, answers: answers, canary: watch.canary, place: pair.place, latest: latest
+            supervision: supervision, store: store, enrolment: enrolment, answers: answers, canary: watch.canary, place: pair.place
         ).register(in: &methods)
         try await runtime.answer(methods)
         // Both ways are open before what was due is done: the other dispatcher may have done it, or called it off.
         await link.begin(waiting: try await store.hasOther(pair.place))
         await dispatcher.resume(memory.outboxes)
         await supervision.resume(memory)
+        await supervision.saySubscriptions(said: memory.saidSubscribed)
 
-        let erasure = SupervisionErasure(supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, pair: pair.desk)
+
+        let erasure = SupervisionErasure(
+            supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, pair: pair.desk, messages: people.messages,
+            forget: people.forget)
         let erasures = try await erasure.follower(on: runtime, keys: keys)
         let hearing = try await SOSParts.hearing(memory, supervision, store, watch.heard, runtime)
         services =
@@ -110,28 +132,35 @@ struct SOSParts: Sendable {
                 Background { await link.run() },
                 Background { try await answers.expire() },
                 Background(keys.keepBackups),
-                Background(Follower.accounts(on: runtime, store: database, tokens: nil, erasures: erasures).run),
+                Background(Follower.accounts(on: runtime, store: database, tokens: tokens, erasures: erasures).run),
                 Background(erasures.run),
+                Background(reminders.run),
                 dispatcher,
+            ] + people.services + [
                 ClosedLast { await supervision.stop() },
                 server,
-            ] + hearing + (try watch.services(link))
+            ] + hearing + (try watch.services(link)) + (pair.place.speaks ? [Background(fitting.run)] : [])
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
-        (self.server, token, self.pair, canary) = (server, secrets.token, pair.desk, watch.canary)
+        (self.server, self.people, token, self.pair, canary) = (server, people, secrets.token, pair.desk, watch.canary)
+        (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, people.messages, reminders, fitting)
+        self.panel = panel
     }
 
-    /// Both dispatchers name the same emergency alike.
-    private static func names(_ runtime: Runtime) throws -> Names {
-        try Names(identity: SymmetricKey(bytes: runtime.keys.secret("emergency-identity.key", of: .sosDispatcher)))
-    }
-
-    /// What follows ingest.
+    /// What follows ingest, and consent's cards.
     private static func hearing(
         _ memory: SOSStore.Memory, _ supervision: SupervisionService, _ store: SOSStore, _ heard: StreamFreshness, _ runtime: Runtime
     ) async throws -> [any Service] {
         let samples = try await runtime.consumer(of: .samples, freshness: heard)
+        await supervision.judgesSilence { heard.age ?? .seconds(Int64(Int32.max)) }
         let devices = try await runtime.consumer(of: .devices)
+        let cards = try await runtime.consumer(of: .emergencyCards)
         return [
+            Background {
+                try await cards.run(
+                    from: memory.positions.filter { StreamFamily.emergencyCards.streams.contains($0.stream) },
+                    apply: { await supervision.know(CardFacts.states($0), $1) },
+                    restart: { await supervision.know(CardFacts.states($0), [$1]) })
+            },
             Background {
                 try await samples.run(
                     from: memory.positions.filter { StreamFamily.samples.streams.contains($0.stream) },
@@ -144,11 +173,13 @@ struct SOSParts: Sendable {
                     apply: { events, next in
                         _ = try await store.save(DeviceFacts.batch(events, next))
                         for pause in DeviceFacts.pauses(events) { await supervision.monitoring(pause) }
+                        await supervision.devicesChanged(of: Set(DeviceFacts.states(events).map(\.person)))
                     },
                     restart: { facts, next in
                         let paused = DeviceFacts.pauses(facts)
                         try await store.replaceDevices(by: DeviceFacts.states(facts), paused: paused, next)
                         await supervision.monitoringPaused(by: Set(paused.map(\.person)))
+                        await supervision.devicesReplaced()
                     })
             },
         ]
@@ -164,21 +195,34 @@ struct SOSParts: Sendable {
     }
 
     private static func server(
-        _ supervision: SupervisionService, _ dispatcher: Dispatcher, _ store: SOSStore, _ secrets: IntegratorSecrets,
-        _ settings: Settings, _ runtime: Runtime, _ ear: CanaryRoutes
+        _ routes: [Route], _ supervision: SupervisionService, _ tokens: TokenChecker, _ secrets: IntegratorSecrets,
+        _ settings: Settings, _ runtime: Runtime
     ) -> HTTPServer {
-        let routes = HTTPRoutes(dispatcher: dispatcher, store: store, publicKey: secrets.signing.publicKey)
-        return HTTPServer(
+        HTTPServer(
             .init(
-                title: "TrackMe emergencies", version: "1.0.0", summary: "Where emergency services acknowledge calls.", prefix: "sos"),
-            routes: routes.all + ear.all, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
+                title: "TrackMe emergencies", version: "1.0.0",
+                summary: "Where subscribers look after their supervision, and emergency services acknowledge calls.", prefix: "sos"),
+            routes: routes, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
+            publicOrigin: runtime.settings.publicOrigin,
             health: Health(missing: { await supervision.isListening() ? [] : ["never heard of ingest"] }, metrics: runtime.metrics),
-            authenticate: { credentials, _ in
+            authenticate: { credentials, access in
+                guard access == .integrator else { return try tokens.caller(for: credentials, access: access) }
                 guard Digest.constantTimeEqual(Array(credentials.bearer.utf8), Array(secrets.token.utf8)) else {
                     throw Problem.unauthorised
                 }
                 return .integrator(settings.integrator)
             }, logger: runtime.logger)
+    }
+}
+
+/// Facts of `consent.emergency-cards`.
+enum CardFacts {
+    /// What cannot be read is passed over: the card that is known stays.
+    static func states(_ events: [StreamEvent]) -> [EmergencyCardState] {
+        events.compactMap { event in
+            event.header.type == EmergencyCardState.type
+                ? try? JSONDecoder().decode(EmergencyCardState.self, from: Data(event.payload)) : nil
+        }
     }
 }
 

@@ -12,8 +12,13 @@ struct HTTPRoutes: Sendable {
     let dispatcher: Dispatcher
     let store: SOSStore
     let publicKey: VerifyingKey
+    let panel: Panel
 
-    var all: [Route] { [acknowledge, keys, timeline] }
+    var all: [Route] {
+        [acknowledge, keys, timeline]
+            + SubscriptionRoutes(panel: panel).all + ThresholdRoutes(panel: panel).all + ContactRoutes(panel: panel).all
+            + OwnEmergencyRoutes(panel: panel).all
+    }
 
     private var acknowledge: Route {
         Route(

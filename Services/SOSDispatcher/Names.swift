@@ -7,12 +7,14 @@ struct Names: Sendable {
     private let emergencyKey: SymmetricKey
     private let integratorKey: SymmetricKey
     private let auditKey: SymmetricKey
+    private let messageKey: SymmetricKey
 
     /// - Parameter identity: the service's identity key; it must never change, or the same entries would open new emergencies.
     init(identity: SymmetricKey) {
         emergencyKey = identity.derived(for: "emergency")
         integratorKey = identity.derived(for: "integrator")
         auditKey = identity.derived(for: "audit")
+        messageKey = identity.derived(for: "message")
     }
 
     /// The emergency that this trigger makes, now and whenever it is judged again.
@@ -30,6 +32,15 @@ struct Names: Sendable {
     /// What the audit log calls the person; it stays when the person is erased.
     func auditName(of person: PersonID) -> String {
         "subscriber:" + Crockford.encode(number(person, auditKey))
+    }
+
+    /// The id of a message to people: the same from both dispatchers and at every repetition, so that it arrives once.
+    /// - Parameter name: what it is about, and to whom.
+    func message(_ name: String) -> Identifier<Message> {
+        guard let id = Identifier<Message>(bytes: Digest.hmacSHA256(Array(name.utf8), key: messageKey).prefix(16)) else {
+            preconditionFailure("a digest has 32 bytes")
+        }
+        return id
     }
 
     private func number(_ person: PersonID, _ key: SymmetricKey) -> UInt128 {

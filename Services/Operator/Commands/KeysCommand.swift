@@ -164,6 +164,7 @@ enum SuiteKeys {
         do {
             _ = try keys.secret("emergency-identity.key", of: .sosDispatcher)
             _ = try keys.secret("signing.seed", of: .sosDispatcher)
+            _ = try keys.secret("capabilities.key", of: .sosDispatcher)
             for (name, text) in [
                 ("webhook.secret", WebhookSecret.random().text), ("heartbeat.secret", WebhookSecret.random().text),
                 ("integrator.token", Base64URL.encode(Random.bytes(32))),

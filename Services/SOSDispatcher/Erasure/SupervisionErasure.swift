@@ -13,10 +13,17 @@ struct SupervisionErasure: Sendable {
     let journal: Journal
     let store: SOSStore
     let pair: PairDesk
-    private let table = PersonErasure()
+    /// Ends what people see and hear of it.
+    let forget: @Sendable (PersonID) async -> Void
+    private let table: PersonErasure
 
-    init(supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore, pair: PairDesk) {
+    init(
+        supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore, pair: PairDesk, messages: MessageOutbox,
+        forget: @escaping @Sendable (PersonID) async -> Void = { _ in }
+    ) {
         (self.supervision, self.dispatcher, self.journal, self.store, self.pair) = (supervision, dispatcher, journal, store, pair)
+        table = PersonErasure(messages: messages)
+        self.forget = forget
     }
 
     /// Consent hears of one dispatcher: the second tells the first, and the first confirms for both. Where there is a second, an
@@ -45,7 +52,10 @@ struct SupervisionErasure: Sendable {
         ErasureSteps(
             shut: { try await shut($0) },
             delete: { [table] db, order in try table.erase(db, order.person, scope: order.scope) },
-            streams: { _ in (pair.place.speaks ? StreamFamily.emergencies.streams : []) + [pair.place.stream] }, finish: { try await finish($0) }, kept: PersonErasure.kept)
+            streams: { order in
+                let said = StreamFamily.emergencies.streams + (order.scope == .account ? StreamFamily.subscriptions.streams : [])
+                return (pair.place.speaks ? said : []) + [pair.place.stream]
+            }, finish: { try await finish($0) }, kept: PersonErasure.kept)
     }
 
     private func shut(_ order: PersonErased) async throws {
@@ -60,6 +70,8 @@ struct SupervisionErasure: Sendable {
         }
         guard await !dispatcher.isCarrying(for: order.person) else { throw ErasureWaits() }
         if order.scope == .account { pair.forget(order.person) }
+        await supervision.tidings.quiet()
+        await forget(order.person)
         // Nothing about the person is on its way to the tables any more.
         try await journal.commitEverything()
     }

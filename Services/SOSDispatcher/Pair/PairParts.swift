@@ -17,7 +17,7 @@ struct PairParts: Sendable {
     }
 
     /// What this dispatcher says: of two, one alone tells the suite what happens.
-    var families: [StreamFamily] { (place.speaks ? [.emergencies] : []) + [place.family] }
+    var families: [StreamFamily] { (place.speaks ? [.emergencies, .subscriptions] : []) + [place.family] }
 
     /// By stream.
     func relays(_ database: Store, on runtime: Runtime) async throws -> [String: EventRelay] {
@@ -35,6 +35,9 @@ struct PairParts: Sendable {
         StreamSource(
             families: families, store: database,
             render: { [place, tables] _, row in row.stream == place.stream ? try tables.render(row) : row.body },
-            snapshot: { [desk] in try await store.snapshot($0, neighbours: desk.neighbours, steady: clock.now) })
+            snapshot: { [desk, place] request in
+                guard request.stream == place.stream else { return try await store.snapshot(request) }
+                return try await store.snapshot(request, neighbours: desk.neighbours, steady: clock.now)
+            })
     }
 }

@@ -7,6 +7,8 @@ struct SubscriberSettings: Hashable, Codable, Sendable {
     var isSubscribed: Bool
     var isPaused: Bool
     var own: [Metric: Bounds]
+    var personal: [Metric: Bounds]?
+    var shaking: Bool?
     /// The rest, without supervision, places and course, which each dispatcher has from ingest, and without the card from consent.
     private var rest: Subscriber
 
@@ -14,14 +16,16 @@ struct SubscriberSettings: Hashable, Codable, Sendable {
         isSubscribed = subscriber.supervision.subscribed
         isPaused = subscriber.supervision.stage == .paused
         own = subscriber.supervision.own
+        (personal, shaking) = (subscriber.supervision.personal, subscriber.supervision.shaking)
         rest = subscriber
-        (rest.supervision, rest.places, rest.course) = (Supervision.State(), LatestPlaces(), RecentCourse())
+        (rest.supervision, rest.places, rest.course, rest.card) = (Supervision.State(), LatestPlaces(), RecentCourse(), nil)
     }
 
     /// The same settings over what this side has measured and judged.
     func applied(to subscriber: Subscriber) -> Subscriber {
         var applied = rest
         (applied.supervision, applied.places, applied.course) = (subscriber.supervision, subscriber.places, subscriber.course)
+        applied.card = subscriber.card
         return applied
     }
 }

@@ -5,6 +5,15 @@ import Foundation
 import ServiceKit
 
 extension SupervisionService {
+    /// Knows again what the last process knew. What the other dispatcher has told meanwhile may be heard from here on.
+    func restore(_ memory: SOSStore.Memory) {
+        records = memory.emergencies
+        for position in memory.positions { begun[position.stream] = position.epoch }
+        for (emergency, known) in memory.outboxes { sequences[emergency] = known.outbox.nextSequence }
+        people = memory.subscribers
+        pair.load(memory.pair, settings: memory.subscribers.mapValues { SubscriberSettings($0.subscriber) })
+    }
+
     // MARK: Telling
 
     /// Everything that the other side must know of what has just been decided, into the same transaction.
@@ -154,6 +163,7 @@ extension Supervision {
     /// As the person has set it on the other side.
     fileprivate mutating func set(_ settings: SubscriberSettings, at time: Timestamp) -> [SupervisionAction] {
         var actions = subscribed(own: settings.own, declaredInterval: nil, at: time)
+        actions += personalised(settings.personal ?? [:], at: time) + preferences(shaking: settings.shaking ?? false, at: time)
         if settings.isPaused {
             actions += paused(at: time).actions
         } else if state.stage == .paused {

@@ -28,8 +28,9 @@ struct SealedBatch: Sendable {
         // Facts about devices may come later than the order to erase their person.
         living.devices = try batch.devices.filter { try !keys.isDestroyed($0.person) }
         living.pauses = try batch.pauses.filter { try !keys.isDestroyed($0.person) }
+        living.subscriptions = try batch.subscriptions.filter { try !keys.isDestroyed($0.person) }
         // Of two dispatchers one says to the suite what happens.
-        if !pair.place.speaks { living.facts = [] }
+        if !pair.place.speaks { (living.facts, living.subscriptions) = ([], []) }
         self.batch = living
         self.pair = pair
         told = try batch.told.compactMap { try SealedPairFact($0, keys: keys, own: pair.own) }
@@ -80,7 +81,7 @@ struct SealedBatch: Sendable {
         try pair.write(batch.versions, db)
         try pair.write(heard: heard, db)
         for write in batch.further { try write(db) }
-        return try writeFacts(db) + pair.append(told, db)
+        return try writeFacts(db) + SubscriptionTable.say(batch.subscriptions, db) + pair.append(told, db)
     }
 
     static func write(_ devices: [DeviceState], _ db: Database) throws {
@@ -89,8 +90,12 @@ struct SealedBatch: Sendable {
                 try db.cachedStatement(sql: "DELETE FROM devices WHERE device = ?").execute(arguments: [device.device.data])
                 continue
             }
-            try db.cachedStatement(sql: "INSERT OR REPLACE INTO devices (device, person, interval_ms) VALUES (?, ?, ?)")
-                .execute(arguments: [device.device.data, device.person.data, device.intervalMs])
+            try db.cachedStatement(
+                sql: "INSERT OR REPLACE INTO devices (device, person, interval_ms, charging, vital) VALUES (?, ?, ?, ?, ?)"
+            )
+            .execute(arguments: [
+                device.device.data, device.person.data, device.intervalMs, device.charging ?? false, device.vital ?? true,
+            ])
         }
     }
 

@@ -15,6 +15,8 @@ struct StoreBatch: Sendable {
     var messages: [MessageID: (person: PersonID, message: OutboxMessage)] = [:]
     var audit: [AuditNote] = []
     var facts: [EmergencyFact] = []
+    /// Who has joined or left, in order.
+    var subscriptions: [SubscriptionState] = []
     var positions: [String: StreamPosition] = [:]
     var devices: [DeviceState] = []
     var pauses: [MonitoringState] = []
@@ -28,7 +30,7 @@ struct StoreBatch: Sendable {
 
     var isEmpty: Bool {
         subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && audit.isEmpty
-            && facts.isEmpty
+            && facts.isEmpty && subscriptions.isEmpty
             && positions.isEmpty && devices.isEmpty && pauses.isEmpty && answers.isEmpty
             && told.isEmpty && heard.isEmpty && versions.isEmpty && further.isEmpty
     }
@@ -42,6 +44,7 @@ struct StoreBatch: Sendable {
         positions.merge(later.positions) { $1 }
         audit += later.audit
         facts += later.facts
+        subscriptions += later.subscriptions
         devices += later.devices
         pauses += later.pauses
         answers += later.answers
@@ -93,5 +96,9 @@ struct RememberedAnswer: Sendable {
 
     init(_ reply: some Encodable & Sendable, to context: RequestContext, in answers: StoredAnswers) {
         remember = { try answers.remember(reply, to: context, in: $0) }
+    }
+
+    init(_ remember: @escaping @Sendable (Database) throws -> Void) {
+        self.remember = remember
     }
 }
