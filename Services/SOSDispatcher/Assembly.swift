@@ -90,7 +90,8 @@ struct SOSParts: Sendable {
         await supervision.restore(memory)
         let fitting = PersonalFitting(supervision: supervision, ingest: ingest, rules: settings.personal, logger: logger)
         let reminders = PauseReminders(
-            supervision: supervision, store: store, messages: people.messages, names: names, interval: settings.pauseReminder, logger: logger)
+            supervision: supervision, store: store, messages: people.messages, names: names, interval: settings.pauseReminder,
+            logger: logger)
         let enrolment = Enrolment(
             supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [bell = fitting.bell] in bell.ring() })
         let panel = Panel(
@@ -114,7 +115,6 @@ struct SOSParts: Sendable {
         await dispatcher.resume(memory.outboxes)
         await supervision.resume(memory)
         await supervision.saySubscriptions(said: memory.saidSubscribed)
-
 
         let erasure = SupervisionErasure(
             supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, pair: pair.desk, messages: people.messages,
