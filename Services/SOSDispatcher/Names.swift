@@ -7,12 +7,14 @@ struct Names: Sendable {
     private let emergencyKey: SymmetricKey
     private let integratorKey: SymmetricKey
     private let auditKey: SymmetricKey
+    private let codeKey: SymmetricKey
 
     /// - Parameter identity: the service's identity key; it must never change, or the same entries would open new emergencies.
     init(identity: SymmetricKey) {
         emergencyKey = identity.derived(for: "emergency")
         integratorKey = identity.derived(for: "integrator")
         auditKey = identity.derived(for: "audit")
+        codeKey = identity.derived(for: "code")
     }
 
     /// The emergency that this trigger makes, now and whenever it is judged again.
@@ -30,6 +32,18 @@ struct Names: Sendable {
     /// What the audit log calls the person; it stays when the person is erased.
     func auditName(of person: PersonID) -> String {
         "subscriber:" + Crockford.encode(number(person, auditKey))
+    }
+
+    /// What acknowledges the message by text or telephone: six characters of Crockford's alphabet, in capitals.
+    func code(of message: MessageID) -> String {
+        let bits = Digest.hmacSHA256(Array("\(message)".utf8), key: codeKey).prefix(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        return String(Crockford.encode(bits).suffix(6)).uppercased()
+    }
+
+    /// One text of a message to an integrator.
+    func text(of message: MessageID, to integrator: String, number: Int) -> Identifier<Contracts.Message> {
+        let code = Digest.hmacSHA256(Array("\(message)|\(integrator)|\(number)".utf8), key: codeKey)
+        return Identifier(bits: code.prefix(16).reduce(0) { $0 << 8 | UInt128($1) })
     }
 
     private func number(_ person: PersonID, _ key: SymmetricKey) -> UInt128 {

@@ -7,6 +7,8 @@ struct Subscriber: Hashable, Codable, Sendable {
     var supervision = Supervision.State()
     var places = LatestPlaces()
     var course = RecentCourse()
+    /// What an emergency service may be told besides measurements; nil until consent has said it.
+    var card: EmergencyCard?
 
     /// Keeps the places and values of an upload for a message that may be needed.
     mutating func note(_ upload: Supervision.Upload, watched: Set<Metric>) {

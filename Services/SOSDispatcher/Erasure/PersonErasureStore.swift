@@ -12,6 +12,7 @@ struct PersonErasure: Sendable {
     /// - Returns: how many rows. Of data alone what the supervision itself needs stays: that it is on, and the devices.
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         var sentences = [
+            "DELETE FROM dispatch_lines WHERE emergency IN (SELECT emergency FROM dispatch_outbox WHERE person = ?)",
             "DELETE FROM dispatch_outbox WHERE person = ?", "DELETE FROM emergencies WHERE person = ? AND closed_at IS NOT NULL",
         ]
         if scope == .account {

@@ -13,6 +13,7 @@ struct StoreBatch: Sendable {
     var removed: Set<PersonID> = []
     var emergencies: [EmergencyID: EmergencyRecord] = [:]
     var messages: [MessageID: (person: PersonID, message: OutboxMessage)] = [:]
+    var lines: [LineID: LineState] = [:]
     var audit: [AuditNote] = []
     var facts: [EmergencyFact] = []
     var positions: [String: StreamPosition] = [:]
@@ -21,8 +22,8 @@ struct StoreBatch: Sendable {
     var answers: [RememberedAnswer] = []
 
     var isEmpty: Bool {
-        subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && audit.isEmpty
-            && facts.isEmpty
+        subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && lines.isEmpty
+            && audit.isEmpty && facts.isEmpty
             && positions.isEmpty && devices.isEmpty && pauses.isEmpty && answers.isEmpty
     }
 
@@ -32,6 +33,7 @@ struct StoreBatch: Sendable {
         for (person, subscriber) in later.subscribers { put(subscriber, of: person) }
         emergencies.merge(later.emergencies) { $1 }
         messages.merge(later.messages) { $1 }
+        lines.merge(later.lines) { $1 }
         positions.merge(later.positions) { $1 }
         audit += later.audit
         facts += later.facts
@@ -59,6 +61,19 @@ struct StoreBatch: Sendable {
         subscribers[person] = nil
         removed.insert(person)
     }
+}
+
+/// One message to one integrator.
+struct LineID: Hashable, Sendable {
+    var message: MessageID
+    var integrator: String
+}
+
+/// How far it is.
+struct LineState: Sendable {
+    var message: OutboxMessage
+    /// The stream that says it to the integrator's peer; nil where there is none.
+    var stream: String?
 }
 
 /// An audit entry before it has its place in the chain.

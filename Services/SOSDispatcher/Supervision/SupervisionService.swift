@@ -75,7 +75,7 @@ actor SupervisionService {
                 return due + machine.monitoring(isPaused: memory.paused.contains(person), declaredInterval: nil, at: clock.now)
             }
             let known = records[person].flatMap { memory.outboxes[$0.id] }
-            if let alert = known?.outbox.messages.last(where: { $0.kind == .alert }), alert.end == .acknowledged {
+            if known?.outbox.isTaken == true {
                 change(person, &effects) { $0.acknowledged(at: clock.now) }
             }
         }
@@ -314,7 +314,7 @@ extension SupervisionService {
         let decidedAt = episode.receivedAt + (action.at - episode.t0)
         let facts = DispatchFacts(
             id: id, kind: kind, episode: episode, subscriber: subscriber, rules: rules, pid: names.pid(of: person), decidedAt: decidedAt,
-            sent: decidedAt, calledOffBy: action.calledOffBy, trace: String("\(emergency)".suffix(Crockford.digits)))
+            sent: decidedAt, calledOffBy: action.calledOffBy, trace: String("\(emergency)".suffix(Crockford.digits)), code: names.code(of: id))
         do {
             let body = try DispatchMessage(facts, under: letterhead).encoded()
             let message = OutboxMessage(id: id, kind: kind, body: body, createdAt: clock.now)
