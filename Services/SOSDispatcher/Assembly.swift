@@ -45,38 +45,48 @@ struct SOSParts: Sendable {
         let clock = SteadyClock(
             offset: try store.steadyOffset(boot: SteadyClock.boot, fresh: Timestamp.now.milliseconds - SteadyClock.sinceBoot))
         let secrets = try IntegratorSecrets(settings, runtime)
-        if settings.webhookURL == nil { logger.critical("no emergency service is configured (sos.webhook_url): nobody will be called") }
+        let names = try Names(identity: runtime.key("emergency-identity"))
+        let answers = try runtime.answers(in: database)
+        let calling = try await CallingParts(settings, secrets, database, answers, on: runtime)
 
         let relay = try await SOSParts.relay(database, runtime)
-        let journal = Journal(save: store.save, seal: store.seal, publish: relay.committed, logger: logger)
+        let journal = Journal(
+            save: store.save, seal: store.seal,
+            publish: { [streams = calling.streams] in if !streams.publish($0) { relay.committed($0) } }, logger: logger)
         let metrics = SOSMetrics()
-        let integrator = SOSParts.integrator(settings, secrets, logger)
-        let dispatcher = Dispatcher(
-            integrator, retry: settings.retry, store: store, journal: journal, clock: clock, metrics: metrics, logger: logger)
+        let dispatcher = try await calling.dispatcher(
+            settings, names: names, store: store, journal: journal, clock: clock, metrics: metrics)
+        let drills = DrillService(
+            store: database, keys: keys, journal: journal, dispatcher: dispatcher, registry: calling.registry,
+            letterhead: settings.letterhead, names: names, clock: clock, answers: answers, logger: logger)
         let supervision = SupervisionService(
-            rules: settings.rules, letterhead: settings.letterhead, names: try Names(identity: runtime.key("emergency-identity")),
+            rules: settings.rules, letterhead: settings.letterhead, names: names,
             keys: keys, store: store,
             journal: journal, dispatcher: dispatcher, clock: clock, metrics: metrics, logger: logger)
         await dispatcher.whenAcknowledged { await supervision.acknowledged($0, $1) }
+        await dispatcher.whenDrillEnds(drills.ended)
 
         let memory = try store.load()
-        await dispatcher.resume(memory.outboxes)
+        await dispatcher.resume(memory.outboxes, drills: try await database.read { try drills.table.open($0) })
         await supervision.resume(memory)
 
         let ingest = try await runtime.client(of: .ingest)
-        let streams = StreamSource(families: [.emergencies], store: database, render: { $1.body })
-        let answers = try runtime.answers(in: database)
+        let streams = StreamSource(families: [.emergencies], store: database, further: calling.streams.holds) { db, row in
+            calling.streams.holds(row.stream) ? try DispatchStream.payload(db, row, store) : row.body
+        }
         var methods = Methods(memory: answers)
         streams.register(in: &methods)
         BusRoutes(supervision: supervision, store: store, keys: keys, answers: answers) { person in
             (try? await ingest.ask(ReadLatest(person: person, types: [.position])))?.samples ?? []
         }.register(in: &methods)
+        calling.routes(dispatcher, answers).register(in: &methods)
+        drills.register(in: &methods)
         try await runtime.answer(methods)
 
         let erasure = SupervisionErasure(supervision: supervision, dispatcher: dispatcher, journal: journal, store: store)
         let erasures = try await ErasureFollower(on: runtime, store: database, keys: keys, steps: erasure.steps)
 
-        let server = SOSParts.server(supervision, dispatcher, store, secrets, settings, runtime)
+        let server = SOSParts.server(supervision, dispatcher, store, secrets, calling.registry, runtime)
         let hearing = try await SOSParts.hearing(memory, supervision, store, runtime)
         services =
             [
@@ -86,6 +96,8 @@ struct SOSParts: Sendable {
                 Background {
                     try await LogRetention(families: [.emergencies], store: database, retention: runtime.settings.logRetention).run()
                 },
+                Background { try await calling.streams.forget(calling.registry) },
+                Background(drills.keepSchedule),
                 Background { try await answers.expire() },
                 Background(keys.keepBackups),
                 Background(Follower.accounts(on: runtime, store: database, tokens: nil, erasures: erasures).run),
@@ -133,30 +145,19 @@ struct SOSParts: Sendable {
         return EventRelay(publisher: publisher, heads: heads)
     }
 
-    private static func integrator(_ settings: Settings, _ secrets: IntegratorSecrets, _ logger: Logger) -> Integrator {
-        var outbound = OutboundSettings()
-        // The operator names the emergency service's address; it may well be on this machine or network.
-        outbound.policy = .anywhere
-        return Integrator(
-            name: settings.integrator, url: settings.webhookURL?.absoluteString, secret: secrets.webhook, signingKey: secrets.signing,
-            answerKeys: secrets.answerKeys, sender: HTTPSender(outbound, logger: logger))
-    }
-
     private static func server(
         _ supervision: SupervisionService, _ dispatcher: Dispatcher, _ store: SOSStore, _ secrets: IntegratorSecrets,
-        _ settings: Settings, _ runtime: Runtime
+        _ registry: IntegratorRegistry, _ runtime: Runtime
     ) -> HTTPServer {
-        let routes = HTTPRoutes(dispatcher: dispatcher, store: store, publicKey: secrets.signing.publicKey)
+        let routes = HTTPRoutes(dispatcher: dispatcher, store: store, registry: registry, publicKey: secrets.signing.publicKey)
         return HTTPServer(
             .init(
                 title: "TrackMe emergencies", version: "1.0.0", summary: "Where emergency services acknowledge calls.", prefix: "sos"),
             routes: routes.all, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
             health: Health(missing: { await supervision.isListening() ? [] : ["never heard of ingest"] }, metrics: runtime.metrics),
             authenticate: { credentials, _ in
-                guard Digest.constantTimeEqual(Array(credentials.bearer.utf8), Array(secrets.token.utf8)) else {
-                    throw Problem.unauthorised
-                }
-                return .integrator(settings.integrator)
+                guard let integrator = registry.integrator(withToken: credentials.bearer) else { throw Problem.unauthorised }
+                return .integrator(integrator.id)
             }, logger: runtime.logger)
     }
 }

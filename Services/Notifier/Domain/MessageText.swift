@@ -123,7 +123,7 @@ extension MessageTemplate {
         switch self {
         case .requestReceived, .requestExpired, .grantEnded, .devicePaired, .monitoringPaused, .exportReady, .announcement: true
         case .accountCreated, .confirmAddress, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
-            .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .erasureOrdered, .erasureCompleted:
+            .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .erasureOrdered, .erasureCompleted, .sosDispatch:
             false
         }
     }

@@ -247,7 +247,8 @@ actor Dispatcher: Service {
         let ordinal = way == .text ? text + 1 : message.attempts + 1
         note(
             "dispatch-attempted", message.id, by: "dispatcher",
-            "\(message.kind.rawValue) \(message.id.sequence) to \(integrator.name) by \(way.rawValue), attempt \(ordinal): \(delivery.detail)")
+            "\(message.kind.rawValue) \(message.id.sequence) to \(integrator.name) by \(way.rawValue), attempt \(ordinal): \(delivery.detail)"
+        )
         logger.log(
             level: ordinal == 1 ? .notice : .info, "dispatch attempted",
             metadata: [

@@ -22,7 +22,8 @@ struct DispatchText: Hashable, Sendable {
             ("k", DispatchText.shortCodes[message.trigger.threshold.metric] ?? message.trigger.threshold.metric),
             ("v", DispatchText.written(message.trigger.threshold.value)), ("n", message.subject.telephone),
         ].compactMap { name, value in value.map { (name, $0) } }
-        text = (0...further.count).lazy.reversed()
+        text =
+            (0...further.count).lazy.reversed()
             .map { DispatchText.joined(fields + further.suffix($0)) }
             .first { $0.utf8.count <= DispatchText.longest } ?? DispatchText.joined(Array(fields.prefix(5)))
     }

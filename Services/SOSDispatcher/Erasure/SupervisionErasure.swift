@@ -35,6 +35,7 @@ struct SupervisionErasure: Sendable {
             guard await supervision.forgetCourse(of: order.person) else { throw ErasureWaits() }
         }
         guard await !dispatcher.isCarrying(for: order.person) else { throw ErasureWaits() }
+        await dispatcher.forget(order.person)
         // Nothing about the person is on its way to the tables any more.
         try await journal.commitEverything()
     }

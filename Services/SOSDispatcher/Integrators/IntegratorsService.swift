@@ -2,6 +2,7 @@
 
 import Bus
 import Contracts
+import Sealing
 import ServiceKit
 import Storage
 

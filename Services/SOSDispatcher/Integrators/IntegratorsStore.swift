@@ -27,9 +27,11 @@ struct IntegratorTable: Sendable {
     /// Inserts or replaces; returns it with its port, which it keeps for ever.
     func save(_ db: Database, _ record: IntegratorRecord, retired: Bool) throws -> Entry {
         let name = record.settings.name
-        let next = try Int.fetchOne(db, sql: "SELECT coalesce(max(stream_port) + 1, ?) FROM integrators", arguments: [
-            StreamFamily.firstDispatchPort
-        ])
+        let next = try Int.fetchOne(
+            db, sql: "SELECT coalesce(max(stream_port) + 1, ?) FROM integrators",
+            arguments: [
+                StreamFamily.firstDispatchPort
+            ])
         let sealed = try Seal.seal(JSONEncoder().encode(record), key: key, context: context(name))
         try db.execute(
             sql: """

@@ -288,7 +288,10 @@ extension SupervisionService {
             send(kind, action, episode, subscriber, person, emergency, &effects)
         }
         if action.kind == .helpArrived { effects.stops.append(emergency) }
-        if record.closedAt != nil, action.kind != .muted { sequences[emergency] = nil }
+        if record.closedAt != nil, action.kind != .muted {
+            sequences[emergency] = nil
+            Task { await dispatcher.closed(emergency) }
+        }
     }
 
     private func note(_ action: SupervisionAction, of record: EmergencyRecord, _ at: Timestamp) {

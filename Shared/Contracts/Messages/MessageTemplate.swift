@@ -22,6 +22,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case erasureCompleted = "erasure-completed"
     case exportReady = "export-ready"
     case announcement
+    /// To an emergency service: one segment for programs, sent as it is.
+    case sosDispatch = "sos-dispatch"
 
     /// The names of the values that a sender must give, no more and no fewer. `link` is an absolute address of the suite.
     package var values: Set<String> {
@@ -46,6 +48,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .erasureCompleted: ["certificate"]
         case .exportReady: ["name", "hours"]
         case .announcement: ["title", "text"]
+        case .sosDispatch: ["text"]
         }
     }
 }
