@@ -1,5 +1,6 @@
 // Old files brought to the newest tables: nothing that was on its way is lost.
 
+import Bus
 import Contracts
 import Foundation
 import GRDB

@@ -44,6 +44,27 @@ struct IntegratorStories {
         func close() async { await runtime.bus.shutdown() }
     }
 
+    /// What a peer has heard of its stream, and how far it is.
+    private final class Heard: Sendable {
+        private let state = Mutex<(events: [StreamEvent], next: [StreamPosition])>(([], []))
+
+        var events: [StreamEvent] { state.withLock { $0.events } }
+        var next: [StreamPosition] { state.withLock { $0.next } }
+
+        func apply(_ events: [StreamEvent], _ next: [StreamPosition]) {
+            state.withLock { $0 = ($0.events + events, next.isEmpty ? $0.next : next) }
+        }
+
+        /// Goes on where it was; a newcomer begins at the head.
+        func follow(_ peer: Runtime, _ family: StreamFamily) async throws -> Task<Void, any Error> {
+            let consumer = try await peer.consumer(of: family)
+            return Task { [self] in
+                try await consumer.run(
+                    from: next, apply: { self.apply($0, $1) }, restart: { _, next in self.apply([], [next]) })
+            }
+        }
+    }
+
     /// The endpoint of a desk.
     private static func address(_ port: Int) -> String { "http://127.0.0.1:\(port)/desk/v1/messages" }
 
@@ -183,27 +204,18 @@ struct IntegratorStories {
             let peer = try Stage.runtime(Peer("milan-desk"), stage.folder, [:])
             let asker = try await peer.client(of: .sosDispatcher)
             let family = StreamFamily.dispatches(to: "milan", tcpPort: StreamFamily.firstDispatchPort)
-            let heard = Mutex<(events: [StreamEvent], next: [StreamPosition])>(([], []))
-            func follow() async throws -> Task<Void, any Error> {
-                let consumer = try await peer.consumer(of: family)
-                return Task {
-                    try await consumer.run(
-                        from: heard.withLock { $0.next },
-                        apply: { events, next in heard.withLock { $0 = ($0.events + events, next.isEmpty ? $0.next : next) } },
-                        restart: { _, next in heard.withLock { $0.next = [next] } })
-                }
-            }
-            var following = try await follow()
-            try await eventually("the stream is followed") { heard.withLock { !$0.next.isEmpty } }
+            let heard = Heard()
+            var following = try await heard.follow(peer, family)
+            try await eventually("the stream is followed") { !heard.next.isEmpty }
             let first = try await call(stage, .random())
-            try await eventually("the first message") { heard.withLock { $0.events.count == 1 } }
+            try await eventually("the first message") { heard.events.count == 1 }
             following.cancel()
             _ = try? await following.value
             let second = try await call(stage, .random())
             await dispatcher.stop()
             dispatcher = try await stage.start(deskPort: port)
-            following = try await follow()
-            let events = try await eventually("the second message, replayed") { heard.withLock { $0.events.count >= 2 ? $0.events : nil } }
+            following = try await heard.follow(peer, family)
+            let events = try await eventually("the second message, replayed") { heard.events.count >= 2 ? heard.events : nil }
             let messages = try events.map { try JSONDecoder().decode(DispatchMessage.self, from: Data($0.payload)) }
             #expect(messages.map(\.emergencyId) == ["\(first)", "\(second)"])
             #expect(events.map(\.header.sequence) == [1, 2] && events.allSatisfy { $0.header.subject.isEmpty })
@@ -322,7 +334,7 @@ struct IntegratorStories {
             #expect(again.webhookSecret == first.webhookSecret && again.token == first.token)
             let list = try await stage.question(ListIntegrators()).integrators
             #expect(list.map(\.settings.name) == ["desk", "milan"] && list.last?.settings.priority == 7)
-            #expect(try CanaryHunt(texts: [first.token], numbers: []).findings(in: stage.folder).found == [])
+            #expect(CanaryHunt(texts: [first.token], numbers: []).findings(in: stage.folder).found == [])
             await dispatcher.stop()
         }
     }
