@@ -130,7 +130,7 @@ let package = Package(
         service(
             "SOSDispatcher",
             [
-                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "ServiceKit", .grdb, .httpTypes, .nioCore,
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "Documents", "ServiceKit", .grdb, .httpTypes, .nioCore,
                 .logging, .metrics, .lifecycle,
             ]),
         service(

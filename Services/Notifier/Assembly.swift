@@ -84,6 +84,7 @@ struct NotifierParts: Sendable {
         let routes =
             HTTPRoutes(people: people, hub: hub, configured: configured).all
             + ReceiptRoutes(desk: receipts, addresses: addresses, secret: secrets.gateway).all
+            + InboundRoutes(desk: InboundDesk(runtime), token: secrets.inbound, secret: secrets.gateway).all
         let erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys, steps: MessageErasure(store: store).steps)
         let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures)

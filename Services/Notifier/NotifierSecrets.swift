@@ -11,6 +11,8 @@ struct NotifierSecrets: Sendable {
     /// By the provider's name.
     let kannels: [String: String]
     let gateway: WebhookSecret
+    /// What Kannel shows when it hands over a text that came in: 64 hex digits.
+    let inbound: String
 
     init(_ settings: Settings, _ runtime: Runtime) throws {
         let files = runtime.keys
@@ -26,5 +28,6 @@ struct NotifierSecrets: Sendable {
             try files.write(WebhookSecret.random().text, to: file)
         }
         gateway = try WebhookSecret(files.readSecret(file))
+        inbound = Hex.encode(try files.secret("inbound.secret", of: .notifier))
     }
 }

@@ -15,6 +15,7 @@ struct TrackMe: AsyncParsableCommand {
             """,
         subcommands: [
             Up.self, Demo.self, Doctor.self, Keys.self, DeviceCommand.self, OperatorCommand.self, SOSCommand.self, AuditCommand.self,
+            IntegratorCommand.self, DrillCommand.self,
             ConsumersCommand.self, Replay.self, Simulate.self, Desk.self,
         ])
 }

@@ -61,23 +61,28 @@ struct SOSParts: Sendable {
         let clock = SteadyClock(
             offset: try store.steadyOffset(boot: SteadyClock.boot, fresh: Timestamp.now.milliseconds - SteadyClock.sinceBoot))
         let secrets = try IntegratorSecrets(settings, runtime)
-        if settings.webhookURL == nil { logger.critical("no emergency service is configured (sos.webhook_url): nobody will be called") }
+        // Both dispatchers name the same emergency alike.
+        let names = try Names(identity: SymmetricKey(bytes: runtime.keys.secret("emergency-identity.key", of: .sosDispatcher)))
+        let answers = try runtime.answers(in: database)
+        let calling = try await CallingParts(settings, secrets, database, answers, on: runtime)
 
         let relays = try await pair.relays(database, on: runtime)
         let journal = Journal(
-            save: store.save, seal: store.seal, publish: { relays[$0.header.stream]?.committed($0) }, logger: logger)
-        let tokens = try TokenChecker(store: database, issuer: runtime.settings.publicOrigin)
-        // Both dispatchers name the same emergency alike.
-        let names = try Names(identity: SymmetricKey(bytes: runtime.keys.secret("emergency-identity.key", of: .sosDispatcher)))
-        let metrics = SOSMetrics()
-        let integrator = SOSParts.integrator(settings, secrets, logger)
-        let dispatcher = Dispatcher(
-            integrator, retry: settings.retry, store: store, journal: journal, clock: clock, pair: pair.desk, metrics: metrics,
+            save: store.save, seal: store.seal,
+            publish: { [streams = calling.streams] in if !streams.publish($0) { relays[$0.header.stream]?.committed($0) } },
             logger: logger)
+        let tokens = try TokenChecker(store: database, issuer: runtime.settings.publicOrigin)
+        let metrics = SOSMetrics()
+        let dispatcher = try await calling.dispatcher(
+            settings, names: names, store: store, journal: journal, clock: clock, pair: pair.desk, metrics: metrics)
+        let drills = DrillService(
+            store: database, keys: keys, journal: journal, dispatcher: dispatcher, registry: calling.registry,
+            letterhead: settings.letterhead, names: names, clock: clock, answers: answers, logger: logger)
         let supervision = SupervisionService(
             rules: settings.rules, letterhead: settings.letterhead, names: names, keys: keys, store: store,
             journal: journal, dispatcher: dispatcher, clock: clock, pair: pair.desk, metrics: metrics, logger: logger)
         await dispatcher.whenAcknowledged { await supervision.acknowledged($0, $1) }
+        await dispatcher.whenDrillEnds(drills.ended)
 
         let people = try await PeopleParts(
             settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, clock: clock)
@@ -97,22 +102,24 @@ struct SOSParts: Sendable {
         let panel = Panel(
             supervision: supervision, store: store, enrolment: enrolment,
             preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder)
-        let answers = try runtime.answers(in: database)
         var methods = Methods(memory: answers)
-        pair.source(database, store, clock).register(in: &methods)
+        pair.source(database, store, clock, calling.streams).register(in: &methods)
         let ear = CanaryRoutes(secret: .random())
-        let routes = HTTPRoutes(dispatcher: dispatcher, store: store, publicKey: secrets.signing.publicKey, panel: panel)
-        let server = SOSParts.server(routes.all + people.routes + ear.all, supervision, tokens, secrets, settings, runtime)
+        let routes = HTTPRoutes(
+            dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey, panel: panel)
+        let server = SOSParts.server(routes.all + people.routes + ear.all, supervision, tokens, calling.registry, runtime)
         let watch = WatchParts(
             settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: asker, ear: ear,
             signing: secrets.signing, on: runtime, port: { await server.boundPort })
         BusRoutes(
             supervision: supervision, store: store, enrolment: enrolment, answers: answers, canary: watch.canary, place: pair.place
         ).register(in: &methods)
+        calling.routes(dispatcher, answers).register(in: &methods)
+        drills.register(in: &methods)
         try await runtime.answer(methods)
         // Both ways are open before what was due is done: the other dispatcher may have done it, or called it off.
         await link.begin(waiting: try await store.hasOther(pair.place))
-        await dispatcher.resume(memory.outboxes)
+        await dispatcher.resume(memory.outboxes, drills: try await database.read { try drills.table.open($0) })
         await supervision.resume(memory)
         await supervision.saySubscriptions(said: memory.saidSubscribed)
 
@@ -130,6 +137,7 @@ struct SOSParts: Sendable {
                     try await LogRetention(families: pair.families, store: database, retention: runtime.settings.logRetention).run()
                 },
                 Background { await link.run() },
+                Background { try await calling.streams.forget(calling.registry) },
                 Background { try await answers.expire() },
                 Background(keys.keepBackups),
                 Background(Follower.accounts(on: runtime, store: database, tokens: tokens, erasures: erasures).run),
@@ -139,7 +147,8 @@ struct SOSParts: Sendable {
             ] + people.services + [
                 ClosedLast { await supervision.stop() },
                 server,
-            ] + hearing + (try watch.services(link)) + (pair.place.speaks ? [Background(fitting.run)] : [])
+            ] + hearing + (try watch.services(link))
+            + (pair.place.speaks ? [Background(fitting.run), Background(drills.keepSchedule)] : [])
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
         (self.server, self.people, token, self.pair, canary) = (server, people, secrets.token, pair.desk, watch.canary)
         (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, people.messages, reminders, fitting)
@@ -185,18 +194,8 @@ struct SOSParts: Sendable {
         ]
     }
 
-    private static func integrator(_ settings: Settings, _ secrets: IntegratorSecrets, _ logger: Logger) -> Integrator {
-        var outbound = OutboundSettings()
-        // The operator names the emergency service's address; it may well be on this machine or network.
-        outbound.policy = .anywhere
-        return Integrator(
-            name: settings.integrator, url: settings.webhookURL?.absoluteString, secret: secrets.webhook, signingKey: secrets.signing,
-            answerKeys: secrets.answerKeys, sender: HTTPSender(outbound, logger: logger))
-    }
-
     private static func server(
-        _ routes: [Route], _ supervision: SupervisionService, _ tokens: TokenChecker, _ secrets: IntegratorSecrets,
-        _ settings: Settings, _ runtime: Runtime
+        _ routes: [Route], _ supervision: SupervisionService, _ tokens: TokenChecker, _ registry: IntegratorRegistry, _ runtime: Runtime
     ) -> HTTPServer {
         HTTPServer(
             .init(
@@ -207,10 +206,8 @@ struct SOSParts: Sendable {
             health: Health(missing: { await supervision.isListening() ? [] : ["never heard of ingest"] }, metrics: runtime.metrics),
             authenticate: { credentials, access in
                 guard access == .integrator else { return try tokens.caller(for: credentials, access: access) }
-                guard Digest.constantTimeEqual(Array(credentials.bearer.utf8), Array(secrets.token.utf8)) else {
-                    throw Problem.unauthorised
-                }
-                return .integrator(settings.integrator)
+                guard let integrator = registry.integrator(withToken: credentials.bearer) else { throw Problem.unauthorised }
+                return .integrator(integrator.id)
             }, logger: runtime.logger)
     }
 }

@@ -11,30 +11,40 @@ struct HTTPRoutes: Sendable {
 
     let dispatcher: Dispatcher
     let store: SOSStore
+    let registry: IntegratorRegistry
     let publicKey: VerifyingKey
     let panel: Panel
 
     var all: [Route] {
-        [acknowledge, keys, timeline]
+        [acknowledge, keys, timeline, latest]
             + SubscriptionRoutes(panel: panel).all + ThresholdRoutes(panel: panel).all + ContactRoutes(panel: panel).all
             + OwnEmergencyRoutes(panel: panel).all
+    }
+
+    /// Whose token was shown.
+    private func integrator(_ exchange: Exchange) throws -> Integrator {
+        guard case .integrator(let id, _) = exchange.caller, let integrator = registry.integrator(id) else { throw Problem.unauthorised }
+        return integrator
     }
 
     private var acknowledge: Route {
         Route(
             .post, "/sos/v1/dispatches/{messageId}/acknowledgements", access: .integrator, summary: "Acknowledge a message",
-            description: "The business acknowledgement: `accepted` and `duplicate` end the repetition, `rejected` is recorded. "
-                + "The same acknowledgement may be sent again.",
+            description: "The business acknowledgement: `accepted` and `duplicate` end the repetition, `rejected` passes the call "
+                + "on. A CAP 1.2 `Ack` or `Error` counts as much. The same acknowledgement may be sent again.",
             parameters: [.path("messageId", .string(length: 1...64), "As in the message.")],
-            body: .json(AcknowledgementBody.schema, limit: HTTPRoutes.bodyLimit, inflatedLimit: HTTPRoutes.bodyLimit),
+            body: BodyShape(
+                [.init(MediaType.json, AcknowledgementBody.schema), .init(CAPDocument.contentType, .string())],
+                limit: HTTPRoutes.bodyLimit, inflatedLimit: HTTPRoutes.bodyLimit),
             answers: [.json(200, "Stored", AcknowledgementReceipt.schema), .problem(422, "malformed-acknowledgement")]
         ) { exchange in
             let message = exchange.path("messageId")
-            let body = try await exchange.body()
-            guard let acknowledgement = AcknowledgementBody.read(Array(body.readableBytesView)), acknowledgement.messageId == message else {
-                throw Problem.malformedAcknowledgement
-            }
-            switch try await dispatcher.receive(acknowledgement) {
+            let integrator = try integrator(exchange)
+            let body = Array(try await exchange.body().readableBytesView)
+            guard let acknowledgement = AcknowledgementBody.read(body) ?? CAPDocument.acknowledgement(body),
+                acknowledgement.messageId == message
+            else { throw Problem.malformedAcknowledgement }
+            switch try await dispatcher.receive(acknowledgement, from: integrator, form: "call-back") {
             case .unknownMessage: throw Problem.notFound
             case .taken:
                 return try .json(AcknowledgementReceipt(messageId: message, result: acknowledgement.result.rawValue))
@@ -59,10 +69,46 @@ struct HTTPRoutes: Sendable {
             answers: [.json(200, "All steps at once; `next` is null", Page<TimelineStep>.schema)]
         ) { exchange in
             let id = try exchange.identifier("id", of: Emergency.self)
-            guard let record = try await store.emergency(id), record.dispatchedAt != nil else { throw Problem.notFound }
+            guard let record = try await store.emergency(id), record.dispatchedAt != nil,
+                try await dispatcher.file(of: id, for: integrator(exchange).id) != nil
+            else { throw Problem.notFound }
             let steps = try await Timeline(store: store).steps(of: id)
             return try .json(
                 Page(items: steps.map { TimelineStep(at: $0.at.rfc3339, actor: $0.actor, event: $0.event, detail: $0.detail) }, next: nil))
+        }
+    }
+}
+
+extension HTTPRoutes {
+    private enum Form: String, CaseIterable {
+        case json
+        case cap
+    }
+
+    private var latest: Route {
+        Route(
+            .get, "/sos/v1/emergencies/{id}/dispatch", access: .integrator, summary: "The latest message of an emergency, in either form",
+            parameters: [
+                .path("id", .identifier(Emergency.self), "The emergency's id, as in its messages."),
+                .query("format", .oneOf(Form.allCases.map(\.rawValue)), "`json` unless told; `cap` for CAP 1.2."),
+            ],
+            answers: [
+                Answer(
+                    200, "The message as it is sent",
+                    contents: [.init(DispatchMessage.contentType, .object()), .init(CAPDocument.contentType, .string())])
+            ]
+        ) { exchange in
+            let integrator = try integrator(exchange)
+            let id = try exchange.identifier("id", of: Emergency.self)
+            let format = try exchange.queryChoice("format", of: Form.self) ?? .json
+            guard let file = try await dispatcher.file(of: id, for: integrator.id), let message = file.lines[integrator.id]?.messages.last
+            else { throw Problem.notFound }
+            switch format {
+            case .json: return .bytes(message.body, contentType: DispatchMessage.contentType)
+            case .cap:
+                let document = try CAPDocument.render(message, earlier: file.earlier(than: message.id), to: integrator.name)
+                return .bytes(document, contentType: CAPDocument.contentType)
+            }
         }
     }
 }

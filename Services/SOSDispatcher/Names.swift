@@ -8,6 +8,7 @@ struct Names: Sendable {
     private let integratorKey: SymmetricKey
     private let auditKey: SymmetricKey
     private let messageKey: SymmetricKey
+    private let codeKey: SymmetricKey
 
     /// - Parameter identity: the service's identity key; it must never change, or the same entries would open new emergencies.
     init(identity: SymmetricKey) {
@@ -15,6 +16,7 @@ struct Names: Sendable {
         integratorKey = identity.derived(for: "integrator")
         auditKey = identity.derived(for: "audit")
         messageKey = identity.derived(for: "message")
+        codeKey = identity.derived(for: "code")
     }
 
     /// The emergency that this trigger makes, now and whenever it is judged again.
@@ -41,6 +43,18 @@ struct Names: Sendable {
             preconditionFailure("a digest has 32 bytes")
         }
         return id
+    }
+
+    /// What acknowledges the message by text or telephone: six characters of Crockford's alphabet, in capitals.
+    func code(of message: MessageID) -> String {
+        let bits = Digest.hmacSHA256(Array("\(message)".utf8), key: codeKey).prefix(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        return String(Crockford.encode(bits).suffix(6)).uppercased()
+    }
+
+    /// One text of a message to an integrator.
+    func text(of message: MessageID, to integrator: String, number: Int) -> Identifier<Contracts.Message> {
+        let code = Digest.hmacSHA256(Array("\(message)|\(integrator)|\(number)".utf8), key: codeKey)
+        return Identifier(bits: code.prefix(16).reduce(0) { $0 << 8 | UInt128($1) })
     }
 
     private func number(_ person: PersonID, _ key: SymmetricKey) -> UInt128 {

@@ -43,6 +43,10 @@ struct Settings: Sendable {
     var pauseReminder: Duration
     var integrator: String
     var webhookURL: URL?
+    var secondURL: URL?
+    var format: IntegratorSettings.Format
+    /// E.164; nil: no texts.
+    var number: String?
     /// nil: the file in the key folder, made at the first start.
     var webhookSecret: URL?
     var integratorToken: URL?
@@ -67,6 +71,16 @@ struct Settings: Sendable {
         retry = reader.read(.seconds("sos.retry_s", default: 1, in: 0.2...5, "Pause between attempts until the call is acknowledged."))
         integrator = reader.read(.text("sos.integrator", default: "desk", "Name of the emergency service, as timelines show it."))
         webhookURL = reader.read(.address("sos.webhook_url", "Where the emergency service takes messages; none: nobody is called."))
+        secondURL = reader.read(
+            .address("sos.second_url", "Another address of it, tried as well when it has not acknowledged after 1.5 s; none: not used."))
+        format = reader.read(.choice("sos.webhook_format", default: .json, "Form of the messages to it: dispatch/1 or CAP 1.2."))
+        let texts = reader.read(
+            .text(
+                "sos.number", default: "", "Its telephone number for texts, like +39021234567, whose replies are believed; none: no texts.")
+        )
+        number = texts.isEmpty ? nil : texts
+        if let number, !IntegratorRules.isNumber(number) { reader.refuse("sos.number", "must be +, then 7 to 15 digits") }
+        if secondURL != nil, webhookURL == nil { reader.refuse("sos.second_url", "needs sos.webhook_url") }
         webhookSecret = reader.read(
             .optionalPath("sos.webhook_secret", "File with the whsec_ secret shared with it; made in the key folder if not named."))
         integratorToken = reader.read(

@@ -60,13 +60,31 @@ struct StoreTests {
                 var batch = StoreBatch()
                 let message = OutboxMessage(id: id, kind: .alert, body: body, createdAt: Timestamp(milliseconds: 1), attempts: 3, end: end)
                 batch.messages[id] = (Self.person, message)
+                batch.lines[LineID(message: id, integrator: "milan")] = LineState(message: message, stream: nil)
                 return batch
             }
             _ = try await store.save(batch([1, 2, 3], nil))
             _ = try await store.save(batch([9], .acknowledged))
             _ = try await store.save(batch([9], .superseded))
-            let message = try #require(try await store.outbox(of: id.emergency)?.outbox.messages.first)
+            let file = try #require(try await store.outbox(of: id.emergency)?.outbox)
+            let message = try #require(file.lines["milan"]?.messages.first)
             #expect(message.body == [1, 2, 3] && message.end == .acknowledged && message.attempts == 3)
+            #expect(file.isTaken && file.isOver)
+        }
+    }
+
+    @Test("A message that was stored and given to nobody is found again at the start, and one of an erased person leaves no line")
+    func lostMessage() async throws {
+        try await withStore { store in
+            let id = MessageID(emergency: EmergencyID(bits: 1), sequence: 0)
+            let message = OutboxMessage(id: id, kind: .alert, body: [1], createdAt: Timestamp(milliseconds: 1))
+            var batch = StoreBatch()
+            batch.messages[id] = (Self.person, message)
+            let stranger = MessageID(emergency: EmergencyID(bits: 2), sequence: 0)
+            batch.lines[LineID(message: stranger, integrator: "milan")] = LineState(message: message, stream: nil)
+            _ = try await store.save(batch)
+            #expect(try store.load().outboxes[id.emergency]?.outbox.unassigned.map(\.id) == [id])
+            #expect(try await store.outbox(of: stranger.emergency) == nil)
         }
     }
 

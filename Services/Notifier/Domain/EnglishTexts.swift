@@ -109,5 +109,6 @@ extension MessageText {
             body: "the export of your data is ready. It can be fetched in TrackMe for {hours} h.",
             short: "TrackMe: the export of your data is ready and can be fetched for {hours} h.", title: "Your export is ready"),
         .announcement: MessageText(subject: "{title}", body: "{text}", short: "TrackMe: {title}. {text}", title: "News from TrackMe"),
+        .sosDispatch: MessageText(subject: "Emergency call", body: "Emergency call: {text}", short: "{text}", title: "Emergency call"),
     ]
 }

@@ -117,5 +117,7 @@ extension MessageText {
             short: "TrackMe: l'esportazione dei tuoi dati è pronta e si può scaricare per {hours} ore.",
             title: "La tua esportazione è pronta"),
         .announcement: MessageText(subject: "{title}", body: "{text}", short: "TrackMe: {title}. {text}", title: "Novità da TrackMe"),
+        .sosDispatch: MessageText(
+            subject: "Chiamata di emergenza", body: "Chiamata di emergenza: {text}", short: "{text}", title: "Chiamata di emergenza"),
     ]
 }

@@ -138,7 +138,7 @@ extension MessageTemplate {
         case .accountCreated, .confirmAddress, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
             .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .erasureOrdered, .erasureCompleted, .sosPrompt,
             .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
-            .sosSignalLost, .sosCharging, .sosPauseReminder:
+            .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch:
             false
         }
     }
@@ -147,7 +147,7 @@ extension MessageTemplate {
     var isUrgent: Bool {
         switch self {
         case .sosPrompt, .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking,
-            .sosSilenceContacts, .sosSignalLost:
+            .sosSilenceContacts, .sosSignalLost, .sosDispatch:
             true
         case .accountCreated, .confirmAddress, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
             .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .requestReceived, .requestExpired, .grantEnded,

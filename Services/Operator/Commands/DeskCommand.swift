@@ -13,6 +13,7 @@ struct Desk: AsyncParsableCommand {
         discussion: """
             Takes signed messages at http://127.0.0.1:8190/dispatch. The ledger (JSON lines, on the disk before the answer) holds time, \
             message id, SHA-256 of the bytes, whether it was verified, and the answer: no vital signs, no place. \
+            A CAP 1.2 message is answered with a CAP Ack or Error. \
             Modes: \(DeskMode.words). All but accept are for trying what the suite does with desks that fail; lie answers a bare 200 or \
             a forged signature in turns, flaky refuses each first try, slow takes 1.5 s.
 

@@ -81,7 +81,7 @@ struct AddPeer: AsyncParsableCommand {
         guard PeerName.isValid(name) else { throw ValidationError("a peer's name has 1 to 32 lower-case letters, digits and hyphens") }
         guard !Peer.suite.contains(Peer(name)) else { throw ValidationError("\(name) belongs to the suite; its rights are fixed") }
         let known = Set(StreamFamily.all.map(\.name))
-        if let stranger = families.first(where: { !known.contains($0) }) {
+        if let stranger = families.first(where: { !known.contains($0) && !$0.hasPrefix(StreamFamily.dispatchesName(to: "")) }) {
             throw ValidationError("there is no family \(stranger); there are \(known.sorted().joined(separator: ", "))")
         }
         if families.isEmpty, methods.isEmpty { throw ValidationError("give it at least one right with --hear or --ask") }

@@ -8,7 +8,7 @@ struct SOSCommand: AsyncParsableCommand {
         commandName: "sos", abstract: "Supervises people and shows emergencies.",
         subcommands: [
             SubscribeCommand.self, UnsubscribeCommand.self, PauseCommand.self, ResumeCommand.self, AnswerCommand.self, ListCommand.self,
-            TimelineCommand.self, AvailabilityCommand.self,
+            TimelineCommand.self, AcknowledgeCommand.self, AvailabilityCommand.self,
         ])
 }
 
@@ -173,6 +173,38 @@ struct TimelineCommand: QuestionCommand {
 
     func show(_ reply: ReadTimeline.Reply) {
         TimelineText.lines(reply.steps).forEach { Console.shared.line($0) }
+    }
+}
+
+struct AcknowledgeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "acknowledge",
+        abstract: "Ends the repetition of a call by hand: the emergency service has said otherwise that it comes.",
+        discussion: """
+            Two people answer for it; both names and the reason stand in the audit log for ever.
+
+            Example: trackme sos acknowledge emg_01h2… --by "Ada Rossi" --second "Luca Bianchi" --reason "desk confirmed by telephone"
+
+            \(ExitStatus.documentation)
+            """)
+
+    @Argument(help: ArgumentHelp("The emergency.", valueName: "emg_…"))
+    var emergency: EmergencyID
+    @Option(help: "Who has heard it.")
+    var by: String
+    @Option(help: "A second person who stands by it.")
+    var second: String
+    @Option(help: "How it was heard.")
+    var reason: String
+    @OptionGroup var suite: SuiteOptions
+
+    func run() async throws {
+        try await reportingErrors {
+            _ = try await SuiteConnection.with(suite.layout) {
+                try await $0.ask(AcknowledgeByHand(emergency: emergency, by: by, second: second, reason: reason))
+            }
+            Console.shared.line("\(emergency) is acknowledged")
+        }
     }
 }
 

@@ -39,7 +39,7 @@ struct DeskCallBack: Sendable {
         let request = OutboundRequest(
             url: "\(suite)/sos/v1/dispatches/\(messageID)/acknowledgements", method: "POST",
             headers: [
-                ("Content-Type", "application/json"), ("Authorization", "Bearer \(token)"),
+                ("Content-Type", response.contentType), ("Authorization", "Bearer \(token)"),
             ],
             body: response.body)
         for _ in 0..<DeskCallBack.attempts {

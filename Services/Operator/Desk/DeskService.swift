@@ -17,6 +17,7 @@ struct DeskMessage: Sendable {
 struct DeskResponse: Sendable {
     var status: Int
     var body: [UInt8] = []
+    var contentType = "application/json"
     var signature: WebhookSignature?
 }
 
@@ -54,16 +55,17 @@ actor DeskService {
             verified: verification.isVerified, v1: verification.v1, v1a: verification.v1a, answer: reply.word, repeated: repeated)
         try ledger.append(entry)
         show(DeskService.line(entry, message.body))
-        return try await respond(reply, to: message.id)
+        return try await respond(reply, to: message)
     }
 
-    private func respond(_ reply: DeskReply, to id: String) async throws -> DeskResponse {
+    private func respond(_ reply: DeskReply, to message: DeskMessage) async throws -> DeskResponse {
+        let id = message.id
         switch reply {
         case .acknowledge(let result, let after):
             if after > .zero { try await Task.sleep(for: after) }
-            return try acknowledgement(of: id, result)
+            return try acknowledgement(of: message, result)
         case .callBack(let after):
-            let response = try acknowledgement(of: id, .accepted)
+            let response = try acknowledgement(of: message, .accepted)
             let callBack = callBack
             Task {
                 try? await Task.sleep(for: after)
@@ -72,7 +74,7 @@ actor DeskService {
             return DeskResponse(status: 202)
         case .bare(let status): return DeskResponse(status: status)
         case .forged:
-            var response = try acknowledgement(of: id, .accepted)
+            var response = try acknowledgement(of: message, .accepted)
             response.signature = try response.signature.map {
                 try WebhookSignature.sign(id: $0.id, at: .now, body: response.body, secrets: [.random()])
             }
@@ -84,14 +86,23 @@ actor DeskService {
         }
     }
 
-    private func acknowledgement(of id: String, _ result: AcknowledgementResult) throws -> DeskResponse {
+    /// In the form of the message.
+    private func acknowledgement(of message: DeskMessage, _ result: AcknowledgementResult) throws -> DeskResponse {
         let ackID = "desk-" + Hex.encode(Random.bytes(8))
         let reason = result == .rejected ? "this desk was told to refuse" : nil
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
-        let body = Array(try encoder.encode(Acknowledgement(ack: .init(messageId: id, result: result, ackId: ackID, reason: reason))))
-        let signature = try WebhookSignature.sign(id: ackID, at: .now, body: body, secrets: [keys.secret])
-        return DeskResponse(status: 200, body: body, signature: signature)
+        let (now, document) = (Timestamp.now, DeskCAP(message.body))
+        let body: [UInt8]
+        if let document {
+            body = document.answer(result, ackID: ackID, reason: reason, at: now)
+        } else {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys]
+            let content = Acknowledgement.Content(messageId: message.id, result: result, ackId: ackID, reason: reason)
+            body = Array(try encoder.encode(Acknowledgement(ack: content)))
+        }
+        let signature = try WebhookSignature.sign(id: ackID, at: now, body: body, secrets: [keys.secret])
+        return DeskResponse(
+            status: 200, body: body, contentType: document == nil ? "application/json" : DeskCAP.contentType, signature: signature)
     }
 
     // MARK: What is shown
@@ -112,7 +123,7 @@ actor DeskService {
     }
 
     private static func kind(_ body: [UInt8]) -> String {
-        (try? JSONDecoder().decode(Excerpt.self, from: Data(body)))?.msgType ?? ""
+        DeskCAP(body)?.kind ?? (try? JSONDecoder().decode(Excerpt.self, from: Data(body)))?.msgType ?? ""
     }
 
     /// On the desk's own screen the vital sign is shown: whoever sits there must act on it. It is not written anywhere.

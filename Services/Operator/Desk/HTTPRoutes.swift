@@ -26,7 +26,10 @@ extension DeskService {
             .post, DeskService.path, access: .anyone, summary: "Takes one dispatch message",
             description: "Signed by Standard Webhooks with v1 and v1a; the answer's signed body is the business acknowledgement.",
             body: BodyShape(
-                [.init("application/vnd.suite.dispatch+json", message), .init(MediaType.json, message)], limit: DeskService.messageBytes,
+                [
+                    .init("application/vnd.suite.dispatch+json", message), .init(MediaType.json, message),
+                    .init(DeskCAP.contentType, .string()),
+                ], limit: DeskService.messageBytes,
                 inflatedLimit: DeskService.messageBytes),
             answers: [.json(200, "Acknowledged", JSONSchema.object().named("Acknowledgement")), Answer(202, "Taken; acknowledged later")]
         ) { exchange in
@@ -42,7 +45,7 @@ extension DeskService {
 
     private static func answer(_ response: DeskResponse) -> HTTPAnswer {
         guard !response.body.isEmpty else { return .empty(status: response.status) }
-        var answer = HTTPAnswer.bytes(response.body, contentType: MediaType.json, status: response.status)
+        var answer = HTTPAnswer.bytes(response.body, contentType: response.contentType, status: response.status)
         guard let signature = response.signature else { return answer }
         let headers = [
             (WebhookSignature.idHeader, signature.id), (WebhookSignature.timestampHeader, signature.timestamp),

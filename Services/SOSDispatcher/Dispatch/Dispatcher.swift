@@ -1,49 +1,72 @@
-// Sends what supervision decided, again and again, until the emergency service has taken it.
+// Sends what supervision decided, again and again, until an emergency service has taken it.
 
 import Contracts
 import Logging
 import ServiceKit
 import ServiceLifecycle
 
-/// Owns every message that is on its way. Emergencies do not wait for one another: each has a courier of its own.
+/// Owns every message that is on its way. Nobody waits for anybody: each emergency has couriers of its own for each integrator, and
+/// for each way to it.
 actor Dispatcher: Service {
     typealias Acknowledged = @Sendable (_ person: PersonID, _ emergency: EmergencyID) async -> Void
+    typealias DrillEnded = @Sendable (_ emergency: EmergencyID, _ outcome: String, _ after: Duration) async -> Void
 
+    /// What goes on with one integrator, in memory only.
     struct Line {
-        let person: PersonID
-        var outbox = DispatchOutbox()
-        var courier: Task<Void, Never>?
-        /// The courier's rest between two attempts; cancelled when there is something new.
-        var rest: Task<Void, Never>?
+        var couriers: [DispatchWay: Task<Void, Never>] = [:]
+        /// The couriers' rests between two attempts; cancelled when there is something new.
+        var rests: [DispatchWay: Task<Void, Never>] = [:]
+        /// The last attempts that began.
+        var begun: [DispatchWay: (message: MessageID, at: Timestamp)] = [:]
         /// Attempts that wait for their answers, by a number of their own.
-        var attempts: [Int: (message: MessageID, task: Task<Void, Never>)] = [:]
+        var attempts: [Int: (message: MessageID, way: DispatchWay, task: Task<Void, Never>)] = [:]
+    }
+
+    /// One emergency.
+    struct Work {
+        let person: PersonID
+        var file = DispatchFile()
+        var lines: [String: Line] = [:]
+        /// The one integrator of a drill; nil for an emergency.
+        var drill: String?
+        /// Since when nothing more can be decided in it.
+        var closedAt: Timestamp?
+        /// Since when it is known here.
+        let since: Timestamp
     }
 
     /// How long a stop waits for the answers of attempts that have begun.
     private static let lastAnswers = Duration.seconds(1)
+    /// How long what is over is still known.
+    private static let memory = Duration.seconds(60)
+    /// A drill that nobody answers is given up.
+    static let drillPatience = Duration.seconds(120)
 
-    let integrator: Integrator
-    private let retry: Duration
+    let registry: IntegratorRegistry
+    let texts: TextSender
+    let names: Names
     let store: SOSStore
     let journal: Journal
     let clock: SteadyClock
     /// What the other dispatcher is doing about the same emergencies.
     let pair: PairDesk
-    private let metrics: SOSMetrics
-    private let logger: Logger
-    var lines: [EmergencyID: Line] = [:]
-    private var acknowledged: Acknowledged = { _, _ in }
-    /// Whose calls are tests, and who takes them.
-    var canary: (person: PersonID, ear: Integrator)?
+    let metrics: SOSMetrics
+    let logger: Logger
+    private let retry: Duration
+    var works: [EmergencyID: Work] = [:]
+    var acknowledged: Acknowledged = { _, _ in }
+    var drillEnded: DrillEnded = { _, _, _ in }
     private var isStopping = false
     private var attemptNumber = 0
+    /// Whose calls are tests of this very chain.
+    var canary: PersonID?
 
     init(
-        _ integrator: Integrator, retry: Duration, store: SOSStore, journal: Journal, clock: SteadyClock, pair: PairDesk,
-        metrics: SOSMetrics, logger: Logger
+        _ registry: IntegratorRegistry, texts: TextSender, names: Names, retry: Duration, store: SOSStore, journal: Journal,
+        clock: SteadyClock, pair: PairDesk, metrics: SOSMetrics, logger: Logger
     ) {
-        (self.integrator, self.retry, self.store, self.journal) = (integrator, retry, store, journal)
-        (self.clock, self.pair, self.metrics, self.logger) = (clock, pair, metrics, logger)
+        (self.registry, self.texts, self.names, self.retry, self.store) = (registry, texts, names, retry, store)
+        (self.journal, self.clock, self.pair, self.metrics, self.logger) = (journal, clock, pair, metrics, logger)
     }
 
     /// Who is told when a call is acknowledged.
@@ -51,190 +74,209 @@ actor Dispatcher: Service {
         self.acknowledged = acknowledged
     }
 
+    /// Who is told what came of a drill.
+    func whenDrillEnds(_ drillEnded: @escaping DrillEnded) {
+        self.drillEnded = drillEnded
+    }
+
     // MARK: What is to be sent
 
     /// After a start: sends at once whatever has not ended.
-    func resume(_ outboxes: [EmergencyID: (person: PersonID, outbox: DispatchOutbox)]) {
-        for (emergency, known) in outboxes where known.outbox.current != nil {
-            lines[emergency] = Line(person: known.person, outbox: known.outbox)
-            startCourier(emergency, atOnce: true)
+    /// - Parameter drills: to whom those emergencies go that are drills.
+    func resume(_ outboxes: [EmergencyID: (person: PersonID, outbox: DispatchFile)], drills: [EmergencyID: String] = [:]) {
+        for (emergency, known) in outboxes {
+            works[emergency] = Work(
+                person: known.person, file: known.outbox, drill: drills[emergency],
+                closedAt: drills[emergency] == nil ? nil : clock.now, since: clock.now)
+            let lost = known.outbox.unassigned
+            change(emergency) { file, order in
+                for message in lost { file.add(message, order: order, at: clock.now) }
+            }
         }
     }
 
     /// Takes a message that has been decided; its first attempt begins at once.
-    func send(_ message: OutboxMessage, of person: PersonID) {
+    /// - Parameter drill: the one integrator that it goes to, where it is in play only.
+    func send(_ message: OutboxMessage, of person: PersonID, drill: String? = nil) {
         let emergency = message.id.emergency
-        let before = lines[emergency]?.outbox.messages ?? []
-        lines[emergency, default: Line(person: person)].outbox.add(message)
-        noteEnds(before, of: emergency)
-        lines[emergency]?.rest?.cancel()
-        startCourier(emergency, atOnce: false)
+        if works[emergency] == nil {
+            works[emergency] = Work(person: person, drill: drill, closedAt: drill == nil ? nil : clock.now, since: clock.now)
+        }
+        works[emergency]?.closedAt = drill == nil ? nil : clock.now
+        if works[emergency]?.file.latestAlert == nil { give(message) }
+        change(emergency) { file, order in
+            file.add(message, order: order, at: clock.now)
+        }
+    }
+
+    /// So that the place in the first message is known before anybody is chosen.
+    private func give(_ message: OutboxMessage) {
+        guard let work = works[message.id.emergency], work.file.decided.isEmpty else { return }
+        works[message.id.emergency]?.file = DispatchFile([message])
     }
 
     /// The person said that help is here: nothing more is sent of what is unacknowledged.
     func stop(_ emergency: EmergencyID) {
-        guard let before = lines[emergency]?.outbox.messages else { return }
-        lines[emergency]?.outbox.endAll(.stopped)
-        noteEnds(before, of: emergency)
-        lines[emergency]?.rest?.cancel()
+        guard works[emergency] != nil else { return }
+        change(emergency) { file, _ in _ = file.stop() }
+    }
+
+    /// Nothing more will be decided in it.
+    func closed(_ emergency: EmergencyID) {
+        works[emergency]?.closedAt = clock.now
     }
 
     /// Whether a message about the person is still to be sent or answered.
     func isCarrying(for person: PersonID) -> Bool {
-        lines.values.contains { $0.person == person }
+        works.values.contains { $0.person == person && !$0.isIdle }
     }
 
     /// Nothing more is sent about the person.
     func stopAll(of person: PersonID) {
-        for (emergency, line) in lines where line.person == person { stop(emergency) }
+        for (emergency, work) in works where work.person == person { stop(emergency) }
     }
 
-    func noteEnds(_ before: [OutboxMessage], of emergency: EmergencyID) {
-        guard let line = lines[emergency] else { return }
-        let known = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0.end) })
-        let ended = line.outbox.messages.filter { known[$0.id] != nil && known[$0.id] != $0.end }
+    /// What was said of the person is not known here any more.
+    func forget(_ person: PersonID) {
+        works = works.filter { $0.value.person != person || !$0.value.isIdle }
+    }
+
+    // MARK: What follows from a change
+
+    /// Changes an emergency's file; what is new in it is noted, what has ended is called off, what is due is sent.
+    @discardableResult
+    func change<Value>(_ emergency: EmergencyID, _ body: (inout DispatchFile, [String]) -> Value) -> Value? {
+        guard var file = works[emergency]?.file else { return nil }
+        let before = file
+        let value = body(&file, order(emergency))
+        works[emergency]?.file = file
         var batch = StoreBatch()
-        for message in ended { batch.messages[message.id] = (line.person, message) }
-        journal.note(batch)
-        for message in ended { abandonAttempts(of: message.id) }
+        for (integrator, outbox) in file.lines {
+            let known = before.lines[integrator]
+            for message in outbox.messages {
+                let was = known?.message(message.id)
+                guard was != message else { continue }
+                batch.lines[LineID(message: message.id, integrator: integrator)] = LineState(
+                    message: message, stream: registry.integrator(integrator)?.stream)
+                if message.end != nil, was?.end == nil { abandonAttempts(of: message.id, integrator) }
+            }
+            guard known?.current?.id != outbox.current?.id else { continue }
+            for rest in works[emergency]?.lines[integrator]?.rests.values.map(\.self) ?? [] { rest.cancel() }
+        }
+        if !batch.isEmpty { journal.note(batch) }
+        startCouriers(emergency)
+        return value
+    }
+
+    /// In which order integrators are asked about this emergency: by the place that its latest call names.
+    private func order(_ emergency: EmergencyID) -> [String] {
+        guard let work = works[emergency] else { return [] }
+        if let drill = work.drill { return [drill] }
+        if work.person == canary { return [Integrator.earID] }
+        return registry.order(for: work.file.latestAlert.flatMap { DispatchMessage.place(in: $0.body) })
+    }
+
+    private func abandonAttempts(of message: MessageID, _ integrator: String) {
+        let attempts = works[message.emergency]?.lines[integrator]?.attempts.values.filter { $0.message == message } ?? []
+        for attempt in attempts { attempt.task.cancel() }
     }
 
     // MARK: Couriers
 
-    private func startCourier(_ emergency: EmergencyID, atOnce: Bool) {
-        guard !isStopping, lines[emergency]?.courier == nil else { return }
-        lines[emergency]?.courier = Task { await carry(emergency, atOnce: atOnce) }
-    }
-
-    private func carry(_ emergency: EmergencyID, atOnce: Bool) async {
-        var isDue = atOnce
-        while !isStopping, let line = lines[emergency], let message = line.outbox.current {
-            if await isSettledElsewhere(message, line) { continue }
-            let due = isDue ? clock.now : line.outbox.nextAttempt(retry: retry) ?? clock.now
-            let wait = max(due, pair.mayAttempt(message, to: integrator(for: line.person).name)) - clock.now
-            if wait <= .zero, line.attempts.count < DispatchOutbox.attemptsAtOnce {
-                isDue = false
-                begin(message, of: line.person)
-            } else {
-                await rest(emergency, wait > .zero ? wait : retry)
+    private func startCouriers(_ emergency: EmergencyID) {
+        guard !isStopping, let work = works[emergency] else { return }
+        for (id, outbox) in work.file.lines where outbox.current != nil {
+            guard let integrator = registry.integrator(id) else { continue }
+            for way in DispatchWay.allCases where integrator.takes(way) && work.lines[id]?.couriers[way] == nil {
+                works[emergency]?.lines[id, default: Line()].couriers[way] = Task { await carry(emergency, id, way) }
             }
         }
-        lines[emergency]?.courier = nil
-        dropIfDone(emergency)
     }
 
-    private func dropIfDone(_ emergency: EmergencyID) {
-        guard let line = lines[emergency], line.courier == nil, line.outbox.current == nil, line.attempts.isEmpty else { return }
-        lines[emergency] = nil
+    private func carry(_ emergency: EmergencyID, _ id: String, _ way: DispatchWay) async {
+        while !isStopping, let work = works[emergency], let message = work.file.lines[id]?.current,
+            let integrator = registry.integrator(id), integrator.takes(way)
+        {
+            if await isSettledElsewhere(message, integrator, work) { continue }
+            let allowed = isReal(work) ? pair.mayAttempt(message, to: id) : message.createdAt
+            let wait = max(due(way, message, work.lines[id]), allowed) - clock.now
+            let waiting = work.lines[id]?.attempts.values.count { $0.way == way } ?? 0
+            if wait <= .zero, waiting < (way == .text ? 1 : DispatchOutbox.attemptsAtOnce) {
+                begin(message, integrator, way)
+            } else {
+                await rest(emergency, id, way, wait > .zero ? wait : retry)
+            }
+        }
+        works[emergency]?.lines[id]?.couriers[way] = nil
     }
 
-    private func rest(_ emergency: EmergencyID, _ duration: Duration) async {
+    /// After a restart everything is due at once; texts keep their schedule.
+    private func due(_ way: DispatchWay, _ message: OutboxMessage, _ line: Line?) -> Timestamp {
+        let last = line?.begun[way].flatMap { $0.message == message.id ? $0.at : nil }
+        let again = last.map { $0 + retry } ?? message.createdAt
+        return switch way {
+        case .first: again
+        case .second: max(again, message.createdAt + DispatchOutbox.secondAfter)
+        case .text: max(again, message.createdAt + TextSchedule.due(message.texts))
+        }
+    }
+
+    private func rest(_ emergency: EmergencyID, _ id: String, _ way: DispatchWay, _ duration: Duration) async {
         let rest = Task<Void, Never> { try? await Task.sleep(for: duration) }
-        lines[emergency]?.rest = rest
+        works[emergency]?.lines[id]?.rests[way] = rest
         await rest.value
-        lines[emergency]?.rest = nil
+        works[emergency]?.lines[id]?.rests[way] = nil
     }
 
-    private func begin(_ message: OutboxMessage, of person: PersonID) {
-        let emergency = message.id.emergency
-        lines[emergency]?.outbox.attempted(message.id, at: clock.now)
-        if let tried = lines[emergency]?.outbox.messages.first(where: { $0.id == message.id }) { note(tried, of: person) }
-        tellAttempt(message, of: person)
+    private func begin(_ message: OutboxMessage, _ integrator: Integrator, _ way: DispatchWay) {
+        let (emergency, id, now) = (message.id.emergency, integrator.id, clock.now)
+        works[emergency]?.lines[id, default: Line()].begun[way] = (message.id, now)
+        if way != .text { change(emergency) { file, _ in file.attempted(message.id, by: id, at: now) } }
+        tellAttempt(message, to: integrator)
         attemptNumber += 1
         let number = attemptNumber
-        let task = Task { await attempt(message, of: person, number) }
-        lines[emergency]?.attempts[number] = (message.id, task)
+        let task = Task { await attempt(message, integrator, way, number) }
+        works[emergency]?.lines[id]?.attempts[number] = (message.id, way, task)
     }
 
-    private func attempt(_ message: OutboxMessage, of person: PersonID, _ number: Int) async {
+    private func attempt(_ message: OutboxMessage, _ integrator: Integrator, _ way: DispatchWay, _ number: Int) async {
         let emergency = message.id.emergency
-        let delivery = await integrator(for: person).deliver(message)
-        lines[emergency]?.attempts[number] = nil
-        defer { dropIfDone(emergency) }
+        let isDrill = works[emergency]?.drill != nil
+        let text = max(message.texts, TextSchedule.latest(after: clock.now - message.createdAt))
+        let delivery =
+            way == .text
+            ? await texts.send(message, number: text, to: integrator, about: isDrill ? nil : works[emergency]?.person)
+            : await integrator.deliver(message, earlier: works[emergency]?.file.earlier(than: message.id) ?? [], by: way)
+        works[emergency]?.lines[integrator.id]?.attempts[number] = nil
         // Called off, because another attempt's answer counts or another message has taken its place.
         guard !Task.isCancelled else { return }
-        if canary?.person != person {
-            metrics.attempted(delivery.outcome)
-            let ordinal = message.attempts + 1
-            note(
-                "dispatch-attempted", message.id, by: "dispatcher",
-                "\(message.kind.rawValue) \(message.id.sequence), attempt \(ordinal): \(delivery.detail)")
-            logger.log(
-                level: ordinal == 1 ? .notice : .info, "dispatch attempted",
-                metadata: ["emergency": "\(emergency)", "attempt": "\(ordinal)", "outcome": "\(delivery.outcome)"])
+        if case .texted = delivery { change(emergency) { file, _ in file.texted(message.id, by: integrator.id, text + 1) } }
+        if integrator.id != Integrator.earID {
+            if !isDrill { metrics.attempted(delivery.outcome) }
+            tell(delivery, of: message, to: integrator, by: way, ordinal: way == .text ? text + 1 : message.attempts + 1)
         }
-        if case .answered(let acknowledgement) = delivery, let known = lines[emergency] {
-            await take(acknowledgement, message.id, in: known.outbox, of: person)
+        if case .answered(let acknowledgement) = delivery {
+            await take(acknowledgement, message.id, by: integrator, form: "answer")
         }
     }
 
-    private func abandonAttempts(of message: MessageID) {
-        for attempt in lines[message.emergency]?.attempts.values.filter({ $0.message == message }) ?? [] { attempt.task.cancel() }
-    }
-
-    // MARK: Acknowledgements
-
-    /// What became of an acknowledgement that came by itself.
-    enum Reception: Sendable {
-        case taken
-        case unknownMessage
-    }
-
-    /// The integrator's word, after its identity has been proved. The same one again changes nothing.
-    /// - Throws: when it could not be stored durably: to be sent again.
-    func receive(_ acknowledgement: Acknowledgement) async throws -> Reception {
-        guard let id = MessageID(acknowledgement.messageId) else { return .unknownMessage }
-        if let line = lines[id.emergency], line.outbox.messages.contains(where: { $0.id == id }) {
-            await take(acknowledgement, id, in: line.outbox, of: line.person)
-        } else {
-            // One that has ended already: it is only in the store.
-            guard let (person, outbox) = try await store.outbox(of: id.emergency), outbox.messages.contains(where: { $0.id == id }) else {
-                return .unknownMessage
-            }
-            await take(acknowledgement, id, in: outbox, of: person)
-        }
-        try await journal.commit()
-        return .taken
-    }
-
-    /// - Parameter isHeard: whether the other dispatcher was told, and has told it here.
-    func take(
-        _ acknowledgement: Acknowledgement, _ id: MessageID, in known: DispatchOutbox, of person: PersonID, isHeard: Bool = false
-    ) async {
-        if !isHeard { tell(acknowledgement, of: person) }
-        guard acknowledgement.accepts else {
-            note("rejected", id, by: integrator.name, "\(id.sequence)")
-            logger.warning("the emergency service rejected a message; it is sent on", metadata: ["emergency": "\(id.emergency)"])
-            return
-        }
-        var outbox = known
-        guard outbox.ended(id, .acknowledged), let message = outbox.messages.first(where: { $0.id == id }) else { return }
-        lines[id.emergency]?.outbox.ended(id, .acknowledged)
-        lines[id.emergency]?.rest?.cancel()
-        abandonAttempts(of: id)
-        note(message, of: person)
-        if canary?.person == person { return await acknowledged(person, id.emergency) }
-        let word = message.kind == .alert ? "acknowledged" : "\(message.kind.rawValue)-acknowledged"
-        note(word, id, by: integrator.name, "\(message.kind.rawValue) \(id.sequence): \(acknowledgement.result.rawValue)")
-        metrics.acknowledged(after: clock.now - message.createdAt)
-        logger.notice(
-            "acknowledged",
+    /// To the audit log and the operator.
+    private func tell(_ delivery: Delivery, of message: OutboxMessage, to integrator: Integrator, by way: DispatchWay, ordinal: Int) {
+        note(
+            "dispatch-attempted", message.id, by: "dispatcher",
+            "\(message.kind.rawValue) \(message.id.sequence) to \(integrator.name) by \(way.rawValue), attempt \(ordinal): \(delivery.detail)"
+        )
+        logger.log(
+            level: ordinal == 1 ? .notice : .info, "dispatch attempted",
             metadata: [
-                "emergency": "\(id.emergency)", "message": "\(message.kind.rawValue)",
-                "after_ms": "\((clock.now - message.createdAt).wholeMilliseconds)",
+                "emergency": "\(message.id.emergency)", "integrator": "\(integrator.name)", "way": "\(way.rawValue)",
+                "attempt": "\(ordinal)", "outcome": "\(delivery.outcome)",
             ])
-        if outbox.isLatestAlert(id) { await acknowledged(person, id.emergency) }
     }
 
-    private func note(_ action: String, _ id: MessageID, by actor: String, _ detail: String) {
+    func note(_ action: String, _ id: MessageID, by actor: String, _ detail: String) {
         var batch = StoreBatch()
         batch.audit = [AuditNote(at: .now, actor: actor, action: action, object: "\(id.emergency)", detail: detail)]
-        journal.note(batch)
-    }
-
-    func note(_ message: OutboxMessage, of person: PersonID) {
-        var batch = StoreBatch()
-        batch.messages[message.id] = (person, message)
         journal.note(batch)
     }
 
@@ -244,34 +286,47 @@ actor Dispatcher: Service {
     func run() async {
         await cancelWhenGracefulShutdown { [self] in
             while !Task.isCancelled {
-                await measure()
+                await lookAround()
                 try? await Task.sleep(for: .seconds(1))
             }
         }
         await finish()
     }
 
-    private func measure() {
-        metrics.waiting(messages: lines.values.count { $0.outbox.current != nil && $0.person != canary?.person }, oldest: oldestWaiting)
-    }
-
-    /// How long the oldest unacknowledged call of a real person has been waiting.
-    var oldestWaiting: Duration {
-        let waiting = lines.values.filter { $0.person != canary?.person }.compactMap(\.outbox.current)
-        return waiting.map { clock.now - $0.createdAt }.max() ?? .zero
+    private func lookAround() async {
+        let now = clock.now
+        for (emergency, work) in works {
+            if let closedAt = work.closedAt, work.isIdle, now - closedAt > Dispatcher.memory {
+                works[emergency] = nil
+            } else if work.drill != nil, !work.file.isOver, now - work.since > Dispatcher.drillPatience {
+                stop(emergency)
+                await drillEnded(emergency, "given-up", now - work.since)
+            } else {
+                // An integrator may have got another way meanwhile.
+                startCouriers(emergency)
+            }
+        }
+        let waiting = works.values.filter(isReal).reduce(0) { $0 + $1.file.lines.values.count { $0.current != nil } }
+        metrics.waiting(messages: waiting, oldest: oldestWaiting)
     }
 
     private func finish() async {
         isStopping = true
-        for line in lines.values { line.rest?.cancel() }
-        let attempts = lines.values.flatMap { $0.attempts.values.map(\.task) }
+        let lines = works.values.flatMap(\.lines.values)
+        for rest in lines.flatMap(\.rests.values) { rest.cancel() }
+        let attempts = lines.flatMap { $0.attempts.values.map(\.task) }
         let patience = Task {
             try await Task.sleep(for: Dispatcher.lastAnswers)
             for attempt in attempts { attempt.cancel() }
         }
         for attempt in attempts { await attempt.value }
         patience.cancel()
-        for courier in lines.values.compactMap(\.courier) { await courier.value }
+        for courier in lines.flatMap(\.couriers.values) { await courier.value }
         try? await journal.commit()
     }
+}
+
+extension Dispatcher.Work {
+    /// Whether nothing is to be sent and nobody's answer is waited for.
+    var isIdle: Bool { file.isOver && lines.values.allSatisfy { $0.attempts.isEmpty && $0.couriers.isEmpty } }
 }

@@ -1,4 +1,4 @@
-// The conversation with the emergency service: one signed message out, perhaps a signed acknowledgement back.
+// The conversation with one emergency service: one signed message out, perhaps a signed acknowledgement back.
 
 import Contracts
 import Logging
@@ -12,6 +12,8 @@ enum Delivery: Hashable, Sendable {
     case answered(Acknowledgement)
     /// A 2xx without a word about the message: transport did its part, nothing more.
     case delivered(status: Int)
+    /// The notifier has taken the text.
+    case texted
     /// There was an acknowledgement that nobody has to believe, and why.
     case ignored(status: Int, why: String)
     case failed(String)
@@ -20,7 +22,7 @@ enum Delivery: Hashable, Sendable {
     var outcome: String {
         switch self {
         case .answered(let acknowledgement): acknowledgement.result.rawValue
-        case .delivered: "delivered"
+        case .delivered, .texted: "delivered"
         case .ignored: "ignored"
         case .failed: "failed"
         }
@@ -30,45 +32,103 @@ enum Delivery: Hashable, Sendable {
         switch self {
         case .answered(let acknowledgement): acknowledgement.result.rawValue
         case .delivered(let status): "delivered with status \(status), not acknowledged"
+        case .texted: "handed to the notifier"
         case .ignored(let status, let why): "status \(status), acknowledgement ignored: \(why)"
         case .failed(let why): "failed: \(why)"
         }
     }
 }
 
-/// One emergency service that takes messages by webhook (Standard Webhooks, `v1` and `v1a`).
+/// A way on which an integrator is reached. Each goes its own pace: none waits for another (SOS-18).
+enum DispatchWay: String, Hashable, Sendable, CaseIterable {
+    case first = "endpoint"
+    case second = "second endpoint"
+    case text
+}
+
+/// One emergency service: by webhook (Standard Webhooks, `v1` and `v1a`), by text, by its stream.
 struct Integrator: Sendable {
-    let name: String
-    /// nil: nothing is configured, and every attempt fails until it is.
-    let url: String?
-    /// What is signed with: the secret of this endpoint, and the suite's own key.
-    let secret: WebhookSecret
+    /// An address with connections and a thread of its own, so that one that hangs holds up no other.
+    struct Endpoint: Sendable {
+        let url: String
+        let sender: HTTPSender
+    }
+
+    /// Of the one that the settings name; registered ones have their names.
+    static let configuredID = "default"
+    /// The ear of this process, which takes the canary's calls; no registered one can have such a name.
+    static let earID = "(canary)"
+
+    let id: String
+    let settings: IntegratorSettings
+    /// What is signed with, the newest first: the secrets of its endpoints, and the suite's own key.
+    let secrets: [WebhookSecret]
     let signingKey: SigningKey
-    /// What the integrator's answers may be signed with besides the secret.
+    /// What the integrator's answers may be signed with besides the secrets.
     let answerKeys: [VerifyingKey]
-    let sender: HTTPSender
+    /// The bearer token of its own calls.
+    let token: String
+    let endpoints: [Endpoint]
+    /// Gets no new emergencies.
+    let isRetired: Bool
+    /// Where its stream is published over TCP; nil where it has none.
+    let streamPort: Int?
+
+    var name: String { settings.name }
+
+    var isConfigured: Bool { id == Integrator.configuredID }
+
+    /// The stream that says every message to its peer.
+    var stream: String? { settings.peer == nil || streamPort == nil ? nil : StreamFamily.dispatchesName(to: id) }
+
+    /// nil where the integrator has no such way.
+    func endpoint(of way: DispatchWay) -> Endpoint? {
+        switch way {
+        case .first: endpoints.first
+        case .second: endpoints.count > 1 ? endpoints[1] : nil
+        case .text: nil
+        }
+    }
+
+    /// Whether messages go that way. One without any way is tried all the same, so that it is seen that nobody is called.
+    func takes(_ way: DispatchWay) -> Bool {
+        switch way {
+        case .first: !endpoints.isEmpty || (settings.number == nil && stream == nil)
+        case .second: endpoints.count > 1
+        case .text: settings.number != nil
+        }
+    }
 
     /// Sends the stored bytes once; returns within `DispatchOutbox.answerDeadline`.
-    func deliver(_ message: OutboxMessage) async -> Delivery {
-        guard let url else { return .failed("no emergency service is configured (sos.webhook_url)") }
+    /// - Parameter earlier: the emergency's messages before this one.
+    func deliver(_ message: OutboxMessage, earlier: [OutboxMessage], by way: DispatchWay) async -> Delivery {
+        guard let endpoint = endpoint(of: way) else { return .failed("no emergency service is configured (sos.webhook_url)") }
         do {
+            let (body, contentType) = try form(message, earlier)
             let signature = try WebhookSignature.sign(
-                id: message.id.description, at: .now, body: message.body, secrets: [secret], keys: [signingKey])
-            var request = OutboundRequest.post(url, message.body, contentType: DispatchMessage.contentType)
+                id: message.id.description, at: .now, body: body, secrets: secrets, keys: [signingKey])
+            var request = OutboundRequest.post(endpoint.url, body, contentType: contentType)
             request.headers += [
                 (WebhookSignature.idHeader, signature.id), (WebhookSignature.timestampHeader, signature.timestamp),
                 (WebhookSignature.signatureHeader, signature.signatures),
             ]
             request.timeout = DispatchOutbox.answerDeadline
             request.connectTimeout = DispatchOutbox.connectDeadline
-            return judge(try await sender.send(request), of: message.id)
+            return judge(try await endpoint.sender.send(request), of: message.id)
         } catch {
             return .failed("\(error)")
         }
     }
 
+    private func form(_ message: OutboxMessage, _ earlier: [OutboxMessage]) throws -> (body: [UInt8], contentType: String) {
+        switch settings.format {
+        case .json: (message.body, DispatchMessage.contentType)
+        case .cap: (try CAPDocument.render(message, earlier: earlier, to: name), CAPDocument.contentType)
+        }
+    }
+
     private func judge(_ response: OutboundResponse, of id: MessageID) -> Delivery {
-        guard let acknowledgement = AcknowledgementBody.read(response.body) else {
+        guard let acknowledgement = AcknowledgementBody.read(response.body) ?? CAPDocument.acknowledgement(response.body) else {
             return response.isSuccess ? .delivered(status: response.status) : .failed("status \(response.status)")
         }
         guard let ackID = response.header(WebhookSignature.idHeader), let timestamp = response.header(WebhookSignature.timestampHeader),
@@ -78,7 +138,7 @@ struct Integrator: Sendable {
         guard acknowledgement.messageId == id.description else { return .ignored(status: response.status, why: "about another message") }
         do {
             try WebhookSignature(id: ackID, timestamp: timestamp, signatures: signatures)
-                .verify(body: response.body, secrets: [secret], keys: answerKeys, now: .now)
+                .verify(body: response.body, secrets: secrets, keys: answerKeys, now: .now)
             return .answered(acknowledgement)
         } catch {
             return .ignored(status: response.status, why: "\(error)")

@@ -32,6 +32,8 @@ struct DispatchFacts: Sendable {
     var sent: Timestamp
     var calledOffBy: AnswerPrompt.Answer?
     var trace: String
+    /// What acknowledges the message by text or telephone.
+    var code: String?
 }
 
 extension DispatchMessage {
@@ -58,12 +60,12 @@ extension DispatchMessage {
         parameters = DispatchMessage.passed(facts.subscriber, thresholds)
         (urgency, severity, certainty) = facts.kind == .cancel ? ("past", "unknown", "unlikely") : ("immediate", "extreme", "observed")
         if facts.kind != .cancel, kind == .silence { (severity, certainty) = ("severe", "possible") }
-        subject = Subject(pid: facts.pid, basis: "vital_interest")
-        location = Location(facts.subscriber.places, at: facts.sent)
+        subject = Subject(pid: facts.pid, facts.subscriber.card)
+        location = Location(facts.subscriber.places, home: facts.subscriber.card?.address, at: facts.sent)
         vitals = DispatchMessage.vitals(course)
         ack = AcknowledgeAt(
             url: "\(letterhead.publicURL)/sos/v1/dispatches/\(facts.id)/acknowledgements",
-            deadline: (facts.sent + DispatchLetterhead.acknowledgeWithin).rfc3339)
+            deadline: (facts.sent + DispatchLetterhead.acknowledgeWithin).rfc3339, code: facts.code)
         reason = facts.calledOffBy.map { Reason(by: "person", answer: $0.rawValue) }
         trace = Trace(traceId: facts.trace, decidedAfterMs: max(0, (facts.decidedAt - facts.episode.receivedAt).wholeMilliseconds))
     }
@@ -118,10 +120,22 @@ extension DispatchMessage.PassedThreshold {
     }
 }
 
+extension DispatchMessage.Subject {
+    /// What is absent from the card, the person did not give or did not consent to.
+    fileprivate init(pid: String, _ card: EmergencyCard?) {
+        self.init(
+            pid: pid, basis: "vital_interest", name: card?.name, telephone: card?.telephone, language: card?.language,
+            birthYear: card?.birthYear, sex: card?.sex, medicalNotes: card?.medicalNotes)
+    }
+}
+
 extension DispatchMessage.Location {
-    fileprivate init(_ places: LatestPlaces, at now: Timestamp) {
+    /// - Parameter home: told only where no place was ever known, and marked as such (SOS-20).
+    fileprivate init(_ places: LatestPlaces, home: String?, at now: Timestamp) {
         guard let newest = places.places.first else {
-            self.init(method: "none", trusted: false, previous: [])
+            self.init(
+                method: "none", trusted: false, previous: [],
+                address: home.map { DispatchMessage.Address(text: $0, source: "profile") })
             return
         }
         let age = max(.zero, now - newest.at)

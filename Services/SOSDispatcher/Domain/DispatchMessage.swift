@@ -4,7 +4,7 @@ import Contracts
 import Foundation
 
 /// One message to an integrator, as JSON of at most 16 KiB. Fields are only ever added; receivers ignore unknown ones.
-/// Personal: values and places are in it, names and the suite's internal ids are not.
+/// Personal: values and places are in it, and of the profile what a rescuer needs; the suite's internal ids are not.
 struct DispatchMessage: Codable, Hashable, Sendable {
     static let schema = "dispatch/1"
     static let contentType = "application/vnd.suite.dispatch+json"
@@ -61,6 +61,22 @@ struct DispatchMessage: Codable, Hashable, Sendable {
         /// The person's name for integrators alone; the same in all their messages.
         var pid: String
         var basis: String
+        var name: String?
+        /// E.164: where the person is rung back.
+        var telephone: String?
+        /// What the person speaks: `it` or `en`.
+        var language: String?
+        var birthYear: Int?
+        var sex: String?
+        /// Only as far as the person consented.
+        var medicalNotes: String?
+    }
+
+    /// Where the person may be if nothing better is known. Never a measured place.
+    struct Address: Codable, Hashable, Sendable {
+        var text: String
+        /// `profile`: where the person lives.
+        var source: String
     }
 
     struct Place: Codable, Hashable, Sendable {
@@ -82,6 +98,8 @@ struct DispatchMessage: Codable, Hashable, Sendable {
         /// Measured within the last minute, and not known to be worse than 150 m.
         var trusted: Bool
         var previous: [Place]
+        /// Only where no place was ever known.
+        var address: Address?
     }
 
     struct Vital: Codable, Hashable, Sendable {
@@ -94,6 +112,8 @@ struct DispatchMessage: Codable, Hashable, Sendable {
     struct AcknowledgeAt: Codable, Hashable, Sendable {
         var url: String
         var deadline: String
+        /// Acknowledges by text or telephone.
+        var code: String?
     }
 
     /// Who called it off, and in which words.
@@ -132,6 +152,17 @@ struct DispatchMessage: Codable, Hashable, Sendable {
     var ack: AcknowledgeAt
     var reason: Reason?
     var trace: Trace
+
+    /// Where the person was last known to be, out of a message's bytes; nil where it names no place.
+    static func place(in bytes: [UInt8]) -> ServiceArea.Corner? {
+        struct Located: Decodable {
+            var location: Location
+        }
+        guard let location = try? JSONDecoder().decode(Located.self, from: Data(bytes)).location, let latitude = location.lat,
+            let longitude = location.lon
+        else { return nil }
+        return ServiceArea.Corner(latitude: latitude, longitude: longitude)
+    }
 
     /// The canonical bytes: keys sorted, slashes as they are. Stored once and signed as stored.
     func encoded() throws -> [UInt8] {

@@ -1,4 +1,4 @@
-// Which message of an emergency is to be sent when: one at a time, again and again, until it is acknowledged.
+// Which message of an emergency goes to one integrator when: one at a time, again and again, until it is acknowledged.
 
 import Contracts
 
@@ -9,28 +9,39 @@ struct OutboxMessage: Hashable, Sendable {
         case acknowledged
         /// A later alert or cancel has taken its place.
         case superseded
-        /// The person said that help is here.
+        /// The person said that help is here, or somebody else has taken the call.
         case stopped
+        /// The integrator does not take it; it is somebody else's turn.
+        case refused
     }
 
     let id: MessageID
     let kind: DispatchMessage.Kind
     let body: [UInt8]
-    /// On the machine's time line, as are the other times here.
-    let createdAt: Timestamp
+    /// On the machine's time line, as are the other times here. For a later integrator: when its turn came.
+    var createdAt: Timestamp
     var attempts = 0
     var lastAttemptAt: Timestamp?
+    /// Texts of it that were due and handed over; see `TextSchedule`.
+    var texts = 0
     var end: End?
+
+    /// As it was decided, without what has become of it.
+    func anew(at time: Timestamp) -> OutboxMessage {
+        OutboxMessage(id: id, kind: kind, body: body, createdAt: time)
+    }
 }
 
-/// All messages of one emergency, in sequence.
-struct DispatchOutbox: Sendable {
+/// The messages of one emergency to one integrator, in sequence.
+struct DispatchOutbox: Hashable, Sendable {
     /// How long an attempt may take to reach the other side.
     static let connectDeadline = Duration.seconds(1)
     /// How long its answer is waited for. Further attempts go out meanwhile: a slow desk is heard, and a dead connection holds up nothing.
     static let answerDeadline = Duration.seconds(10)
-    /// Attempts of one emergency that wait at once.
+    /// Attempts on one channel of one emergency that wait at once.
     static let attemptsAtOnce = 10
+    /// When the second endpoint is tried as well.
+    static let secondAfter = Duration.milliseconds(1500)
 
     private(set) var messages: [OutboxMessage] = []
 
@@ -50,7 +61,13 @@ struct DispatchOutbox: Sendable {
 
     /// Whether this is the alert that stands: one whose acknowledgement means that help was called.
     func isLatestAlert(_ id: MessageID) -> Bool {
-        messages.last { $0.kind == .alert }?.id == id
+        latestAlert?.id == id
+    }
+
+    var latestAlert: OutboxMessage? { messages.last { $0.kind == .alert } }
+
+    func message(_ id: MessageID) -> OutboxMessage? {
+        messages.first { $0.id == id }
     }
 
     /// Takes a message in. An alert or a cancel takes the place of what is unacknowledged before it; an update waits its turn.
@@ -77,6 +94,11 @@ struct DispatchOutbox: Sendable {
         }
     }
 
+    /// So many of the texts that were due are on their way.
+    mutating func texted(_ id: MessageID, _ texts: Int) {
+        change(id) { $0.texts = texts }
+    }
+
     /// Ends a message, unless it had ended; says whether it did. One that was superseded may still be acknowledged.
     @discardableResult
     mutating func ended(_ id: MessageID, _ end: OutboxMessage.End) -> Bool {
@@ -91,8 +113,30 @@ struct DispatchOutbox: Sendable {
         }
     }
 
+    /// It was refused, and nobody else is left to take it.
+    mutating func reopen(_ id: MessageID) {
+        change(id) { $0.end = nil }
+    }
+
     private mutating func change(_ id: MessageID, _ body: (inout OutboxMessage) -> Void) {
         guard let index = messages.firstIndex(where: { $0.id == id }) else { return }
         body(&messages[index])
+    }
+}
+
+/// When texts of a message are due: with the first attempt, after 10 and 30 s, then each minute, without end.
+enum TextSchedule {
+    private static let early: [Duration] = [.zero, .seconds(10), .seconds(30)]
+    private static let pause = Duration.seconds(60)
+
+    /// How long after the message was due the text of this number is, from 0.
+    static func due(_ number: Int) -> Duration {
+        number < early.count ? early[number] : (early.last ?? .zero) + pause * (number - early.count + 1)
+    }
+
+    /// The latest text that is due by then: those that were missed before it are not made up for.
+    static func latest(after elapsed: Duration) -> Int {
+        guard let last = early.last, elapsed >= last else { return max(0, early.count { $0 <= elapsed } - 1) }
+        return early.count - 1 + Int((elapsed - last) / pause)
     }
 }

@@ -16,6 +16,7 @@ struct PersonErasure: Sendable {
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         var sentences = [
             "DELETE FROM pair_heard WHERE person = ?",
+            "DELETE FROM dispatch_lines WHERE emergency IN (SELECT emergency FROM dispatch_outbox WHERE person = ?)",
             "DELETE FROM dispatch_outbox WHERE person = ?", "DELETE FROM emergencies WHERE person = ? AND closed_at IS NOT NULL",
             "DELETE FROM prompt_answers WHERE person = ?", "DELETE FROM contact_cases WHERE person = ?",
             "DELETE FROM contact_notices WHERE person = ?",

@@ -72,6 +72,7 @@ struct SupervisionErasure: Sendable {
         if order.scope == .account { pair.forget(order.person) }
         await supervision.tidings.quiet()
         await forget(order.person)
+        await dispatcher.forget(order.person)
         // Nothing about the person is on its way to the tables any more.
         try await journal.commitEverything()
     }

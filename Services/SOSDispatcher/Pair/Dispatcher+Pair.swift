@@ -4,27 +4,22 @@ import Contracts
 import ServiceKit
 
 extension Dispatcher {
-    /// Who takes calls about this person.
-    func integrator(for person: PersonID) -> Integrator {
-        canary.flatMap { $0.person == person ? $0.ear : nil } ?? integrator
-    }
-
     // MARK: Telling
 
-    /// The other side is told at once: it waits for nothing longer.
-    func tellAttempt(_ message: OutboxMessage, of person: PersonID) {
-        guard canary?.person != person else { return }
+    /// The other side is told at once: it waits for nothing longer. Tests are told to nobody.
+    func tellAttempt(_ message: OutboxMessage, to integrator: Integrator) {
+        guard let work = works[message.id.emergency], isReal(work) else { return }
         tell(
             .attempted(
                 MadeAttempt(
-                    person: person, emergency: message.id.emergency, sequence: message.id.sequence, kind: message.kind,
-                    integrator: integrator.name, body: message.attempts == 0 ? String(decoding: message.body, as: UTF8.self) : nil,
+                    person: work.person, emergency: message.id.emergency, sequence: message.id.sequence, kind: message.kind,
+                    integrator: integrator.id, body: message.attempts == 0 ? String(decoding: message.body, as: UTF8.self) : nil,
                     at: .now)))
     }
 
-    func tell(_ acknowledgement: Acknowledgement, of person: PersonID) {
-        guard canary?.person != person else { return }
-        tell(.acknowledged(TakenMessage(person: person, integrator: integrator.name, acknowledgement: acknowledgement)))
+    func tell(_ acknowledgement: Acknowledgement, by integrator: String, in work: Work) {
+        guard isReal(work) else { return }
+        tell(.acknowledged(TakenMessage(person: work.person, integrator: integrator, acknowledgement: acknowledgement)))
     }
 
     private func tell(_ fact: PairFact) {
@@ -33,6 +28,9 @@ extension Dispatcher {
         journal.note(batch)
         journal.hurry()
     }
+
+    /// Neither a drill nor the canary's.
+    func isReal(_ work: Work) -> Bool { work.drill == nil && work.person != canary }
 
     // MARK: Hearing
 
@@ -50,65 +48,89 @@ extension Dispatcher {
     /// The same bytes go out from both sides, if this one must go on.
     private func adopt(_ attempt: MadeAttempt) {
         let (id, person) = (attempt.message, attempt.person)
-        lines[id.emergency]?.rest?.cancel()
+        wakeCouriers(of: id.emergency)
         // What was sent longer ago this side comes to by itself, if it is still to be sent.
         guard let body = attempt.body, Timestamp.now - attempt.at < DispatchOutbox.adoptable else { return }
         let theirs = OutboxMessage(id: id, kind: attempt.kind, body: Array(body.utf8), createdAt: clock.now)
-        guard lines[id.emergency]?.outbox.messages.contains(where: { $0.id == id }) == true else {
+        guard works[id.emergency]?.file.decided.contains(where: { $0.id == id }) == true else {
             var batch = StoreBatch()
             batch.messages[id] = (person, theirs)
             journal.note(batch)
             return send(theirs, of: person)
         }
-        guard let displaced = lines[id.emergency]?.outbox.adopt(theirs) else { return }
-        if let adopted = lines[id.emergency]?.outbox.messages.first(where: { $0.id == id }) { note(adopted, of: person) }
+        guard let displaced = works[id.emergency]?.file.adopt(theirs) else { return }
         // A message of this side's own that nobody has seen yet gives up its number.
-        guard displaced.kind != theirs.kind, let next = lines[id.emergency]?.outbox.nextSequence else { return }
-        if let own = displaced.renumbered(MessageID(emergency: id.emergency, sequence: next)) {
-            note(own, of: person)
+        guard displaced.kind != theirs.kind, let next = works[id.emergency]?.file.nextSequence else { return }
+        let new = MessageID(emergency: id.emergency, sequence: next)
+        if let own = displaced.renumbered(new, code: names.code(of: new)) {
+            var batch = StoreBatch()
+            batch.messages[new] = (person, own)
+            journal.note(batch)
             send(own, of: person)
         }
     }
 
     private func take(_ taken: TakenMessage) async {
-        guard let id = MessageID(taken.acknowledgement.messageId), taken.integrator == integrator.name else { return }
-        if let line = lines[id.emergency], line.outbox.messages.contains(where: { $0.id == id }) {
-            await take(taken.acknowledgement, id, in: line.outbox, of: line.person, isHeard: true)
-        } else if let (person, outbox) = try? await store.outbox(of: id.emergency) {
-            await take(taken.acknowledgement, id, in: outbox, of: person, isHeard: true)
+        guard let id = MessageID(taken.acknowledgement.messageId), let integrator = registry.integrator(taken.integrator),
+            (try? await isKnown(id, to: integrator.id)) == true
+        else { return }
+        await take(taken.acknowledgement, id, by: integrator, form: "the other dispatcher", isHeard: true)
+        wakeCouriers(of: id.emergency)
+    }
+
+    private func wakeCouriers(of emergency: EmergencyID) {
+        for line in works[emergency]?.lines.values.map(\.self) ?? [] {
+            for rest in line.rests.values { rest.cancel() }
         }
     }
 
     /// Whether the message need not be sent from here: the other side has its acknowledgement, or it calls off what nobody was told.
-    func isSettledElsewhere(_ message: OutboxMessage, _ line: Line) async -> Bool {
-        if let taken = pair.acknowledgement(of: message.id, by: integrator.name) {
-            await take(taken, message.id, in: line.outbox, of: line.person, isHeard: true)
-            return lines[message.id.emergency]?.outbox.current?.id != message.id
+    func isSettledElsewhere(_ message: OutboxMessage, _ integrator: Integrator, _ work: Work) async -> Bool {
+        if let taken = pair.acknowledgement(of: message.id, by: integrator.id) {
+            await take(taken, message.id, by: integrator, form: "the other dispatcher", isHeard: true)
+            return works[message.id.emergency]?.file.lines[integrator.id]?.current?.id != message.id
         }
-        let isUntold = line.outbox.messages.allSatisfy { $0.attempts == 0 } && !pair.hasHeardAttempts(in: message.id.emergency)
+        let isUntold =
+            work.file.lines.values.allSatisfy { $0.messages.allSatisfy { $0.attempts == 0 } }
+            && !pair.hasHeardAttempts(in: message.id.emergency)
         guard pair.place == .second, message.kind == .cancel, isUntold else { return false }
         stop(message.id.emergency)
         return true
+    }
+
+    // MARK: Tests of the chain
+
+    /// Whose calls go to the ear of this process and are told to nobody.
+    func admit(canary person: PersonID, ear: Integrator) {
+        registry.hide(ear)
+        canary = person
+        endFlight()
+    }
+
+    /// Nothing more is sent or known about the canary.
+    func endFlight() {
+        guard let canary else { return }
+        stopAll(of: canary)
+        works = works.filter { $0.value.person != canary }
+    }
+
+    /// How long the oldest unacknowledged call of a real person has been waiting.
+    var oldestWaiting: Duration {
+        let waiting = works.values.filter(isReal).flatMap { $0.file.lines.values.compactMap(\.current) }
+        return waiting.map { clock.now - $0.createdAt }.max() ?? .zero
     }
 }
 
 extension DispatchOutbox {
     /// What the other side sent longer ago is not taken over from there.
     static let adoptable = Duration.seconds(5)
-
-    /// Puts the other side's message in the place of one that was never sent from here; gives that one.
-    mutating func adopt(_ theirs: OutboxMessage) -> OutboxMessage? {
-        guard let own = messages.first(where: { $0.id == theirs.id }), own.attempts == 0, own.end == nil, own.body != theirs.body else {
-            return nil
-        }
-        self = DispatchOutbox(messages.filter { $0.id != theirs.id } + [theirs])
-        return own
-    }
 }
 
 extension OutboxMessage {
     /// The same message under another number; nil where it cannot be read.
-    func renumbered(_ new: MessageID) -> OutboxMessage? {
-        DispatchMessage.renumbered(body, from: id, to: new).map { OutboxMessage(id: new, kind: kind, body: $0, createdAt: createdAt) }
+    func renumbered(_ new: MessageID, code: String) -> OutboxMessage? {
+        DispatchMessage.renumbered(body, from: id, to: new, code: code).map {
+            OutboxMessage(id: new, kind: kind, body: $0, createdAt: createdAt)
+        }
     }
 }

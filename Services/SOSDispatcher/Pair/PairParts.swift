@@ -31,10 +31,13 @@ struct PairParts: Sendable {
         return relays
     }
 
-    func source(_ database: Store, _ store: SOSStore, _ clock: SteadyClock) -> StreamSource {
+    func source(_ database: Store, _ store: SOSStore, _ clock: SteadyClock, _ dispatches: DispatchStreams) -> StreamSource {
         StreamSource(
-            families: families, store: database,
-            render: { [place, tables] _, row in row.stream == place.stream ? try tables.render(row) : row.body },
+            families: families, store: database, further: dispatches.holds,
+            render: { [place, tables] db, row in
+                if row.stream == place.stream { return try tables.render(row) }
+                return dispatches.holds(row.stream) ? try DispatchStream.payload(db, row, store) : row.body
+            },
             snapshot: { [desk, place] request in
                 guard request.stream == place.stream else { return try await store.snapshot(request) }
                 return try await store.snapshot(request, neighbours: desk.neighbours, steady: clock.now)

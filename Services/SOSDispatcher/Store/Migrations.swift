@@ -33,7 +33,8 @@ enum Migrations {
             try db.execute(sql: "DELETE FROM consumer_positions WHERE stream LIKE 'consent.%'")
             try db.execute(sql: panelTables)
         },
-        Migration(6, "two dispatchers, canary") { db in
+        Migration(6, "integrators") { db in try db.execute(sql: integratorTables) },
+        Migration(7, "two dispatchers, canary") { db in
             try PairTables.create(in: db)
             try CanaryTable.create(in: db)
         },
@@ -56,6 +57,45 @@ enum Migrations {
             since INTEGER NOT NULL,
             told INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let integratorTables = """
+        -- Who is called, with all secrets, sealed under a key of the service's own.
+        CREATE TABLE integrators (
+            name TEXT PRIMARY KEY,
+            sealed BLOB NOT NULL,
+            stream_port INTEGER NOT NULL UNIQUE,
+            retired INTEGER NOT NULL DEFAULT 0
+        ) STRICT, WITHOUT ROWID;
+        -- How far each message is with each integrator.
+        CREATE TABLE dispatch_lines (
+            emergency BLOB NOT NULL,
+            sequence INTEGER NOT NULL,
+            integrator TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            last_attempt_at INTEGER,
+            texts INTEGER NOT NULL DEFAULT 0,
+            ended TEXT,
+            PRIMARY KEY (emergency, sequence, integrator)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO dispatch_lines (emergency, sequence, integrator, created_at, attempts, last_attempt_at, ended)
+            SELECT emergency, sequence, 'default', created_at, attempts, last_attempt_at, ended FROM dispatch_outbox;
+        CREATE INDEX unfinished_lines ON dispatch_lines (emergency) WHERE ended IS NULL;
+        DROP INDEX unfinished_dispatches;
+        ALTER TABLE dispatch_outbox DROP COLUMN attempts;
+        ALTER TABLE dispatch_outbox DROP COLUMN last_attempt_at;
+        ALTER TABLE dispatch_outbox DROP COLUMN ended;
+        -- Test emergencies. Nothing in them is about anybody.
+        CREATE TABLE drills (
+            emergency BLOB PRIMARY KEY,
+            integrator TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            outcome TEXT,
+            after_ms INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX drills_by_time ON drills (at);
         """
 
     private static let pauseTable = """

@@ -26,7 +26,7 @@ struct SOSStore: Sendable {
         var unreadable: [PersonID: EmergencyRecord?] = [:]
         /// The open emergency of each person, and muted ones that may be taken up again.
         var emergencies: [PersonID: EmergencyRecord] = [:]
-        var outboxes: [EmergencyID: (person: PersonID, outbox: DispatchOutbox)] = [:]
+        var outboxes: [EmergencyID: (person: PersonID, outbox: DispatchFile)] = [:]
         var positions: [StreamPosition] = []
         /// Who has paused monitoring.
         var paused: Set<PersonID> = []
@@ -100,20 +100,23 @@ struct SOSStore: Sendable {
                 ).compactMap(EmergencyRecord.init).first { $0.t0 == episode.receivedAt }
                 memory.emergencies[person] = record
             }
+            // What has no line was decided and, because of a crash, given to nobody.
             let unfinished = """
                 SELECT * FROM dispatch_outbox WHERE emergency IN (
-                    SELECT emergency FROM dispatch_outbox WHERE ended IS NULL UNION SELECT emergency FROM emergencies WHERE closed_at IS NULL)
+                    SELECT emergency FROM dispatch_lines WHERE ended IS NULL UNION SELECT emergency FROM emergencies WHERE closed_at IS NULL
+                    UNION SELECT emergency FROM dispatch_outbox AS lost WHERE NOT EXISTS (
+                        SELECT 1 FROM dispatch_lines AS line WHERE line.emergency = lost.emergency AND line.sequence = lost.sequence))
                 """
-            memory.outboxes = try outboxes(Row.fetchAll(db, sql: unfinished))
+            memory.outboxes = try outboxes(db, Row.fetchAll(db, sql: unfinished))
             return memory
         }
     }
 
     /// All messages of one emergency; nil if it has none.
-    func outbox(of emergency: EmergencyID) async throws -> (person: PersonID, outbox: DispatchOutbox)? {
+    func outbox(of emergency: EmergencyID) async throws -> (person: PersonID, outbox: DispatchFile)? {
         try await store.read { db in
             try outboxes(
-                Row.fetchAll(db, sql: "SELECT * FROM dispatch_outbox WHERE emergency = ?", arguments: [emergency.data]))[emergency]
+                db, Row.fetchAll(db, sql: "SELECT * FROM dispatch_outbox WHERE emergency = ?", arguments: [emergency.data]))[emergency]
         }
     }
 
@@ -165,13 +168,33 @@ struct SOSStore: Sendable {
         }
     }
 
-    private func outboxes(_ rows: [Row]) throws -> [EmergencyID: (person: PersonID, outbox: DispatchOutbox)] {
-        var messages: [EmergencyID: (person: PersonID, messages: [OutboxMessage])] = [:]
+    private func outboxes(_ db: Database, _ rows: [Row]) throws -> [EmergencyID: (person: PersonID, outbox: DispatchFile)] {
+        var decided: [EmergencyID: (person: PersonID, messages: [OutboxMessage])] = [:]
         for row in rows {
             guard let person = PersonID(row["person"] as Data), let message = message(row, of: person) else { continue }
-            messages[message.id.emergency, default: (person, [])].messages.append(message)
+            decided[message.id.emergency, default: (person, [])].messages.append(message)
         }
-        return messages.mapValues { ($0.person, DispatchOutbox($0.messages)) }
+        return try Dictionary(
+            uniqueKeysWithValues: decided.map { emergency, known in
+                (emergency, (known.person, DispatchFile(known.messages, lines: try lines(db, emergency, known.messages))))
+            })
+    }
+
+    private func lines(_ db: Database, _ emergency: EmergencyID, _ decided: [OutboxMessage]) throws -> [String: DispatchOutbox] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT * FROM dispatch_lines WHERE emergency = ? ORDER BY sequence"), arguments: [emergency.data])
+        var messages: [String: [OutboxMessage]] = [:]
+        for row in rows {
+            let sequence: Int = row["sequence"]
+            guard var message = decided.first(where: { $0.id.sequence == sequence }) else { continue }
+            message.createdAt = Timestamp(milliseconds: row["created_at"])
+            message.attempts = row["attempts"]
+            message.lastAttemptAt = (row["last_attempt_at"] as Int64?).map(Timestamp.init(milliseconds:))
+            message.texts = row["texts"]
+            message.end = (row["ended"] as String?).flatMap(OutboxMessage.End.init)
+            messages[row["integrator"], default: []].append(message)
+        }
+        return messages.mapValues { DispatchOutbox($0) }
     }
 
     private func message(_ row: Row, of person: PersonID) -> OutboxMessage? {
@@ -182,10 +205,7 @@ struct SOSStore: Sendable {
         do {
             guard let key = try keys.key(of: person) else { return nil }
             let body = try Seal.open(row["sealed"] as Data, key: key, context: SealedBatch.context(of: id))
-            return OutboxMessage(
-                id: id, kind: kind, body: body, createdAt: Timestamp(milliseconds: row["created_at"]), attempts: row["attempts"],
-                lastAttemptAt: (row["last_attempt_at"] as Int64?).map(Timestamp.init(milliseconds:)),
-                end: (row["ended"] as String?).flatMap(OutboxMessage.End.init))
+            return OutboxMessage(id: id, kind: kind, body: body, createdAt: Timestamp(milliseconds: row["created_at"]))
         } catch {
             logger.critical("a message of the outbox cannot be opened", metadata: ["message": "\(id)"])
             return nil
@@ -203,6 +223,15 @@ struct SOSStore: Sendable {
                     (try? keys.key(of: person)).flatMap { $0 }.flatMap { open(sealed, of: person, key: $0) }
                 }, steady: steady)
         }
+    }
+
+    /// The payload of a fact on an integrator's stream, from the message that it names; nil where the person was erased.
+    func dispatchPayload(_ db: Database, _ id: MessageID) throws -> [UInt8]? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT * FROM dispatch_outbox WHERE emergency = ? AND sequence = ?"),
+            arguments: [id.emergency.data, id.sequence])
+        guard let row, let person = PersonID(row["person"] as Data) else { return nil }
+        return message(row, of: person)?.body
     }
 
     private func open(_ sealed: Data, of person: PersonID, key: SymmetricKey) -> Watched? {

@@ -73,6 +73,7 @@ struct SealedBatch: Sendable {
         }
         try writeEmergencies(db)
         for message in messages { try write(message, db) }
+        let dispatched = try writeLines(db)
         try SealedBatch.write(batch.devices, db)
         try SealedBatch.write(batch.pauses, db)
         if !batch.audit.isEmpty { try AuditTable.append(batch.audit, db) }
@@ -81,7 +82,7 @@ struct SealedBatch: Sendable {
         try pair.write(batch.versions, db)
         try pair.write(heard: heard, db)
         for write in batch.further { try write(db) }
-        return try writeFacts(db) + SubscriptionTable.say(batch.subscriptions, db) + pair.append(told, db)
+        return try writeFacts(db) + SubscriptionTable.say(batch.subscriptions, db) + pair.append(told, db) + dispatched
     }
 
     static func write(_ devices: [DeviceState], _ db: Database) throws {
@@ -125,22 +126,55 @@ struct SealedBatch: Sendable {
         }
     }
 
-    /// A message that is there keeps its bytes; an end that is there is only replaced by an acknowledgement.
+    /// A message that is there keeps its bytes.
     private func write(_ entry: SealedMessage, _ db: Database) throws {
         let message = entry.message
         try db.cachedStatement(
             sql: """
-                INSERT INTO dispatch_outbox
-                (emergency, sequence, person, kind, sealed, created_at, attempts, last_attempt_at, ended)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (emergency, sequence) DO UPDATE SET attempts = max(attempts, excluded.attempts),
-                last_attempt_at = max(coalesce(last_attempt_at, excluded.last_attempt_at), excluded.last_attempt_at),
-                ended = CASE WHEN ended = 'acknowledged' THEN ended ELSE coalesce(excluded.ended, ended) END
+                INSERT INTO dispatch_outbox (emergency, sequence, person, kind, sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT (emergency, sequence) DO NOTHING
                 """
         ).execute(arguments: [
             message.id.emergency.data, message.id.sequence, entry.person.data, message.kind.rawValue, Data(entry.sealed),
-            message.createdAt.milliseconds, message.attempts, message.lastAttemptAt?.milliseconds, message.end?.rawValue,
+            message.createdAt.milliseconds,
         ])
+    }
+
+    /// Returns what is said on integrators' streams: each message once, when it is first given to them.
+    private func writeLines(_ db: Database) throws -> [EventRelay.Committed] {
+        let ordered = batch.lines.sorted {
+            ($0.key.message.sequence, $0.key.integrator) < ($1.key.message.sequence, $1.key.integrator)
+        }
+        return try ordered.compactMap { id, state in
+            guard try write(state.message, of: id, db), let stream = state.stream else { return nil }
+            return try DispatchStream.append(db, stream: stream, id.message, body: state.message.body)
+        }
+    }
+
+    /// An end that is there is only replaced by an acknowledgement, or taken back. Returns whether the line is new.
+    private func write(_ message: OutboxMessage, of id: LineID, _ db: Database) throws -> Bool {
+        let key: StatementArguments = [id.message.emergency.data, id.message.sequence, id.integrator]
+        // Of an erased person there is no message, and nothing is remembered of where it went.
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO dispatch_lines (emergency, sequence, integrator, created_at, attempts)
+                SELECT emergency, sequence, ?, ?, 0 FROM dispatch_outbox WHERE emergency = ? AND sequence = ?
+                ON CONFLICT (emergency, sequence, integrator) DO NOTHING
+                """
+        ).execute(arguments: [id.integrator, message.createdAt.milliseconds, id.message.emergency.data, id.message.sequence])
+        let isNew = db.changesCount == 1
+        try db.cachedStatement(
+            sql: """
+                UPDATE dispatch_lines SET attempts = max(attempts, ?), last_attempt_at = coalesce(max(last_attempt_at, ?), last_attempt_at, ?),
+                texts = max(texts, ?), ended = CASE WHEN ended = 'acknowledged' THEN ended ELSE ? END
+                WHERE emergency = ? AND sequence = ? AND integrator = ?
+                """
+        ).execute(
+            arguments: [
+                message.attempts, message.lastAttemptAt?.milliseconds, message.lastAttemptAt?.milliseconds, message.texts,
+                message.end?.rawValue,
+            ] + key)
+        return isNew
     }
 
     private func writeFacts(_ db: Database) throws -> [EventRelay.Committed] {

@@ -13,6 +13,7 @@ struct StoreBatch: Sendable {
     var removed: Set<PersonID> = []
     var emergencies: [EmergencyID: EmergencyRecord] = [:]
     var messages: [MessageID: (person: PersonID, message: OutboxMessage)] = [:]
+    var lines: [LineID: LineState] = [:]
     var audit: [AuditNote] = []
     var facts: [EmergencyFact] = []
     /// Who has joined or left, in order.
@@ -29,8 +30,8 @@ struct StoreBatch: Sendable {
     var further: [@Sendable (Database) throws -> Void] = []
 
     var isEmpty: Bool {
-        subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && audit.isEmpty
-            && facts.isEmpty && subscriptions.isEmpty
+        subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && lines.isEmpty
+            && audit.isEmpty && facts.isEmpty && subscriptions.isEmpty
             && positions.isEmpty && devices.isEmpty && pauses.isEmpty && answers.isEmpty
             && told.isEmpty && heard.isEmpty && versions.isEmpty && further.isEmpty
     }
@@ -41,6 +42,7 @@ struct StoreBatch: Sendable {
         for (person, subscriber) in later.subscribers { put(subscriber, of: person) }
         emergencies.merge(later.emergencies) { $1 }
         messages.merge(later.messages) { $1 }
+        lines.merge(later.lines) { $1 }
         positions.merge(later.positions) { $1 }
         audit += later.audit
         facts += later.facts
@@ -73,6 +75,19 @@ struct StoreBatch: Sendable {
         subscribers[person] = nil
         removed.insert(person)
     }
+}
+
+/// One message to one integrator.
+struct LineID: Hashable, Sendable {
+    var message: MessageID
+    var integrator: String
+}
+
+/// How far it is.
+struct LineState: Sendable {
+    var message: OutboxMessage
+    /// The stream that says it to the integrator's peer; nil where there is none.
+    var stream: String?
 }
 
 /// An audit entry before it has its place in the chain.

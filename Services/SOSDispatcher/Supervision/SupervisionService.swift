@@ -82,7 +82,7 @@ actor SupervisionService {
                 return due + paused + machine.charging(memory.charging.contains(person), declaredInterval: nil, at: clock.now)
             }
             let known = records[person].flatMap { memory.outboxes[$0.id] }
-            if let alert = known?.outbox.messages.last(where: { $0.kind == .alert }), alert.end == .acknowledged {
+            if known?.outbox.isTaken == true {
                 change(person, &effects) { $0.acknowledged(at: clock.now) }
             }
         }
@@ -313,7 +313,10 @@ extension SupervisionService {
             send(kind, action, episode, subscriber, person, emergency, &effects)
         }
         if action.kind == .helpArrived { effects.stops.append(emergency) }
-        if record.closedAt != nil, action.kind != .muted { sequences[emergency] = nil }
+        if record.closedAt != nil, action.kind != .muted {
+            sequences[emergency] = nil
+            Task { await dispatcher.closed(emergency) }
+        }
     }
 
     private func note(_ action: SupervisionAction, of record: EmergencyRecord, _ at: Timestamp) {
@@ -342,7 +345,7 @@ extension SupervisionService {
         let decidedAt = episode.receivedAt + (action.at - episode.t0)
         let facts = DispatchFacts(
             id: id, kind: kind, episode: episode, subscriber: subscriber, rules: rules, pid: names.pid(of: person), decidedAt: decidedAt,
-            sent: decidedAt, calledOffBy: action.calledOffBy, trace: String("\(emergency)".suffix(Crockford.digits)))
+            sent: decidedAt, calledOffBy: action.calledOffBy, trace: String("\(emergency)".suffix(Crockford.digits)), code: names.code(of: id))
         do {
             var letterhead = letterhead
             if person == canary { letterhead.status = .system }

@@ -113,7 +113,7 @@ actor Canary {
             // Nothing tells when an emergency is acknowledged but its state.
             if elapsed == nil { try await Task.sleep(for: Canary.look) }
         }
-        await dispatcher.stopAll(of: person)
+        await dispatcher.endFlight()
         await supervision.endFlight(of: person)
         return CanaryOutcome(after: elapsed, budget: budget)
     }
@@ -177,12 +177,5 @@ extension SupervisionService {
         changes.further.append { try CanaryTable.forgetEmergencies($0, of: person) }
         effects.people.insert(person)
         await settle(effects)
-    }
-}
-
-extension Dispatcher {
-    func admit(canary person: PersonID, ear: Integrator) {
-        stopAll(of: person)
-        canary = (person, ear)
     }
 }

@@ -66,6 +66,9 @@ struct CanaryTable: Sendable {
 
     /// Nothing of its emergencies stays: they would outnumber everybody's.
     static func forgetEmergencies(_ db: Database, of person: PersonID) throws {
+        try db.cachedStatement(
+            sql: "DELETE FROM dispatch_lines WHERE emergency IN (SELECT emergency FROM dispatch_outbox WHERE person = ?)"
+        ).execute(arguments: [person.data])
         for table in ["dispatch_outbox", "emergencies"] {
             try db.cachedStatement(sql: "DELETE FROM \(table) WHERE person = ?").execute(arguments: [person.data])
         }

@@ -32,9 +32,11 @@ struct WatchParts: Sendable {
             dispatchAt: settings.rules.dispatchAt, metrics: metrics, logger: runtime.logger
         ) {
             let host = runtime.settings.httpHost == "0.0.0.0" ? "127.0.0.1" : runtime.settings.httpHost
+            let url = "http://\(host):\(await port())\(CanaryRoutes.path)"
             return Integrator(
-                name: "canary", url: "http://\(host):\(await port())\(CanaryRoutes.path)", secret: ear.secret,
-                signingKey: signing, answerKeys: [], sender: WatchParts.sender(runtime))
+                id: Integrator.earID, settings: IntegratorSettings(name: "canary", url: url), secrets: [ear.secret],
+                signingKey: signing, answerKeys: [], token: "", endpoints: [.init(url: url, sender: WatchParts.sender(runtime))],
+                isRetired: true, streamPort: nil)
         }
     }
 

@@ -41,6 +41,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case sosCharging = "sos-charging"
     /// To the person: supervision is still paused (SOS-04).
     case sosPauseReminder = "sos-pause-reminder"
+    /// To an emergency service: one segment for programs, sent as it is.
+    case sosDispatch = "sos-dispatch"
 
     /// The names of the values that a sender must give, no more and no fewer. `link` is an absolute address of the suite, `time` is
     /// RFC 3339, `place` is latitude and longitude in degrees with a comma between, or `none`.
@@ -71,6 +73,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .sosContactFalseAlarm, .sosAmbulanceInformed: ["name", "time"]
         case .sosContactInformed: ["name", "who"]
         case .sosSignalLost, .sosCharging, .sosPauseReminder: ["time"]
+        case .sosDispatch: ["text"]
         }
     }
 }

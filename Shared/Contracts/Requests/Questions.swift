@@ -7,6 +7,8 @@ package enum Questions {
         MakeOperator.self, InviteMember.self, RemoveMember.self, ConfirmErasure.self, SendMessage.self, ReadMessage.self,
         SubscribePerson.self, UnsubscribePerson.self, PauseSupervision.self, ReadSupervision.self, AnswerPrompt.self,
         ListEmergencies.self, ReadTimeline.self, VerifyAudit.self, ReadAvailability.self,
+        AddIntegrator.self, ListIntegrators.self, RemoveIntegrator.self, RotateIntegrator.self,
+        AcknowledgeDispatch.self, AcknowledgeByCode.self, AcknowledgeByHand.self, RunDrill.self, ScheduleDrill.self, ReadDrills.self,
     ]
 
     /// The methods of `owner` that this peer may ask; a deputy may be asked the same as whom it stands in for. Replay, snapshot and

@@ -13,20 +13,23 @@ package struct StreamSource: Sendable {
 
     package let families: [StreamFamily]
     private let store: Store
+    /// Whether a stream is one of this service's that `families` does not name, because it came to be later.
+    private let further: @Sendable (String) -> Bool
     private let render: @Sendable (Database, StreamRow) throws -> [UInt8]?
     private let snapshot: @Sendable (SnapshotStream) async throws -> SnapshotStream.Reply
 
     /// - Parameters:
+    ///   - further: for streams that come and go while the service runs; none unless told.
     ///   - render: runs in the read that fetched the row; gives the payload as it was published, byte for byte; nil where the person's key is gone, which is answered as `erased`.
     ///   - snapshot: asked only for families that keep state.
     package init(
-        families: [StreamFamily], store: Store,
+        families: [StreamFamily], store: Store, further: @escaping @Sendable (String) -> Bool = { _ in false },
         render: @escaping @Sendable (Database, StreamRow) throws -> [UInt8]?,
         snapshot: @escaping @Sendable (SnapshotStream) async throws -> SnapshotStream.Reply = { _ in
             throw Failure(.invalid, "this stream keeps no state; newcomers start at its head")
         }
     ) {
-        (self.families, self.store, self.render, self.snapshot) = (families, store, render, snapshot)
+        (self.families, self.store, self.further, self.render, self.snapshot) = (families, store, further, render, snapshot)
     }
 
     /// Adds the answers to the service's own.
@@ -42,7 +45,7 @@ package struct StreamSource: Sendable {
     }
 
     private func replay(_ request: ReplayStream) async throws -> ReplayStream.Reply {
-        guard families.contains(where: { $0.streams.contains(request.stream) }) else {
+        guard families.contains(where: { $0.streams.contains(request.stream) }) || further(request.stream) else {
             throw Failure(.notFound, "no such stream here")
         }
         let log = StreamLog()

@@ -11,7 +11,7 @@ struct DispatchMessageTests {
     static let emergency = EmergencyID("emg_0123456789abcdefghjkmnpqrs").unsafelyUnwrapped
 
     /// A subscriber whose heart rate fell to 31 somewhere in Milan.
-    private func facts(kind: DispatchMessage.Kind = .alert, position: Bool = true, entries: Int = 3) -> DispatchFacts {
+    static func facts(kind: DispatchMessage.Kind = .alert, position: Bool = true, entries: Int = 3) -> DispatchFacts {
         var story = SupervisionStory()
         var subscriber = Subscriber()
         for index in 0..<entries {
@@ -37,11 +37,11 @@ struct DispatchMessageTests {
             sent: SupervisionStory.at(end + 3.504), calledOffBy: kind == .cancel ? .falseAlarm : nil, trace: "0123456789abcdefghjkmnpqrs")
     }
 
-    private static let letterhead = DispatchLetterhead(contact: "+39021234567")
+    static let letterhead = DispatchLetterhead(contact: "+39021234567")
 
     @Test("SOS-16: alert and cancel are, byte for byte, the golden ones", arguments: [DispatchMessage.Kind.alert, .cancel])
     func golden(kind: DispatchMessage.Kind) throws {
-        let bytes = try DispatchMessage(facts(kind: kind), under: Self.letterhead).encoded()
+        let bytes = try DispatchMessage(Self.facts(kind: kind), under: Self.letterhead).encoded()
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../Golden/dispatch-1-\(kind.rawValue).json")
         // Written once where it is absent, then only compared: the format is only ever added to.
@@ -55,7 +55,7 @@ struct DispatchMessageTests {
 
     @Test("SOS-16, INV-14: the message carries time, place, value with threshold, danger and recent course")
     func content() {
-        let message = DispatchMessage(facts(), under: Self.letterhead)
+        let message = DispatchMessage(Self.facts(), under: Self.letterhead)
         #expect(message.trigger.threshold?.value == 31)
         #expect(message.trigger.threshold?.limit == 45)
         #expect(message.trigger.threshold?.side == "below")
@@ -72,14 +72,14 @@ struct DispatchMessageTests {
 
     @Test("SOS-20: without any known position the message says so plainly")
     func noPosition() {
-        let location = DispatchMessage(facts(position: false), under: Self.letterhead).location
+        let location = DispatchMessage(Self.facts(position: false), under: Self.letterhead).location
         #expect(location.method == "none")
         #expect(location.lat == nil && !location.trusted)
     }
 
     @Test("SOS-20: an old position is sent with its age and is not vouched for")
     func oldPosition() {
-        var old = facts()
+        var old = Self.facts()
         old.sent = SupervisionStory.at(900)
         let location = DispatchMessage(old, under: Self.letterhead).location
         #expect(location.lat == 45.5)
@@ -87,9 +87,36 @@ struct DispatchMessageTests {
         #expect(!location.trusted)
     }
 
+    @Test("SOS-20: where no position was ever known the home address is told, marked as such; with a position it is not")
+    func homeAddress() {
+        var facts = Self.facts(position: false)
+        let card = EmergencyCard(
+            name: "Ada Rossi", telephone: "+393331234567", language: "it", birthYear: 1980, sex: "female", address: "Via Roma 1, Milano",
+            medicalNotes: nil)
+        facts.subscriber.card = card
+        let message = DispatchMessage(facts, under: Self.letterhead)
+        #expect(message.location.method == "none")
+        #expect(message.location.address == DispatchMessage.Address(text: "Via Roma 1, Milano", source: "profile"))
+        #expect(message.subject.telephone == "+393331234567" && message.subject.language == "it")
+        var placed = Self.facts()
+        placed.subscriber.card = card
+        #expect(DispatchMessage(placed, under: Self.letterhead).location.address == nil)
+    }
+
+    @Test("SOS-16: medical notes are told only where the card has them, which it has by consent alone")
+    func medicalNotes() throws {
+        var facts = Self.facts()
+        facts.subscriber.card = EmergencyCard(
+            name: "Ada Rossi", telephone: nil, language: "it", birthYear: nil, sex: nil, address: nil, medicalNotes: nil)
+        let without = String(decoding: try DispatchMessage(facts, under: Self.letterhead).encoded(), as: UTF8.self)
+        #expect(!without.contains("medicalNotes") && !without.contains("telephone"))
+        facts.subscriber.card?.medicalNotes = "penicillin allergy"
+        #expect(DispatchMessage(facts, under: Self.letterhead).subject.medicalNotes == "penicillin allergy")
+    }
+
     @Test("A cancellation refers to what went before and says who gave it")
     func cancel() {
-        let message = DispatchMessage(facts(kind: .cancel), under: Self.letterhead)
+        let message = DispatchMessage(Self.facts(kind: .cancel), under: Self.letterhead)
         #expect(message.references == ["\(Self.emergency)-0"])
         #expect(message.reason == DispatchMessage.Reason(by: "person", answer: "false-alarm"))
         #expect(message.emergencyId == "\(Self.emergency)")
@@ -97,7 +124,7 @@ struct DispatchMessageTests {
 
     @Test("A message stays under 16 KiB with every metric's recent course in it")
     func size() throws {
-        var full = facts()
+        var full = Self.facts()
         for metric in Metric.all where metric.definition.shape == .scalar {
             for second in 0..<100 {
                 full.subscriber.course.note(-1234.567891234 + Double(second), of: metric, at: SupervisionStory.at(Double(second)))
@@ -108,7 +135,7 @@ struct DispatchMessageTests {
 
     @Test("A person's name for integrators is not the suite's internal id")
     func noInternalID() throws {
-        let text = String(decoding: try DispatchMessage(facts(), under: Self.letterhead).encoded(), as: UTF8.self)
+        let text = String(decoding: try DispatchMessage(Self.facts(), under: Self.letterhead).encoded(), as: UTF8.self)
         #expect(!text.contains("per_"))
     }
 

@@ -145,13 +145,13 @@ struct PairTests {
 
     @Test("A message that nobody has seen gives up its number to the other side's; one that was sent keeps it")
     func adoption() {
-        var outbox = DispatchOutbox([Self.message()])
+        var file = DispatchFile([Self.message()], lines: ["desk": DispatchOutbox([Self.message()])])
         let theirs = OutboxMessage(id: Self.message().id, kind: .alert, body: [2], createdAt: Self.start)
-        #expect(outbox.adopt(theirs)?.body == [1])
-        #expect(outbox.messages.map(\.body) == [[2]])
-        outbox.attempted(theirs.id, at: Self.start)
-        #expect(outbox.adopt(Self.message()) == nil)
-        #expect(outbox.messages.map(\.body) == [[2]])
+        #expect(file.adopt(theirs)?.body == [1])
+        #expect(file.decided.map(\.body) == [[2]] && file.lines["desk"]?.current?.body == [2])
+        file.attempted(theirs.id, by: "desk", at: Self.start)
+        #expect(file.adopt(Self.message()) == nil)
+        #expect(file.decided.map(\.body) == [[2]])
     }
 
     @Test("NFR-05: a canary in time is ok, more than a second over its budget late, unheard or unflown missed")

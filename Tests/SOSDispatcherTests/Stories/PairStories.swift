@@ -35,7 +35,7 @@ struct PairStories {
             let receipt = try await eventually("the call") { desk.receipts.first }
             let emergency = try #require(receipt.message.flatMap { EmergencyID($0.emergencyId) })
             let held = try await eventually("the second has it") {
-                await second.parts.dispatcher.lines[emergency]?.outbox.messages.first
+                await second.parts.dispatcher.works[emergency]?.file.decided.first
             }
             #expect(held.body == receipt.body)
             try await eventually("repeats") { desk.receipts.count >= 3 }
@@ -127,7 +127,8 @@ struct PairStories {
             #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
             #expect(Set(desk.receipts.map(\.body)).count == 1)
             let acknowledgement = Acknowledgement(messageId: "\(emergency)-0", result: .accepted, ackId: "desk-1", reason: nil)
-            _ = try await second.parts.dispatcher.receive(acknowledgement)
+            let configured = try #require(await second.parts.dispatcher.registry.integrator(Integrator.configuredID))
+            _ = try await second.parts.dispatcher.receive(acknowledgement, from: configured, form: "post")
             try await eventually("it stops") { try await second.parts.store.emergency(emergency)?.state == .dispatched }
             let heard = desk.receipts.count
             let back = try await stage.start(deskPort: port)

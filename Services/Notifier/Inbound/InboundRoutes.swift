@@ -1,0 +1,87 @@
+// The doors over HTTP for providers: texts that came in.
+
+import Contracts
+import Foundation
+import HTTPKit
+import NIOCore
+import Sealing
+
+struct InboundRoutes: Sendable {
+    static let path = "/notify/v1/inbound/sms"
+    /// A text is small.
+    static let bodyLimit = 4 << 10
+
+    let desk: InboundDesk
+    /// Shared with Kannel.
+    let token: String
+    /// Shared with the signed gateway.
+    let secret: WebhookSecret
+
+    var all: [Route] { [kannel, gateway] }
+
+    private var kannel: Route {
+        Route(
+            .get, InboundRoutes.path, access: .anyone, summary: "Takes a text that Kannel received",
+            description: "For a `sms-service` with `get-url = …\(InboundRoutes.path)?token=…&from=%p&text=%a` and `omit-empty = true`; the "
+                + "token is the file `inbound.secret`. What is answered is texted back.",
+            parameters: [
+                .query("token", .string(length: 64...64), required: true, "Proves that it is Kannel that asks."),
+                .query("from", .string(length: 1...32), required: true, "Who sent it."),
+                .query("text", .string(length: 0...2000), required: true, "What it says."),
+            ], answers: [Answer(200, "Taken; what is texted back", contents: [.init(MediaType.text, .string())])]
+        ) { exchange in
+            let shown = try exchange.required("token", exchange.query("token"))
+            guard Digest.constantTimeEqual(Array(shown.utf8), Array(token.utf8)) else { throw Problem.notFound }
+            let text = InboundText(
+                from: try exchange.required("from", exchange.query("from")), text: try exchange.required("text", exchange.query("text")))
+            return .text(try await take(text).map { "TrackMe: \($0)" } ?? "")
+        }
+    }
+
+    private var gateway: Route {
+        Route(
+            .post, InboundRoutes.path, access: .anyone, summary: "Takes a text that the signed gateway received",
+            description: "Standard Webhooks: signed as `v1` with the secret that its messages are signed with.",
+            parameters: [
+                .header(WebhookSignature.idHeader, .string(length: 1...256), "The gateway's own id of the text."),
+                .header(WebhookSignature.timestampHeader, .string(length: 1...12), "Seconds since 1970, at most 5 minutes from now."),
+                .header(WebhookSignature.signatureHeader, .string(length: 1...1000), "`v1,` and base64."),
+            ],
+            body: .json(GatewayText.schema, limit: InboundRoutes.bodyLimit, inflatedLimit: InboundRoutes.bodyLimit),
+            answers: [Answer(204, "Taken"), .problem(401, "unauthorised")]
+        ) { exchange in
+            let body = Array(try await exchange.body().readableBytesView)
+            let signature = WebhookSignature(
+                id: exchange.header(WebhookSignature.idHeader) ?? "", timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
+                signatures: exchange.header(WebhookSignature.signatureHeader) ?? "")
+            guard (try? signature.verify(body: body, secrets: [secret], now: exchange.receivedAt)) != nil else {
+                throw Problem.unauthorised
+            }
+            let told = try await exchange.json(GatewayText.self)
+            _ = try await take(InboundText(from: told.from, text: told.text))
+            return .empty()
+        }
+    }
+
+    /// - Throws: 503 while the dispatcher does not answer, so that the provider asks again.
+    private func take(_ text: InboundText?) async throws -> String? {
+        guard let text else { return nil }
+        do {
+            return try await desk.take(text)
+        } catch let failure as Failure where failure.isRetriable {
+            throw Refusal(.unavailable, retryAfter: .seconds(5))
+        }
+    }
+}
+
+/// A text as the signed gateway tells it.
+struct GatewayText: Codable, Sendable, Documented {
+    var from: String
+    var text: String
+
+    static var schema: JSONSchema {
+        .object(
+            .required("from", .string(length: 1...32), "Telephone number, E.164."), .required("text", .string(length: 0...2000))
+        ).named("GatewayText")
+    }
+}

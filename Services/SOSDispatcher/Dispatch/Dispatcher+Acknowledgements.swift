@@ -1,0 +1,131 @@
+// What becomes of the words of emergency services, in whatever form they come: the first valid one wins, all are noted.
+
+import Contracts
+import Logging
+import ServiceKit
+
+extension Dispatcher {
+    /// What became of an acknowledgement that came by itself.
+    enum Reception: Sendable {
+        case taken
+        /// There is no such message, or it was not for this integrator.
+        case unknownMessage
+    }
+
+    /// The integrator's word, after its identity has been proved. The same one again changes nothing.
+    /// - Parameter form: how it came, for the timeline.
+    /// - Throws: when it could not be stored durably: to be sent again.
+    func receive(_ acknowledgement: Acknowledgement, from integrator: Integrator, form: String) async throws -> Reception {
+        guard let id = MessageID(acknowledgement.messageId), try await isKnown(id, to: integrator.id) else { return .unknownMessage }
+        await take(acknowledgement, id, by: integrator, form: form)
+        try await journal.commit()
+        return .taken
+    }
+
+    /// Whether the integrator was sent the message. Brings back to memory what was over.
+    func isKnown(_ id: MessageID, to integrator: String) async throws -> Bool {
+        if works[id.emergency] == nil, let (person, file) = try await store.outbox(of: id.emergency), works[id.emergency] == nil {
+            works[id.emergency] = Work(person: person, file: file, closedAt: clock.now, since: clock.now)
+        }
+        return works[id.emergency]?.file.lines[integrator]?.message(id) != nil
+    }
+
+    /// The file of an emergency, if the integrator was ever called about it.
+    func file(of emergency: EmergencyID, for integrator: String) async throws -> DispatchFile? {
+        let known: DispatchFile?
+        if let work = works[emergency] { known = work.file } else { known = try await store.outbox(of: emergency)?.outbox }
+        return known.flatMap { $0.lines[integrator] == nil ? nil : $0 }
+    }
+
+    /// - Parameter isHeard: whether the other dispatcher was told, and has told it here.
+    func take(
+        _ acknowledgement: Acknowledgement, _ id: MessageID, by integrator: Integrator, form: String, isHeard: Bool = false
+    ) async {
+        if !isHeard, let work = works[id.emergency] { tell(acknowledgement, by: integrator.id, in: work) }
+        guard acknowledgement.accepts else { return await refused(id, by: integrator, form) }
+        guard let work = works[id.emergency], let message = work.file.lines[integrator.id]?.message(id),
+            change(id.emergency, { file, _ in file.acknowledged(id, by: integrator.id) }) == true
+        else { return }
+        if work.person == canary { return await acknowledged(work.person, id.emergency) }
+        let word = message.kind == .alert ? "acknowledged" : "\(message.kind.rawValue)-acknowledged"
+        note(word, id, by: integrator.name, "\(message.kind.rawValue) \(id.sequence): \(acknowledgement.result.rawValue) by \(form)")
+        let after = clock.now - message.createdAt
+        logger.notice(
+            "acknowledged",
+            metadata: [
+                "emergency": "\(id.emergency)", "message": "\(message.kind.rawValue)", "integrator": "\(integrator.name)",
+                "form": "\(form)", "after_ms": "\(after.wholeMilliseconds)",
+            ])
+        if work.drill != nil { return await drillEnded(id.emergency, "acknowledged", after) }
+        metrics.acknowledged(after: after)
+        if work.file.latestAlert?.id == id { await acknowledged(work.person, id.emergency) }
+    }
+
+    private func refused(_ id: MessageID, by integrator: Integrator, _ form: String) async {
+        guard let work = works[id.emergency] else { return }
+        note("rejected", id, by: integrator.name, "\(id.sequence) by \(form)")
+        logger.warning(
+            "an emergency service does not take a message",
+            metadata: ["emergency": "\(id.emergency)", "integrator": "\(integrator.name)"])
+        if work.drill != nil {
+            stop(id.emergency)
+            return await drillEnded(id.emergency, "refused", clock.now - work.since)
+        }
+        let now = clock.now
+        switch change(id.emergency, { file, order in file.refused(id, by: integrator.id, order: order, at: now) }) ?? .nothing {
+        case .nothing: break
+        case .on(let next):
+            note("passed-on", id, by: "dispatcher", "to \(registry.integrator(next)?.name ?? next)")
+        case .again(let next):
+            logger.critical("every emergency service has refused a call: it is sent on", metadata: ["emergency": "\(id.emergency)"])
+            note("refused-by-all", id, by: "dispatcher", "again to \(registry.integrator(next)?.name ?? next)")
+        }
+    }
+
+    // MARK: By text
+
+    /// A text from a registered number: the code of a message that went there, and before it `NO` for a refusal.
+    /// - Returns: what it said; nil where it is no acknowledgement.
+    func receive(text: String, from number: String) async throws -> Acknowledgement.Result? {
+        let words = text.uppercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
+        for integrator in registry.integrators(withNumber: number) {
+            for work in works.values {
+                let messages = work.file.lines[integrator.id]?.messages ?? []
+                guard let message = messages.last(where: { words.contains(names.code(of: $0.id)) }) else { continue }
+                let result: Acknowledgement.Result = words.first == "NO" ? .rejected : .accepted
+                let acknowledgement = Acknowledgement(
+                    messageId: "\(message.id)", result: result, ackId: "text", reason: result == .rejected ? "by text" : nil)
+                await take(acknowledgement, message.id, by: integrator, form: "text")
+                try await journal.commit()
+                return result
+            }
+        }
+        return nil
+    }
+
+    // MARK: By hand
+
+    /// An operator has heard by other means that the call is taken. Two people answer for it.
+    func acknowledgeByHand(_ order: AcknowledgeByHand, remember: RememberedAnswer) async throws {
+        guard let work = works[order.emergency], work.drill == nil, !work.file.isOver else {
+            throw Failure(.conflict, "nothing is waiting for an acknowledgement in this emergency")
+        }
+        let wasTaken = work.file.isTaken
+        for (integrator, outbox) in work.file.lines {
+            guard let current = outbox.current else { continue }
+            tell(Acknowledgement(messageId: "\(current.id)", result: .accepted, ackId: "by-hand", reason: nil), by: integrator, in: work)
+        }
+        change(order.emergency) { file, _ in file.acknowledgedByHand() }
+        var batch = StoreBatch()
+        batch.audit = [
+            AuditNote(
+                at: .now, actor: "operator", action: "acknowledged", object: "\(order.emergency)",
+                detail: "by hand: \(order.by), seconded by \(order.second): \(order.reason)")
+        ]
+        batch.answers = [remember]
+        journal.note(batch)
+        logger.notice("acknowledged", metadata: ["emergency": "\(order.emergency)", "form": "hand"])
+        if !wasTaken { await acknowledged(work.person, order.emergency) }
+        try await journal.commit()
+    }
+}

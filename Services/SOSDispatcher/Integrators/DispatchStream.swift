@@ -1,0 +1,27 @@
+// What is said on an integrator's own stream: each message once, by reference in the log, whole on the wire.
+
+import Bus
+import Contracts
+import GRDB
+import ServiceKit
+import Storage
+
+enum DispatchStream {
+    /// Call in the transaction that gives the message to the integrator. The log names the message; its text stays sealed where it is.
+    static func append(_ db: Database, stream: String, _ id: MessageID, body: [UInt8]) throws -> EventRelay.Committed {
+        let log = StreamLog()
+        let at = Timestamp.now
+        let sequence = try log.append(
+            db, stream: stream, type: StreamFamily.dispatchType, subject: nil, at: at, body: Array("\(id)".utf8))
+        let header = StreamHeader(
+            stream: stream, epoch: try log.epoch(db), sequence: sequence, head: sequence, type: StreamFamily.dispatchType, subject: "",
+            at: at, trace: "")
+        return EventRelay.Committed(header: header, payload: { body })
+    }
+
+    /// What a replay says.
+    static func payload(_ db: Database, _ row: StreamRow, _ store: SOSStore) throws -> [UInt8]? {
+        guard let id = MessageID(String(decoding: row.body, as: UTF8.self)) else { return nil }
+        return try store.dispatchPayload(db, id)
+    }
+}

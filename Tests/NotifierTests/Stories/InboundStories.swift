@@ -1,0 +1,71 @@
+// Texts that come in: from Kannel or the signed gateway, to the dispatcher.
+
+import Bus
+import Contracts
+import Foundation
+import Outbound
+import Sealing
+import ServiceKit
+import Synchronization
+import TestKit
+import Testing
+
+@testable import Notifier
+
+@Suite("Texts that come in")
+struct InboundStories {
+    private static let sender = HTTPSender(
+        {
+            var settings = OutboundSettings()
+            settings.policy = .anywhere
+            return settings
+        }(), logger: Running.quiet)
+
+    @Test("A text is handed to the dispatcher with its number as E.164, and what it meant is texted back; strangers are not heard")
+    func kannel() async throws {
+        try await Stage.play { stage in
+            let notifier = try await stage.start()
+            let dispatcher = try Stage.runtime(.sosDispatcher, stage.folder, [:])
+            let asked = Mutex<[AcknowledgeByCode]>([])
+            var methods = Methods()
+            methods.on(AcknowledgeByCode.self) { request, _ in
+                asked.withLock { $0.append(request) }
+                return AcknowledgeByCode.Reply(result: request.text.contains("7K3M9Q") ? "accepted" : nil)
+            }
+            try await dispatcher.answer(methods)
+            let keys = KeyFiles(folder: stage.folder.appendingPathComponent("keys"))
+            let token = try keys.readSecret(keys.file("inbound.secret", of: .notifier))
+            func come(_ query: String) async throws -> (status: Int, text: String) {
+                let answer = try await Self.sender.send(
+                    OutboundRequest(url: "http://127.0.0.1:\(notifier.port)/notify/v1/inbound/sms?\(query)"))
+                return (answer.status, String(decoding: answer.body, as: UTF8.self))
+            }
+            #expect(try await come("token=\(token)&from=%2B39021234567&text=OK+7K3M9Q") == (200, "TrackMe: accepted"))
+            #expect(try await come("token=\(token)&from=0039021234567&text=hello") == (200, ""))
+            #expect(try await come("token=\(token)&from=39021234567&text=") == (200, ""))
+            #expect(try await come("token=\(token)&from=TrackMe&text=OK+7K3M9Q") == (200, ""), "no number, nobody")
+            #expect(asked.withLock { $0.map(\.number) } == ["+39021234567", "+39021234567", "+39021234567"])
+            #expect(try await come("token=\(token.reversed().map(String.init).joined())x&from=1&text=a").status >= 400)
+            #expect(try await come("token=\(String(repeating: "0", count: 64))&from=%2B39021234567&text=OK").status == 404)
+
+            let secret = try WebhookSecret(keys.readSecret(keys.file("gateway.secret", of: .notifier)))
+            func post(_ body: String, _ secret: WebhookSecret) async throws -> Int {
+                let bytes = Array(body.utf8)
+                let signature = try WebhookSignature.sign(id: "in-1", at: .now, body: bytes, secrets: [secret])
+                var request = OutboundRequest.post(
+                    "http://127.0.0.1:\(notifier.port)/notify/v1/inbound/sms", bytes, contentType: "application/json")
+                request.headers += [
+                    (WebhookSignature.idHeader, signature.id), (WebhookSignature.timestampHeader, signature.timestamp),
+                    (WebhookSignature.signatureHeader, signature.signatures),
+                ]
+                return try await Self.sender.send(request).status
+            }
+            let body = #"{"from":"+39021234567","text":"NO 7K3M9Q"}"#
+            #expect(try await post(body, .random()) == 401)
+            #expect(try await post(body, secret) == 204)
+            #expect(asked.withLock { $0.last?.text } == "NO 7K3M9Q")
+            await dispatcher.bus.shutdown()
+            await notifier.stop()
+        }
+    }
+}
