@@ -117,11 +117,13 @@ struct SOSParts: Sendable {
                     apply: { events, next in
                         _ = try await store.save(DeviceFacts.batch(events, next))
                         for pause in DeviceFacts.pauses(events) { await supervision.monitoring(pause) }
+                        await supervision.devicesChanged(of: Set(DeviceFacts.states(events).map(\.person)))
                     },
                     restart: { facts, next in
                         let paused = DeviceFacts.pauses(facts)
                         try await store.replaceDevices(by: DeviceFacts.states(facts), paused: paused, next)
                         await supervision.monitoringPaused(by: Set(paused.map(\.person)))
+                        await supervision.devicesReplaced()
                     })
             },
         ]

@@ -61,6 +61,7 @@ struct BusRoutes: Sendable {
         if (try? await store.isMonitoringPaused(request.person)) == true {
             await supervision.monitoring(MonitoringState(person: request.person, paused: true))
         }
+        await supervision.devicesChanged(of: [request.person])
         if isNew {
             // Nobody waits for this: until it comes, the person's position is unknown, and a call says so.
             Task { await supervision.note(latest(request.person), of: request.person) }

@@ -55,6 +55,14 @@ struct Settings: Sendable {
             .seconds("sos.signal_lost_s", default: 30, in: 5...300, "Silence of vital data that suspends supervision, at least."))
         rules.maximumAge = reader.read(
             .seconds("sos.max_age_s", default: 60, in: 5...600, "Entries older than that on arrival start no alert."))
+        rules.silenceContacts = reader.read(
+            .seconds("sos.silence_contacts_s", default: 300, in: 5...86_400, "From the warning of a signal loss until contacts are told."))
+        rules.silenceCallsAmbulance = reader.read(
+            .flag("sos.silence_calls_ambulance", default: false, "Whether a silence that contacts are told of calls an ambulance too."))
+        rules.seizureCallsAmbulance = reader.read(
+            .flag("sos.seizure_calls_ambulance", default: false, "Whether repetitive shaking calls an ambulance, besides the contacts."))
+        rules.alertRate = reader.read(
+            .decimal("sos.alert_rate_hz", default: 3, in: 0.1...100, "Measurements a second asked of devices during an alert."))
         if rules.heartRateLow >= rules.heartRateHigh { reader.refuse("sos.hr_low", "must be below sos.hr_high") }
         if rules.dispatchAt < rules.sustain { reader.refuse("sos.dispatch_at_s", "must not be below sos.sustain_s") }
         return rules

@@ -12,7 +12,9 @@ struct Subscriber: Hashable, Codable, Sendable {
     mutating func note(_ upload: Supervision.Upload, watched: Set<Metric>) {
         for entry in upload.entries {
             if let position = entry.position { places.note(position, at: min(entry.at, upload.receivedAt)) }
-            if let value = entry.value, entry.type.definition.vital || watched.contains(entry.type) {
+            if let value = entry.value, Plausibility.isPossible(value, of: entry.type),
+                entry.type.definition.vital || watched.contains(entry.type)
+            {
                 course.note(value, of: entry.type, at: entry.at)
             }
         }

@@ -21,7 +21,14 @@ enum Migrations {
             try db.execute(sql: pauseTable)
             try ErasureFollower.create(in: db)
         },
+        Migration(3, "devices on charge") { db in try db.execute(sql: chargingColumns) },
     ]
+
+    private static let chargingColumns = """
+        -- Whether it lies in its charger and measures nothing, and whether it ever measures a vital sign.
+        ALTER TABLE devices ADD COLUMN charging INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE devices ADD COLUMN vital INTEGER NOT NULL DEFAULT 1;
+        """
 
     private static let pauseTable = """
         -- Who has paused monitoring: silence of theirs is no signal loss.

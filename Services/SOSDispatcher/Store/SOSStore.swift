@@ -29,6 +29,8 @@ struct SOSStore: Sendable {
         var positions: [StreamPosition] = []
         /// Who has paused monitoring.
         var paused: Set<PersonID> = []
+        /// Whose devices all lie in their chargers, as far as they measure vital signs.
+        var charging: Set<PersonID> = []
     }
 
     // MARK: Writing
@@ -73,6 +75,7 @@ struct SOSStore: Sendable {
             var memory = Memory()
             memory.positions = try ConsumerPositions().load(db)
             memory.paused = try Set(Data.fetchAll(db, sql: "SELECT person FROM monitoring_pauses").compactMap { PersonID($0) })
+            memory.charging = try SOSStore.charging(db)
             for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM subscribers") {
                 // Without a key the person was erased: there is nobody to watch.
                 guard let person = PersonID(row["person"] as Data), let key = try keys.key(of: person) else { continue }

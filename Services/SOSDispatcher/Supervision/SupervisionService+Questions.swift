@@ -63,7 +63,8 @@ extension SupervisionService {
     func status(of person: PersonID) -> ReadSupervision.Reply {
         let state = people[person]?.subscriber.supervision
         return ReadSupervision.Reply(
-            subscribed: state?.subscribed ?? false, paused: state?.stage == .paused || state?.monitoringPaused == true)
+            subscribed: state?.subscribed ?? false, paused: state?.stage == .paused || state?.monitoringPaused == true,
+            standing: (state?.standing ?? .off).rawValue)
     }
 
     /// The person has paused or resumed monitoring (ACC-28); who is not subscribed is passed over.

@@ -69,10 +69,11 @@ actor SupervisionService {
             people[person] = watched
             change(person, &effects) { machine in
                 // First what was due before the stop, then the dispatcher's own silence is forgiven.
-                let due = machine.state.episode == nil ? [] : machine.timePassed(to: clock.now)
+                let due = machine.emergencyRuns ? machine.timePassed(to: clock.now) : []
                 machine.listeningAgain(at: clock.now)
                 // A pause may have been heard and stored without reaching the state.
-                return due + machine.monitoring(isPaused: memory.paused.contains(person), declaredInterval: nil, at: clock.now)
+                let paused = machine.monitoring(isPaused: memory.paused.contains(person), declaredInterval: nil, at: clock.now)
+                return due + paused + machine.charging(memory.charging.contains(person), declaredInterval: nil, at: clock.now)
             }
             let known = records[person].flatMap { memory.outboxes[$0.id] }
             if let alert = known?.outbox.messages.last(where: { $0.kind == .alert }), alert.end == .acknowledged {
@@ -269,7 +270,7 @@ extension SupervisionService {
         let at = clock.wall(fromSteady: action.at)
         effects.people.insert(person)
         guard let episode = action.episode else {
-            effects.tidings.append(Tiding(person: person, kind: Tiding.Kind(action.kind), at: at))
+            effects.tidings.append(Tiding(person: person, kind: Tiding.Kind(action.kind), at: at, since: action.since))
             changes.audit.append(
                 AuditNote(at: at, actor: "dispatcher", action: action.word, object: names.auditName(of: person), detail: ""))
             return
@@ -294,7 +295,9 @@ extension SupervisionService {
     private func note(_ action: SupervisionAction, of record: EmergencyRecord, _ at: Timestamp) {
         let trace = String("\(record.id)".suffix(Crockford.digits))
         if let said = action.said {
-            let changed = EmergencyChanged(emergency: record.id, person: record.person, change: said, at: at)
+            let changed = EmergencyChanged(
+                emergency: record.id, person: record.person, change: said, at: at,
+                measurementsPerSecond: action.keepsAlert ? rules.alertRate : nil)
             changes.facts.append(EmergencyFact(changed: changed, trace: trace))
         }
         logger.notice("\(action.word)", metadata: ["emergency": "\(record.id)"])

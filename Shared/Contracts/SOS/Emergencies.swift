@@ -45,9 +45,11 @@ package struct ReadSupervision: BusRequest {
     package struct Reply: Codable, Sendable {
         package var subscribed: Bool
         package var paused: Bool
+        /// How the person is protected, in one word: `monitoring`, `signal-lost`, `charging`, `alerted`, …
+        package var standing: String?
 
-        package init(subscribed: Bool, paused: Bool) {
-            (self.subscribed, self.paused) = (subscribed, paused)
+        package init(subscribed: Bool, paused: Bool, standing: String? = nil) {
+            (self.subscribed, self.paused, self.standing) = (subscribed, paused, standing)
         }
     }
 }
@@ -225,8 +227,11 @@ package struct EmergencyChanged: Codable, Sendable {
     /// `opened`, `dispatched`, `acknowledged`, `cancelled`, `transient`, `muted`, `closed`.
     package var change: String
     package var at: Timestamp
+    /// How often the person's devices are asked to measure from now on (SOS-11); nil once the episode is over: as they declared.
+    package var measurementsPerSecond: Double?
 
-    package init(emergency: EmergencyID, person: PersonID, change: String, at: Timestamp) {
+    package init(emergency: EmergencyID, person: PersonID, change: String, at: Timestamp, measurementsPerSecond: Double? = nil) {
         (self.emergency, self.person, self.change, self.at) = (emergency, person, change, at)
+        self.measurementsPerSecond = measurementsPerSecond
     }
 }

@@ -35,7 +35,7 @@ extension StreamFamily {
     /// `EmergencyChanged` facts: opened, dispatched, acknowledged, cancelled, closed.
     package static let emergencies = StreamFamily(
         name: "sos.emergencies", owner: .sosDispatcher, streams: ["sos.emergencies"], keepsState: false,
-        heartbeat: .milliseconds(250), hearers: [.trackme], tcpPort: 5721)
+        heartbeat: .milliseconds(250), hearers: [.ingest, .trackme], tcpPort: 5721)
 
     /// `SubscriptionState` facts: who is subscribed to AutomatedSOS.
     package static let subscriptions = StreamFamily(
