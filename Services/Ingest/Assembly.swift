@@ -34,6 +34,7 @@ struct IngestParts: Sendable {
     let devices: Devices
     let deviceParts: DeviceParts
     let ownData: OwnDataParts
+    let alerts: Follower
     let services: [any Service]
 
     var store: Store { opened.store }
@@ -70,7 +71,7 @@ struct IngestParts: Sendable {
         granted.reading.register(in: &methods)
         try await runtime.answer(methods)
 
-        let alerts = try await AlertFollower(alerted: uploads.alerted, registry: registry, logger: runtime.logger)
+        alerts = try await AlertFollower(alerted: uploads.alerted, registry: registry, logger: runtime.logger)
             .follower(on: runtime, store: store)
         let limiter = RateLimiter<Int64>(rate: Double(settings.requestsPerSecond), burst: Double(settings.requestsPerSecond))
         let routes =
@@ -88,7 +89,7 @@ struct IngestParts: Sendable {
             Background { [upkeep] in try await upkeep.run() },
             Background(ownData.desk.run),
             Background(granted.follower.run),
-            Background(alerts.run),
+            Background { [alerts] in try await alerts.run() },
         ]
         services = opened.parts(publishing: Self.families) + own + deviceParts.services + [server]
     }

@@ -2,7 +2,6 @@
 
 import Contracts
 
-
 extension Supervision {
     /// What came of something that may be refused; the actions stand either way, they were due by then.
     struct Outcome: Sendable {

@@ -2,7 +2,6 @@
 
 import Contracts
 
-
 extension Supervision {
     /// Starts supervision, or changes the bounds of one who is supervised; those count from the next upload on.
     mutating func subscribed(own: [Metric: Bounds], declaredInterval: Duration?, at time: Timestamp) -> [SupervisionAction] {

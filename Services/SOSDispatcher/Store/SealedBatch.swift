@@ -78,10 +78,12 @@ struct SealedBatch: Sendable {
                 try db.cachedStatement(sql: "DELETE FROM devices WHERE device = ?").execute(arguments: [device.device.data])
                 continue
             }
-            try db.cachedStatement(sql: "INSERT OR REPLACE INTO devices (device, person, interval_ms, charging, vital) VALUES (?, ?, ?, ?, ?)")
-                .execute(arguments: [
-                    device.device.data, device.person.data, device.intervalMs, device.charging ?? false, device.vital ?? true,
-                ])
+            try db.cachedStatement(
+                sql: "INSERT OR REPLACE INTO devices (device, person, interval_ms, charging, vital) VALUES (?, ?, ?, ?, ?)"
+            )
+            .execute(arguments: [
+                device.device.data, device.person.data, device.intervalMs, device.charging ?? false, device.vital ?? true,
+            ])
         }
     }
 

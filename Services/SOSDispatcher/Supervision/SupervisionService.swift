@@ -86,7 +86,7 @@ actor SupervisionService {
     }
 
     /// For those who may have missed something while nobody ran.
-    private func running() -> [Tiding] {
+    func running() -> [Tiding] {
         people.compactMap { person, watched in
             let state = watched.subscriber.supervision
             guard let episode = state.episode, Supervision(rules: rules, state: state).emergencyRuns else { return nil }
