@@ -102,7 +102,9 @@ struct SOSParts: Sendable {
     private static func hearing(
         _ memory: SOSStore.Memory, _ supervision: SupervisionService, _ store: SOSStore, _ runtime: Runtime
     ) async throws -> [any Service] {
-        let samples = try await runtime.consumer(of: .samples)
+        let freshness = StreamFreshness()
+        let samples = try await runtime.consumer(of: .samples, freshness: freshness)
+        await supervision.judgesSilence { freshness.age ?? .seconds(Int64(Int32.max)) }
         let devices = try await runtime.consumer(of: .devices)
         return [
             Background {

@@ -86,6 +86,12 @@ extension Supervision {
         if let due = state.contactsDue { state.contactsDue = max(due, time + rules.signalLost) }
     }
 
+    /// Ingest itself is not heard, so that nobody can be: contacts hear of silences of the person's own alone.
+    mutating func putOffContacts(at time: Timestamp) {
+        guard let due = state.contactsDue, due <= time else { return }
+        state.contactsDue = time + rules.silenceContacts
+    }
+
     /// As if nothing had ever been heard.
     mutating func forgetSignal() {
         state.latest = [:]

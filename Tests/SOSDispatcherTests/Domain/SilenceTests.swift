@@ -111,6 +111,20 @@ struct SilenceTests {
         #expect(story.list == ["40.000 signal-lost -", "930.000 silence-contacts -"])
     }
 
+    @Test("SOS-25: contacts that fall due while nobody can be heard are put off until somebody can")
+    func nobodyHeard() {
+        var story = SupervisionStory()
+        story.heart(10, 80)
+        story.pass(50)
+        for second in [100.0, 340, 640, 940] {
+            story.machine.putOffContacts(at: SupervisionStory.at(second))
+            story.pass(second)
+        }
+        #expect(story.list == ["40.000 signal-lost -"])
+        story.pass(1240)
+        #expect(story.list.last == "1240.000 silence-contacts -")
+    }
+
     @Test("SOS-04, SOS-25: a pause is no silence, of supervision or of the recording; contacts of a silence before it are not told")
     func paused() {
         var story = SupervisionStory()

@@ -77,6 +77,28 @@ struct CircumstanceStories {
         }
     }
 
+    @Test("SOS-25: while ingest itself is silent the person is warned, but no contact hears of a silence that is not the person's")
+    func ingestSilent() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let settings = ["TRACKME_SOS_SIGNAL_LOST_S": "5", "TRACKME_SOS_SILENCE_CONTACTS_S": "5"]
+            let dispatcher = try await stage.start(deskPort: 9, settings)
+            let listener = Listener()
+            let supervision = dispatcher.parts.supervision
+            supervision.tidings.add(listener)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            await stage.ingest.close()
+            let due = try await eventually("the contacts' turn", within: .seconds(60)) {
+                await supervision.people[person]?.subscriber.supervision.contactsDue
+            }
+            try await eventually("it is put off", within: .seconds(60), isTrue: {
+                await (supervision.people[person]?.subscriber.supervision.contactsDue).map { $0 > due } ?? false
+            })
+            #expect(listener.kinds == [.subscribed, .signalLost])
+            await dispatcher.stop()
+        }
+    }
+
     @Test("SOS-23: shaking is told to whoever alerts the contacts, for subscribers who switched it on")
     func shaking() async throws {
         try await Stage.play(Desk(.silent)) { stage in

@@ -125,6 +125,7 @@ final class TalkingIngest: Sendable {
     private let devices: EventRelay
     private let epoch: String
     private let latest = Mutex<[Sample]>([])
+    private let isOpen = Atomic<Bool>(true)
 
     init(_ runtime: Runtime) async throws {
         self.runtime = runtime
@@ -191,7 +192,9 @@ final class TalkingIngest: Sendable {
         relay.committed(.init(header: header, payload: { body }))
     }
 
+    /// A second time changes nothing.
     func close() async {
+        guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
         await runtime.bus.shutdown()
         await store.close()
     }
