@@ -91,9 +91,11 @@ struct CircumstanceStories {
             let due = try await eventually("the contacts' turn", within: .seconds(60)) {
                 await supervision.people[person]?.subscriber.supervision.contactsDue
             }
-            try await eventually("it is put off", within: .seconds(60), isTrue: {
-                await (supervision.people[person]?.subscriber.supervision.contactsDue).map { $0 > due } ?? false
-            })
+            try await eventually(
+                "it is put off", within: .seconds(60),
+                isTrue: {
+                    await (supervision.people[person]?.subscriber.supervision.contactsDue).map { $0 > due } ?? false
+                })
             #expect(listener.kinds == [.subscribed, .signalLost])
             await dispatcher.stop()
         }
