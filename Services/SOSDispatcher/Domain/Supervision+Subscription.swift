@@ -17,22 +17,6 @@ extension Supervision {
         return due + timePassed(to: state.now)
     }
 
-    /// The person's history gives other bounds (SOS-07); they count from the next upload on. Empty: the defaults again.
-    mutating func personalised(_ bounds: [Metric: Bounds], at time: Timestamp) -> [SupervisionAction] {
-        let due = timePassed(to: time)
-        state.personal = bounds.isEmpty ? nil : bounds
-        forgetUnwatched()
-        return due
-    }
-
-    /// What the person wants to be watched besides (SOS-23).
-    mutating func preferences(shaking: Bool, at time: Timestamp) -> [SupervisionAction] {
-        let due = timePassed(to: time)
-        state.shaking = shaking ? true : nil
-        if !shaking { state.seizure = nil }
-        return due
-    }
-
     private mutating func forgetUnwatched() {
         let watched = thresholds.watched
         state.latest = state.latest.filter { watched.contains($0.key) }

@@ -73,7 +73,6 @@ struct Recording: Sendable {
         guard let first = happenings.first else { return [] }
         var drive = RecordingDrive(terms)
         var latest = first.at
-        drive.personalise(at: first.at)
         drive.hear(.said("subscribe"), at: first.at)
         for (time, what) in happenings {
             latest = max(latest, time)
@@ -95,10 +94,7 @@ private struct RecordingDrive {
     init(_ terms: Recording.Terms) {
         self.terms = terms
         machine = Supervision(rules: terms.rules)
-    }
-
-    mutating func personalise(at time: Timestamp) {
-        took(machine.personalised(terms.personal, at: time))
+        machine.state.goBy(personal: terms.personal, shaking: false)
     }
 
     mutating func took(_ happened: [SupervisionAction]) {

@@ -46,7 +46,8 @@ struct SupervisionStory {
     }
 
     mutating func prefer(_ seconds: Double, shaking: Bool) {
-        actions += machine.preferences(shaking: shaking, at: Self.at(seconds))
+        pass(seconds)
+        machine.state.goBy(personal: machine.state.personal ?? [:], shaking: shaking)
     }
 
     mutating func shake(_ seconds: Double, lasting value: Double? = nil) {
@@ -54,7 +55,8 @@ struct SupervisionStory {
     }
 
     mutating func personalise(_ seconds: Double, _ bounds: [Metric: Bounds]) {
-        actions += machine.personalised(bounds, at: Self.at(seconds))
+        pass(seconds)
+        machine.state.goBy(personal: bounds, shaking: machine.state.shaking ?? false)
     }
 
     mutating func note(_ more: [SupervisionAction]) {
