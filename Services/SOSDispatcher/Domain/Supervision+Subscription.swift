@@ -17,6 +17,21 @@ extension Supervision {
         return due + timePassed(to: state.now)
     }
 
+    /// The person's history gives other bounds (SOS-07); they count from the next upload on. Empty: the defaults again.
+    mutating func personalised(_ bounds: [Metric: Bounds], at time: Timestamp) -> [SupervisionAction] {
+        let due = timePassed(to: time)
+        state.goBy(personal: bounds, shaking: state.shaking ?? false)
+        forgetUnwatched()
+        return due
+    }
+
+    /// What the person wants to be watched besides (SOS-23).
+    mutating func preferences(shaking: Bool, at time: Timestamp) -> [SupervisionAction] {
+        let due = timePassed(to: time)
+        state.goBy(personal: state.personal ?? [:], shaking: shaking)
+        return due
+    }
+
     private mutating func forgetUnwatched() {
         let watched = thresholds.watched
         state.latest = state.latest.filter { watched.contains($0.key) }

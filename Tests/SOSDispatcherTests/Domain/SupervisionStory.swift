@@ -46,8 +46,7 @@ struct SupervisionStory {
     }
 
     mutating func prefer(_ seconds: Double, shaking: Bool) {
-        pass(seconds)
-        machine.state.goBy(personal: machine.state.personal ?? [:], shaking: shaking)
+        actions += machine.preferences(shaking: shaking, at: Self.at(seconds))
     }
 
     mutating func shake(_ seconds: Double, lasting value: Double? = nil) {
@@ -55,8 +54,7 @@ struct SupervisionStory {
     }
 
     mutating func personalise(_ seconds: Double, _ bounds: [Metric: Bounds]) {
-        pass(seconds)
-        machine.state.goBy(personal: bounds, shaking: machine.state.shaking ?? false)
+        actions += machine.personalised(bounds, at: Self.at(seconds))
     }
 
     mutating func note(_ more: [SupervisionAction]) {
