@@ -97,7 +97,7 @@ struct DeviceNews: Sendable {
     private static func state(_ row: DeviceRow) -> DeviceState {
         DeviceState(
             device: row.device, person: row.person, active: row.isActive, intervalMs: row.intervalMs,
-            charging: row.isStoppedByCharging ? true : nil, vital: row.measures.metrics.contains(where: \.definition.vital) ? nil : false)
+            charging: row.isStoppedByCharging ? true : nil, vital: row.mayDeliverVital ? nil : false)
     }
 
     private static func payload(_ body: some Encodable) throws -> [UInt8] {

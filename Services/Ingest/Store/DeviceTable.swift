@@ -22,6 +22,17 @@ struct DeviceRow: Hashable, Sendable {
     /// Whether it measures nothing because it lies in its charger (ING-19).
     var isStoppedByCharging: Bool { kind.stopsWhileCharging && condition.charging == true }
 
+    /// Whether a vital sign may come from it; from a phone, which is there for places, only where the person chose it for one.
+    var mayDeliverVital: Bool {
+        let set =
+            switch (kind, tracking) {
+            case (.phone, .rest): MetricSet()
+            case (.phone, .chosen(let chosen)): chosen
+            default: measures
+            }
+        return set.metrics.contains(where: \.definition.vital)
+    }
+
     /// As the tracking plan sees it.
     var source: TrackedSource {
         TrackedSource(

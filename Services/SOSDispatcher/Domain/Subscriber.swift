@@ -11,13 +11,19 @@ struct Subscriber: Hashable, Codable, Sendable {
     var card: EmergencyCard?
     /// In the order in which they are to be reached.
     var contacts: [EmergencyContact]?
-    var preferences: SupervisionPreferences?
+    var preferences: SupervisionPreferences? { didSet { setSupervision() } }
     /// nil for people whom an operator enrolled.
     var clauses: AcceptedClauses?
     /// What the last look at the person's history gave.
-    var fit: PersonalFit?
+    var fit: PersonalFit? { didSet { setSupervision() } }
     /// When the person paused supervision; nil while it is not paused.
     var pausedSince: Timestamp?
+
+    /// Supervision goes by what is set here, from the next upload on.
+    private mutating func setSupervision() {
+        supervision.goBy(
+            personal: preferences?.personalised ?? true ? fit?.bounds ?? [:] : [:], shaking: preferences?.shaking ?? false)
+    }
 
     /// Keeps the places and values of an upload for a message that may be needed.
     mutating func note(_ upload: Supervision.Upload, watched: Set<Metric>) {

@@ -100,6 +100,20 @@ extension Supervision {
 }
 
 extension Supervision.State {
+    /// What the person's history gave (empty: the defaults), and whether shaking is to alert the contacts; from the next upload on
+    /// (SOS-07, SOS-23).
+    mutating func goBy(personal bounds: [Metric: Bounds], shaking isWatched: Bool) {
+        personal = bounds.isEmpty ? nil : bounds
+        shaking = isWatched ? true : nil
+        if !isWatched { seizure = nil }
+    }
+
+    /// The person's data are erased, the supervision goes on: nothing that was measured, or computed from it, is known any more.
+    mutating func forgetMeasured() {
+        latest = [:]
+        (personal, lastHeard, unchanged, seizure) = (nil, nil, nil, nil)
+    }
+
     var standing: Supervision.Standing {
         switch stage {
         case .off: .off

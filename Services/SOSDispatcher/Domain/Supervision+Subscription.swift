@@ -20,7 +20,7 @@ extension Supervision {
     /// The person's history gives other bounds (SOS-07); they count from the next upload on. Empty: the defaults again.
     mutating func personalised(_ bounds: [Metric: Bounds], at time: Timestamp) -> [SupervisionAction] {
         let due = timePassed(to: time)
-        state.personal = bounds.isEmpty ? nil : bounds
+        state.goBy(personal: bounds, shaking: state.shaking ?? false)
         forgetUnwatched()
         return due
     }
@@ -28,8 +28,7 @@ extension Supervision {
     /// What the person wants to be watched besides (SOS-23).
     mutating func preferences(shaking: Bool, at time: Timestamp) -> [SupervisionAction] {
         let due = timePassed(to: time)
-        state.shaking = shaking ? true : nil
-        if !shaking { state.seizure = nil }
+        state.goBy(personal: state.personal ?? [:], shaking: shaking)
         return due
     }
 

@@ -28,7 +28,7 @@ struct ThresholdReplay: Sendable {
     /// - Parameter state: with the bounds; nothing else of it counts.
     init(_ state: Supervision.State, rules: SupervisionRules, from: Timestamp) {
         var fresh = Supervision.State()
-        fresh.own = state.own
+        (fresh.own, fresh.personal) = (state.own, state.personal)
         machine = Supervision(rules: rules, state: fresh)
         _ = machine.subscribed(own: state.own, declaredInterval: nil, at: from)
     }

@@ -1,4 +1,4 @@
-// What changes how a person is watched without anything being measured: charging, personalised bounds, preferences.
+// What devices say of themselves, and how it changes whether a person can be watched.
 
 import Contracts
 import Foundation
@@ -26,25 +26,6 @@ extension SupervisionService {
         var effects = Effects()
         change(person, &effects) { $0.charging(isCharging, declaredInterval: interval, at: clock.now) }
         effects.people.insert(person)
-        await settle(effects)
-    }
-
-    /// Bounds out of the person's history (SOS-07); empty for the defaults. Who is not subscribed is passed over.
-    func personalise(_ person: PersonID, _ bounds: [Metric: Bounds]) async {
-        await set(person, "personalised") { $0.personalised(bounds, at: $1) }
-    }
-
-    /// What the person wants to be watched besides (SOS-23).
-    func prefer(_ person: PersonID, shaking: Bool) async {
-        await set(person, "preferences-changed") { $0.preferences(shaking: shaking, at: $1) }
-    }
-
-    private func set(_ person: PersonID, _ word: String, _ change: (inout Supervision, Timestamp) -> [SupervisionAction]) async {
-        guard isSubscribed(person) else { return }
-        var effects = Effects()
-        self.change(person, &effects) { change(&$0, clock.now) }
-        effects.people.insert(person)
-        changes.audit.append(AuditNote(at: .now, actor: "dispatcher", action: word, object: names.auditName(of: person)))
         await settle(effects)
     }
 }

@@ -22,7 +22,7 @@ extension SupervisionService {
         guard var watched = people[person] else { return true }
         guard watched.subscriber.supervision.episode == nil else { return false }
         (watched.subscriber.places, watched.subscriber.course) = (LatestPlaces(), RecentCourse())
-        watched.subscriber.supervision.latest = [:]
+        watched.subscriber.supervision.forgetMeasured()
         watched.subscriber.fit = nil
         people[person] = watched
         records[person] = nil

@@ -47,6 +47,8 @@ struct ExpressLaneTests {
     private static func held(_ file: URL) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
+        // Ingest may be writing something of its own just now.
+        configuration.busyMode = .timeout(20)
         let other = try DatabaseQueue(path: file.path, configuration: configuration)
         try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
         return other

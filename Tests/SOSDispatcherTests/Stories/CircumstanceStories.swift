@@ -109,7 +109,7 @@ struct CircumstanceStories {
             dispatcher.parts.supervision.tidings.add(listener)
             let person = PersonID.random()
             try await stage.subscribe(person)
-            await dispatcher.parts.supervision.prefer(person, shaking: true)
+            try await dispatcher.parts.supervision.prefer(SupervisionPreferences(shaking: true), of: person)
             let felt = Timestamp.now
             try await stage.ingest.say(person, [Sample(type: .shaking, at: felt, value: 9)])
             try await eventually("the alarm", isTrue: { listener.kinds == [.subscribed, .shakingAlarm] })
@@ -124,7 +124,9 @@ struct CircumstanceStories {
             let before = try await stage.start(deskPort: 9)
             let person = PersonID.random()
             try await stage.subscribe(person)
-            await before.parts.supervision.personalise(person, [.heartRate: Bounds(low: nil, high: 90)])
+            var fit = PersonalFit([:], defaults: [:], rules: PersonalRules(), at: .now)
+            fit.bounds = [.heartRate: Bounds(low: nil, high: 90)]
+            await before.parts.supervision.fitted(fit, of: person)
             await before.stop()
             let dispatcher = try await stage.start(deskPort: 9)
             let listener = Listener()

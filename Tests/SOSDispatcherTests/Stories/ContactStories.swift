@@ -187,7 +187,7 @@ struct ContactStories {
             let notifier = try await TalkingNotifier(in: stage.folder)
             let dispatcher = try await stage.start(deskPort: port)
             let anna = try await subscribe(stage, dispatcher)
-            await dispatcher.parts.supervision.prefer(anna, shaking: true)
+            try await dispatcher.parts.supervision.prefer(SupervisionPreferences(shaking: true), of: anna)
             try await stage.ingest.say(anna, [Sample(type: .shaking, at: .now, value: 12)])
             let alerts = try await eventually("both are told") {
                 let alerts = notifier.messages(.sosShaking)

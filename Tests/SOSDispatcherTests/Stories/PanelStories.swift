@@ -151,7 +151,10 @@ struct PanelStories {
             try await dispatcher.parts.panel.join(anna, .init(), at: .now)
             let fit = try await eventually("the fit") { await supervision.subscriber(of: anna)?.fit }
             #expect(fit.bounds == [.heartRate: Bounds(low: 51, high: 99)] && fit.days >= 29)
-            try await supervision.prefer(SupervisionPreferences(personalised: false), of: anna)
+            #expect(await supervision.subscriber(of: anna)?.supervision.personal == fit.bounds, "supervision goes by it")
+            try await supervision.prefer(SupervisionPreferences(shaking: true, personalised: false), of: anna)
+            let set = await supervision.subscriber(of: anna)?.supervision
+            #expect(set?.personal == nil && set?.shaking == true)
             #expect(await supervision.subscriber(of: anna)?.fit == nil)
             try await dispatcher.parts.fitting.fit(anna, at: .now)
             #expect(await supervision.subscriber(of: anna)?.fit == nil, "who wants none has none")
