@@ -64,13 +64,19 @@ struct SOSParts: Sendable {
         // Both dispatchers name the same emergency alike.
         let names = try Names(identity: SymmetricKey(bytes: runtime.keys.secret("emergency-identity.key", of: .sosDispatcher)))
         let answers = try runtime.answers(in: database)
-        let calling = try await CallingParts(settings, secrets, database, answers, on: runtime)
+        let calling = try await CallingParts(settings, secrets, database, answers, pair: pair.desk, on: runtime)
 
         let relays = try await pair.relays(database, on: runtime)
         let journal = Journal(
             save: store.save, seal: store.seal,
             publish: { [streams = calling.streams] in if !streams.publish($0) { relays[$0.header.stream]?.committed($0) } },
             logger: logger)
+        pair.desk.speak { fact in
+            var batch = StoreBatch()
+            batch.told = [fact]
+            journal.note(batch)
+            journal.hurry()
+        }
         let tokens = try TokenChecker(store: database, issuer: runtime.settings.publicOrigin)
         let metrics = SOSMetrics()
         let dispatcher = try await calling.dispatcher(

@@ -16,8 +16,9 @@ struct CallingParts: Sendable {
     private let runtime: Runtime
 
     /// The integrator of the settings and those that the operator has registered.
-    init(_ settings: Settings, _ secrets: IntegratorSecrets, _ database: Store, _ answers: StoredAnswers, on runtime: Runtime) async throws
-    {
+    init(
+        _ settings: Settings, _ secrets: IntegratorSecrets, _ database: Store, _ answers: StoredAnswers, pair: PairDesk, on runtime: Runtime
+    ) async throws {
         let maker = IntegratorMaker(signingKey: secrets.signing, logger: runtime.logger)
         let table = IntegratorTable(key: try runtime.key("integrators"))
         let configured = IntegratorSettings(
@@ -31,7 +32,8 @@ struct CallingParts: Sendable {
         streams = DispatchStreams(runtime, database)
         for integrator in registry.all { try await streams.open(integrator) }
         integrators = IntegratorsService(
-            store: database, table: table, maker: maker, registry: registry, streams: streams, answers: answers)
+            store: database, table: table, maker: maker, registry: registry, streams: streams, answers: answers, pair: pair)
+        integrators.keepInStep()
         self.runtime = runtime
         if registry.all.allSatisfy({ $0.isRetired || ($0.endpoints.isEmpty && $0.settings.number == nil && $0.stream == nil) }) {
             runtime.logger.critical("no emergency service is configured (sos.webhook_url): nobody will be called")

@@ -13,6 +13,7 @@ struct IntegratorsService: Sendable {
     let registry: IntegratorRegistry
     let streams: DispatchStreams
     let answers: StoredAnswers
+    let pair: PairDesk
 
     func add(_ request: AddIntegrator, _ context: RequestContext) async throws -> AddIntegrator.Reply {
         let settings = request.settings
@@ -107,5 +108,32 @@ struct IntegratorsService: Sendable {
         let integrator = try maker.make(entry.record, retired: entry.isRetired, streamPort: entry.streamPort)
         try await streams.open(integrator)
         registry.put(integrator)
+        if let body = try? entry.noted() { pair.tell(.note(kind: Self.kind, subject: nil, body: body)) }
+    }
+
+    // MARK: The other dispatcher
+
+    /// Of notes to the other dispatcher.
+    static let kind = "integrators"
+
+    /// Both dispatchers call the same emergency services, with the same secrets.
+    func keepInStep() {
+        pair.on(
+            Self.kind,
+            PairDesk.Neighbour(
+                snapshot: { [table] db in try table.all(db).map { try $0.noted() } },
+                apply: { [table] db, body in
+                    let entry = try IntegratorTable.Entry(noted: body)
+                    _ = try table.save(db, entry.record, retired: entry.isRetired)
+                },
+                after: { [self] in
+                    for entry in (try? await store.read({ [table] db in try table.all(db) })) ?? [] {
+                        guard let known = try? maker.make(entry.record, retired: entry.isRetired, streamPort: entry.streamPort) else {
+                            continue
+                        }
+                        try? await streams.open(known)
+                        registry.put(known)
+                    }
+                }))
     }
 }

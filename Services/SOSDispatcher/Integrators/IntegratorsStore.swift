@@ -8,7 +8,7 @@ import Storage
 
 /// Each row is sealed under a key of the service's own: it holds secrets, and tells of no person.
 struct IntegratorTable: Sendable {
-    struct Entry: Sendable {
+    struct Entry: Codable, Sendable {
         var record: IntegratorRecord
         var streamPort: Int
         var isRetired: Bool
@@ -51,4 +51,13 @@ struct IntegratorTable: Sendable {
     }
 
     private func context(_ name: String) -> [UInt8] { Array("integrators|\(name)".utf8) }
+}
+
+extension IntegratorTable.Entry {
+    /// As the other dispatcher is told it, secrets included: it calls the same services.
+    func noted() throws -> String { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }
+
+    init(noted text: String) throws {
+        self = try JSONDecoder().decode(IntegratorTable.Entry.self, from: Data(text.utf8))
+    }
 }

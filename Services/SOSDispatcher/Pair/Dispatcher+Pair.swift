@@ -9,7 +9,7 @@ extension Dispatcher {
     /// The other side is told at once: it waits for nothing longer. Tests are told to nobody.
     func tellAttempt(_ message: OutboxMessage, to integrator: Integrator) {
         guard let work = works[message.id.emergency], isReal(work) else { return }
-        tell(
+        pair.tell(
             .attempted(
                 MadeAttempt(
                     person: work.person, emergency: message.id.emergency, sequence: message.id.sequence, kind: message.kind,
@@ -19,14 +19,7 @@ extension Dispatcher {
 
     func tell(_ acknowledgement: Acknowledgement, by integrator: String, in work: Work) {
         guard isReal(work) else { return }
-        tell(.acknowledged(TakenMessage(person: work.person, integrator: integrator, acknowledgement: acknowledgement)))
-    }
-
-    private func tell(_ fact: PairFact) {
-        var batch = StoreBatch()
-        batch.told = [fact]
-        journal.note(batch)
-        journal.hurry()
+        pair.tell(.acknowledged(TakenMessage(person: work.person, integrator: integrator, acknowledgement: acknowledgement)))
     }
 
     /// Neither a drill nor the canary's.

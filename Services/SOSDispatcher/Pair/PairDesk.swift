@@ -48,6 +48,7 @@ final class PairDesk: Sendable {
         var hasAnswers = false
         var erased: [ErasureID: [ErasedStore]] = [:]
         var neighbours: [String: Neighbour] = [:]
+        var say: @Sendable (PairFact) -> Void = { _ in }
         /// Nothing is sent before: what the other has done meanwhile is heard first.
         var notBefore: Timestamp?
         /// People whom the other side knows nothing of.
@@ -241,6 +242,15 @@ final class PairDesk: Sendable {
     /// Keeps something of another subject's in step; call before the link is opened.
     func on(_ kind: String, _ neighbour: Neighbour) {
         state.withLock { $0.neighbours[kind] = neighbour }
+    }
+
+    /// How facts get into the stream.
+    func speak(_ say: @escaping @Sendable (PairFact) -> Void) {
+        state.withLock { $0.say = say }
+    }
+
+    func tell(_ fact: PairFact) {
+        state.withLock { $0.say }(fact)
     }
 
     var neighbours: [String: Neighbour] { state.withLock { $0.neighbours } }
