@@ -101,17 +101,6 @@ actor SupervisionService {
         }
     }
 
-    /// Rescue fails open: who cannot be watched as before is watched as anybody else. Messages of an emergency that was open are
-    /// in the outbox and go on by themselves; its record is closed, so that the next one can be opened.
-    private func superviseAnew(_ person: PersonID, _ open: EmergencyRecord?, _ effects: inout Effects) {
-        if var record = open {
-            record.follow(.closed, at: .now)
-            changes.emergencies[record.id] = record
-        }
-        people[person] = Watched()
-        change(person, &effects) { $0.subscribed(own: [:], declaredInterval: nil, at: clock.now) }
-    }
-
     /// Nothing is due any more after this: what was, has been stored and handed on.
     func stop() async {
         await wake()
@@ -120,13 +109,6 @@ actor SupervisionService {
         for settlement in underWay.values { await settlement.value }
         try? await journal.commit()
         await tidings.quiet()
-    }
-
-    /// As for one whose state cannot be read, with no emergency open.
-    func superviseAnew(_ person: PersonID) async {
-        var effects = Effects()
-        superviseAnew(person, nil, &effects)
-        await settle(effects)
     }
 
     /// Hands on what was changed without any effect.
