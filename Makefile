@@ -21,7 +21,10 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 2
 # Seconds that each fuzz target runs.
 SECONDS_EACH ?= 20
 
-.PHONY: help up demo test check docs bench bench-check fuzz clean build build-tests lint interop
+# Seeds of the simulation.
+SEEDS ?= 20000
+
+.PHONY: help up demo test check docs bench bench-check fuzz simulate chaos clean build build-tests lint interop
 
 help: ## what each verb does
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +58,13 @@ bench-check: ## as bench, but fails on a regression past 20 %
 fuzz: ## feed every decoder with rubbish, SECONDS_EACH=20 seconds each
 	@deploy/install-missing swift $(LIBRARIES)
 	@Tests/Fuzz/run $(SECONDS_EACH)
+
+simulate: ## virtual time: SEEDS=20000 lives and faults through the machines of rescue, then every planted fault
+	@deploy/install-missing swift $(LIBRARIES)
+	@Tests/Simulation/run --seeds $(SEEDS)
+
+chaos: build-tests ## the fault matrix: real processes killed, halted, starved of disk, time and network; prints the table
+	@.ci/chaos
 
 clean: ## delete what was built; data under var/ stays
 	@rm -rf .build

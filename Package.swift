@@ -197,6 +197,6 @@ let package = Package(
             [
                 "Ingest", "Consent", "SOSDispatcher", "Notifier", "Operator", "Bus", "Contracts", "Outbound", "Sealing", "ServiceKit",
                 "Storage", "TestKit", .grdb, .lifecycle, .logging,
-            ]),
+            ], exclude: ["Chaos/fault.c"]),
     ]
 )

@@ -25,13 +25,14 @@ struct ConsentAssembly: Assembly {
 
 /// The parts by name, so that tests can talk to them.
 struct ConsentParts: Sendable {
-    static let families: [StreamFamily] = [.accounts, .people, .grants, .requests]
+    static let families: [StreamFamily] = [.accounts, .people, .grants, .requests, .emergencyCards]
 
     let opened: OpenedStore
     let accounts: AccountParts
     let logIns: LogInParts
     let sharing: SharingParts
     let erasure: ErasureParts
+    let cards: EmergencyCards
     let server: HTTPServer
     let services: [any Service]
 
@@ -43,6 +44,8 @@ struct ConsentParts: Sendable {
         let people = try await opened.relay(of: .people)
         let accountFacts = try await opened.relay(of: .accounts)
         let relays = SharingRelays(grants: try await opened.relay(of: .grants), requests: try await opened.relay(of: .requests))
+
+        let profilesBell = Bell()
 
         let lookups = try AccountLookups { try runtime.lookupKey(for: $0) }
         let accountsKey = try runtime.key("accounts")
@@ -57,7 +60,7 @@ struct ConsentParts: Sendable {
                 store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox, desk: logIns.desk,
                 passwordRule: PasswordRule(least: settings.logIns.leastPasswordLength), credentials: logIns.credentials, lookups: lookups,
                 serviceKey: accountsKey, answersKey: runtime.key("answers"), publicOrigin: runtime.settings.publicOrigin,
-                logger: runtime.logger),
+                logger: runtime.logger, profilesBell: profilesBell),
             settings: settings.accounts, neighbours: try await AccountNeighbours(on: runtime)
         ) { facts in facts.forEach(people.committed) }
         sharing = try SharingParts(
@@ -65,6 +68,9 @@ struct ConsentParts: Sendable {
                 store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays),
             settings: settings.sharing, people: accounts.sharingPeople, runtime: runtime)
 
+        cards = EmergencyCards(
+            store: opened.store, book: accounts.book, places: accounts.places, epoch: opened.epoch,
+            relay: try await opened.relay(of: .emergencyCards), bell: profilesBell, logger: runtime.logger)
         erasure = try ErasureParts(
             settings.erasure, on: opened, relay: accountFacts,
             neighbours: .init(
@@ -73,11 +79,12 @@ struct ConsentParts: Sendable {
                 tellPeople: { facts in facts.forEach(people.committed) }),
             runtime: runtime)
 
-        let snapshots = ConsentSnapshots(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure)
+        let snapshots = ConsentSnapshots(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure, cards: cards)
         let streams = StreamSource(
             families: Self.families, store: opened.store,
-            render: { [sharing] _, row in
-                SharingParts.families.contains { $0.streams.contains(row.stream) } ? try sharing.render(row) : row.body
+            render: { [sharing, cards] _, row in
+                if StreamFamily.emergencyCards.streams.contains(row.stream) { return try cards.render(row) }
+                return SharingParts.families.contains { $0.streams.contains(row.stream) } ? try sharing.render(row) : row.body
             }, snapshot: { try await snapshots($0) })
         try await runtime.answer(
             ConsentQuestions(logIns: logIns, sharing: sharing, erasure: erasure, streams: streams, answers: opened.answers).methods)
@@ -93,7 +100,8 @@ struct ConsentParts: Sendable {
         let deliveries = AccountDeliveries(mail: accounts.book.mail).follower(on: runtime, store: opened.store)
         services =
             opened.parts(publishing: Self.families) + [Background(outbox.run), Background(deliveries.run)]
-            + logIns.services + accounts.services + sharing.services + erasure.services + [server]
+            + logIns.services + accounts.services + sharing.services + erasure.services
+            + [Background(cards.follower(on: runtime).run), Background(cards.run), server]
         self.opened = opened
     }
 }

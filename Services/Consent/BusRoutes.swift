@@ -27,10 +27,12 @@ struct ConsentSnapshots: Sendable {
     let logIns: LogInParts
     let sharing: SharingParts
     let erasure: ErasureParts
+    let cards: EmergencyCards
 
     func callAsFunction(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
         if let reply = try await logIns.snapshot(asked) { return reply }
         if asked.stream == StreamFamily.erasuresStream { return try await erasure.ledger.snapshot(asked) }
+        if StreamFamily.emergencyCards.streams.contains(asked.stream) { return try await cards.snapshot(asked) }
         if StreamFamily.people.streams.contains(asked.stream) { return try await accounts.snapshot(asked) }
         return try await sharing.snapshot(asked)
     }

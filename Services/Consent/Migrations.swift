@@ -23,5 +23,6 @@ enum ConsentSchema {
             try ErasureFollower.create(in: db)
         },
         Migration(2, "subscriptions end by themselves") { db in try SharingTable.createRunning(in: db) },
+        Migration(3, "emergency cards") { db in try EmergencySubscribers.create(in: db) },
     ]
 }

@@ -34,6 +34,7 @@ struct IngestParts: Sendable {
     let devices: Devices
     let deviceParts: DeviceParts
     let ownData: OwnDataParts
+    let alerts: Follower
     let services: [any Service]
 
     var store: Store { opened.store }
@@ -68,13 +69,16 @@ struct IngestParts: Sendable {
             devices: devices, readings: readings, manual: ownData.manual, streams: streams, answers: answers
         ).methods
         granted.reading.register(in: &methods)
+        WatchedPeople(store: store, vault: vault, registry: registry).register(in: &methods)
         try await runtime.answer(methods)
 
+        alerts = try await AlertFollower(alerted: uploads.alerted, registry: registry, logger: runtime.logger)
+            .follower(on: runtime, store: store)
         let limiter = RateLimiter<Int64>(rate: Double(settings.requestsPerSecond), burst: Double(settings.requestsPerSecond))
         let routes =
             IngestRoutes(uploads: uploads, readings: readings, people: people, limiter: limiter).all
             + MakerRoutes(uploads: uploads, limiter: limiter).all + deviceParts.routes(settings, limiter: limiter)
-            + ownData.routes(settings)
+            + ownData.routes(settings) + AlertRoutes(alerted: uploads.alerted).all
         server = HTTPServer(
             .init(title: "TrackMe ingest", version: "1.0.0", summary: "Entries from devices, and back to their people.", prefix: "ingest"),
             routes: routes, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
@@ -86,6 +90,7 @@ struct IngestParts: Sendable {
             Background { [upkeep] in try await upkeep.run() },
             Background(ownData.desk.run),
             Background(granted.follower.run),
+            Background { [alerts] in try await alerts.run() },
         ]
         services = opened.parts(publishing: Self.families) + own + deviceParts.services + [server]
     }

@@ -150,8 +150,14 @@ enum IngestSchemas {
                     .required("index", count, "Place in the upload, from 0."),
                     .required("type", .string(pattern: "^\(Problem.prefix)[a-z-]+$")), .required("detail", .string())))),
         .optional("duplicateCount", count, "Of a stream, whose lists name at most \(UploadLimits.namedInAnswer)."),
-        .optional("rejectedCount", count)
+        .optional("rejectedCount", count),
+        .optional("supervision", askedRate, "There while AutomatedSOS has an alert of the person.")
     ).named("UploadAnswer")
+
+    private static let askedRate = JSONSchema.object(
+        .required("state", .oneOf(AskedRate.State.allCases.map(\.rawValue))),
+        .optional("measurementsPerSecond", .number(in: 0...1000), "How often to measure from now on, never more than the device can do.")
+    ).named("AskedRate")
 
     static let storedEntry = JSONSchema.object(
         .required("type", metricCode), .required("at", .time), .optional("value", .number()), .optional("position", position),

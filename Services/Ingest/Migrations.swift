@@ -32,5 +32,9 @@ enum IngestSchema {
             try ActivityStore.create(in: db)
             try TransferStore.create(in: db)
         },
+        Migration(3, "alerts, how fast devices can measure") { db in
+            try AlertTable.create(in: db)
+            try DeviceTable.extendByFastest(in: db)
+        },
     ]
 }

@@ -18,8 +18,14 @@ enum Migrations {
             try ErasureFollower.create(in: db)
             try db.execute(sql: messageTables)
             try db.execute(sql: personTables)
-        }
+        },
+        Migration(2, "urgent messages go first") { db in try db.execute(sql: urgency) },
     ]
+
+    private static let urgency = """
+        ALTER TABLE deliveries ADD COLUMN urgent INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX deliveries_urgent ON deliveries (channel, next_at) WHERE settled = 0 AND urgent = 1;
+        """
 
     private static let messageTables = """
         CREATE TABLE messages (

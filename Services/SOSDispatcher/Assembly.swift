@@ -33,6 +33,13 @@ struct SOSParts: Sendable {
     let journal: Journal
     let store: SOSStore
     let server: HTTPServer
+    let people: PeopleParts
+    let tokens: TokenChecker
+    /// What the suite tells people goes through it.
+    let messages: MessageOutbox
+    let reminders: PauseReminders
+    let fitting: PersonalFitting
+    let panel: Panel
     /// What integrators show when they acknowledge by themselves.
     let token: String
     let services: [any Service]
@@ -49,10 +56,11 @@ struct SOSParts: Sendable {
         let answers = try runtime.answers(in: database)
         let calling = try await CallingParts(settings, secrets, database, answers, on: runtime)
 
-        let relay = try await SOSParts.relay(database, runtime)
+        let publish = try await SOSParts.publishing(database, runtime)
         let journal = Journal(
-            save: store.save, seal: store.seal,
-            publish: { [streams = calling.streams] in if !streams.publish($0) { relay.committed($0) } }, logger: logger)
+            save: store.save, seal: store.seal, publish: { [streams = calling.streams] in if !streams.publish($0) { publish($0) } },
+            logger: logger)
+        let tokens = try TokenChecker(store: database, issuer: runtime.settings.publicOrigin)
         let metrics = SOSMetrics()
         let dispatcher = try await calling.dispatcher(
             settings, names: names, store: store, journal: journal, clock: clock, metrics: metrics)
@@ -60,33 +68,46 @@ struct SOSParts: Sendable {
             store: database, keys: keys, journal: journal, dispatcher: dispatcher, registry: calling.registry,
             letterhead: settings.letterhead, names: names, clock: clock, answers: answers, logger: logger)
         let supervision = SupervisionService(
-            rules: settings.rules, letterhead: settings.letterhead, names: names,
-            keys: keys, store: store,
+            rules: settings.rules, letterhead: settings.letterhead, names: names, keys: keys, store: store,
             journal: journal, dispatcher: dispatcher, clock: clock, metrics: metrics, logger: logger)
         await dispatcher.whenAcknowledged { await supervision.acknowledged($0, $1) }
         await dispatcher.whenDrillEnds(drills.ended)
 
+        let people = try await PeopleParts(
+            settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, clock: clock)
         let memory = try store.load()
         await dispatcher.resume(memory.outboxes, drills: try await database.read { try drills.table.open($0) })
         await supervision.resume(memory)
+        await supervision.saySubscriptions(said: memory.saidSubscribed)
 
-        let ingest = try await runtime.client(of: .ingest)
-        let streams = StreamSource(families: [.emergencies], store: database, further: calling.streams.holds) { db, row in
-            calling.streams.holds(row.stream) ? try DispatchStream.payload(db, row, store) : row.body
-        }
+        let ingest = IngestAsking(try await runtime.client(of: .ingest))
+        let fitting = PersonalFitting(supervision: supervision, ingest: ingest, rules: settings.personal, logger: logger)
+        let reminders = PauseReminders(
+            supervision: supervision, store: store, messages: people.messages, names: names, interval: settings.pauseReminder, logger: logger)
+        let enrolment = Enrolment(
+            supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [bell = fitting.bell] in bell.ring() })
+        let panel = Panel(
+            supervision: supervision, store: store, enrolment: enrolment,
+            preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder)
+        let streams = StreamSource(
+            families: SOSParts.families, store: database, further: calling.streams.holds,
+            render: { db, row in calling.streams.holds(row.stream) ? try DispatchStream.payload(db, row, store) : row.body },
+            snapshot: { try await store.snapshot($0) })
         var methods = Methods(memory: answers)
         streams.register(in: &methods)
-        BusRoutes(supervision: supervision, store: store, keys: keys, answers: answers) { person in
-            (try? await ingest.ask(ReadLatest(person: person, types: [.position])))?.samples ?? []
-        }.register(in: &methods)
+        BusRoutes(supervision: supervision, store: store, enrolment: enrolment, answers: answers).register(in: &methods)
         calling.routes(dispatcher, answers).register(in: &methods)
         drills.register(in: &methods)
         try await runtime.answer(methods)
 
-        let erasure = SupervisionErasure(supervision: supervision, dispatcher: dispatcher, journal: journal, store: store)
+        let erasure = SupervisionErasure(
+            supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, messages: people.messages,
+            forget: people.forget)
         let erasures = try await ErasureFollower(on: runtime, store: database, keys: keys, steps: erasure.steps)
 
-        let server = SOSParts.server(supervision, dispatcher, store, secrets, calling.registry, runtime)
+        let routes = HTTPRoutes(
+            dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey, panel: panel)
+        let server = SOSParts.server(routes.all + people.routes, supervision, tokens, calling.registry, runtime)
         let hearing = try await SOSParts.hearing(memory, supervision, store, runtime)
         services =
             [
@@ -94,29 +115,45 @@ struct SOSParts: Sendable {
                 ClosedLast { await keys.close() },
                 Background { await journal.run() },
                 Background {
-                    try await LogRetention(families: [.emergencies], store: database, retention: runtime.settings.logRetention).run()
+                    try await LogRetention(families: SOSParts.families, store: database, retention: runtime.settings.logRetention).run()
                 },
                 Background { try await calling.streams.forget(calling.registry) },
                 Background(drills.keepSchedule),
                 Background { try await answers.expire() },
                 Background(keys.keepBackups),
-                Background(Follower.accounts(on: runtime, store: database, tokens: nil, erasures: erasures).run),
+                Background(Follower.accounts(on: runtime, store: database, tokens: tokens, erasures: erasures).run),
                 Background(erasures.run),
+                Background(reminders.run),
+                Background(fitting.run),
                 dispatcher,
+            ] + people.services + [
                 ClosedLast { await supervision.stop() },
                 server,
             ] + hearing
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
-        (self.server, token) = (server, secrets.token)
+        (self.server, self.people, token) = (server, people, secrets.token)
+        (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, people.messages, reminders, fitting)
+        self.panel = panel
     }
 
-    /// What follows ingest.
+    static let families: [StreamFamily] = [.emergencies, .subscriptions]
+
+    /// What follows ingest, and consent's cards.
     private static func hearing(
         _ memory: SOSStore.Memory, _ supervision: SupervisionService, _ store: SOSStore, _ runtime: Runtime
     ) async throws -> [any Service] {
-        let samples = try await runtime.consumer(of: .samples)
+        let freshness = StreamFreshness()
+        let samples = try await runtime.consumer(of: .samples, freshness: freshness)
+        await supervision.judgesSilence { freshness.age ?? .seconds(Int64(Int32.max)) }
         let devices = try await runtime.consumer(of: .devices)
+        let cards = try await runtime.consumer(of: .emergencyCards)
         return [
+            Background {
+                try await cards.run(
+                    from: memory.positions.filter { StreamFamily.emergencyCards.streams.contains($0.stream) },
+                    apply: { await supervision.know(CardFacts.states($0), $1) },
+                    restart: { await supervision.know(CardFacts.states($0), [$1]) })
+            },
             Background {
                 try await samples.run(
                     from: memory.positions.filter { StreamFamily.samples.streams.contains($0.stream) },
@@ -129,36 +166,54 @@ struct SOSParts: Sendable {
                     apply: { events, next in
                         _ = try await store.save(DeviceFacts.batch(events, next))
                         for pause in DeviceFacts.pauses(events) { await supervision.monitoring(pause) }
+                        await supervision.devicesChanged(of: Set(DeviceFacts.states(events).map(\.person)))
                     },
                     restart: { facts, next in
                         let paused = DeviceFacts.pauses(facts)
                         try await store.replaceDevices(by: DeviceFacts.states(facts), paused: paused, next)
                         await supervision.monitoringPaused(by: Set(paused.map(\.person)))
+                        await supervision.devicesReplaced()
                     })
             },
         ]
     }
 
-    private static func relay(_ database: Store, _ runtime: Runtime) async throws -> EventRelay {
-        let (epoch, heads) = try await database.read { db in (try StreamLog().epoch(db), try StreamLog().heads(db)) }
-        let publisher = try await runtime.publisher(of: .emergencies, epoch: epoch, heads: heads)
-        return EventRelay(publisher: publisher, heads: heads)
+    /// Brings facts of either stream to the wire.
+    private static func publishing(
+        _ database: Store, _ runtime: Runtime
+    ) async throws -> @Sendable (EventRelay.Committed) -> Void {
+        let emergencies = try await runtime.relay(of: .emergencies, in: database).relay
+        let subscriptions = try await runtime.relay(of: .subscriptions, in: database).relay
+        return { fact in (fact.header.stream == SubscriptionTable.stream ? subscriptions : emergencies).committed(fact) }
     }
 
     private static func server(
-        _ supervision: SupervisionService, _ dispatcher: Dispatcher, _ store: SOSStore, _ secrets: IntegratorSecrets,
-        _ registry: IntegratorRegistry, _ runtime: Runtime
+        _ routes: [Route], _ supervision: SupervisionService, _ tokens: TokenChecker, _ registry: IntegratorRegistry,
+        _ runtime: Runtime
     ) -> HTTPServer {
-        let routes = HTTPRoutes(dispatcher: dispatcher, store: store, registry: registry, publicKey: secrets.signing.publicKey)
-        return HTTPServer(
+        HTTPServer(
             .init(
-                title: "TrackMe emergencies", version: "1.0.0", summary: "Where emergency services acknowledge calls.", prefix: "sos"),
-            routes: routes.all, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
+                title: "TrackMe emergencies", version: "1.0.0",
+                summary: "Where subscribers look after their supervision, and emergency services acknowledge calls.", prefix: "sos"),
+            routes: routes, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
+            publicOrigin: runtime.settings.publicOrigin,
             health: Health(missing: { await supervision.isListening() ? [] : ["never heard of ingest"] }, metrics: runtime.metrics),
-            authenticate: { credentials, _ in
+            authenticate: { credentials, access in
+                guard access == .integrator else { return try tokens.caller(for: credentials, access: access) }
                 guard let integrator = registry.integrator(withToken: credentials.bearer) else { throw Problem.unauthorised }
                 return .integrator(integrator.id)
             }, logger: runtime.logger)
+    }
+}
+
+/// Facts of `consent.emergency-cards`.
+enum CardFacts {
+    /// What cannot be read is passed over: the card that is known stays.
+    static func states(_ events: [StreamEvent]) -> [EmergencyCardState] {
+        events.compactMap { event in
+            event.header.type == EmergencyCardState.type
+                ? try? JSONDecoder().decode(EmergencyCardState.self, from: Data(event.payload)) : nil
+        }
     }
 }
 

@@ -10,10 +10,8 @@ struct BusRoutes: Sendable {
 
     let supervision: SupervisionService
     let store: SOSStore
-    let keys: PersonKeys
+    let enrolment: Enrolment
     let answers: StoredAnswers
-    /// The newest known entries of a person, from ingest; empty where it does not answer.
-    let latest: @Sendable (PersonID) async -> [Sample]
 
     func register(in methods: inout Methods) {
         methods.on(SubscribePerson.self, subscribe)
@@ -46,24 +44,11 @@ struct BusRoutes: Sendable {
             throw Failure(.invalid, "the clauses of AutomatedSOS must be accepted before supervision can start")
         }
         let own = try OwnBounds.checked(request.bounds)
-        guard await supervision.isListening() else {
-            throw Failure(.unavailable, "ingest was never heard yet, so nobody could be watched: ask again")
-        }
-        do {
-            _ = try await keys.makeKey(for: request.person)
-        } catch is KeyDestroyed {
-            throw Failure(.conflict, "this person was erased")
-        }
-        let isNew = await !supervision.isSubscribed(request.person)
-        let interval = try? await store.longestInterval(of: request.person)
-        try await supervision.subscribe(
-            request.person, own: own, interval: interval, answer: RememberedAnswer(Nothing(), to: context, in: answers))
-        if (try? await store.isMonitoringPaused(request.person)) == true {
-            await supervision.monitoring(MonitoringState(person: request.person, paused: true))
-        }
-        if isNew {
-            // Nobody waits for this: until it comes, the person's position is unknown, and a call says so.
-            Task { await supervision.note(latest(request.person), of: request.person) }
+        // Operators enrol people who have no account and no devices of their own to speak of: they answer for it themselves.
+        if context.peer == .consent { try await enrolment.requireAbilities(of: request.person) }
+        let isByPerson = context.peer == .consent
+        try await enrolment.enrol(request.person, own: own, answer: RememberedAnswer(Nothing(), to: context, in: answers)) { subscriber in
+            if isByPerson { subscriber.clauses = AcceptedClauses(version: SubscriptionClauses.version, at: .now) }
         }
         return Nothing()
     }

@@ -13,8 +13,13 @@ struct HTTPRoutes: Sendable {
     let store: SOSStore
     let registry: IntegratorRegistry
     let publicKey: VerifyingKey
+    let panel: Panel
 
-    var all: [Route] { [acknowledge, keys, timeline, latest] }
+    var all: [Route] {
+        [acknowledge, keys, timeline, latest]
+            + SubscriptionRoutes(panel: panel).all + ThresholdRoutes(panel: panel).all + ContactRoutes(panel: panel).all
+            + OwnEmergencyRoutes(panel: panel).all
+    }
 
     /// Whose token was shown.
     private func integrator(_ exchange: Exchange) throws -> Integrator {

@@ -7,6 +7,7 @@ struct Names: Sendable {
     private let emergencyKey: SymmetricKey
     private let integratorKey: SymmetricKey
     private let auditKey: SymmetricKey
+    private let messageKey: SymmetricKey
     private let codeKey: SymmetricKey
 
     /// - Parameter identity: the service's identity key; it must never change, or the same entries would open new emergencies.
@@ -14,6 +15,7 @@ struct Names: Sendable {
         emergencyKey = identity.derived(for: "emergency")
         integratorKey = identity.derived(for: "integrator")
         auditKey = identity.derived(for: "audit")
+        messageKey = identity.derived(for: "message")
         codeKey = identity.derived(for: "code")
     }
 
@@ -34,16 +36,19 @@ struct Names: Sendable {
         "subscriber:" + Crockford.encode(number(person, auditKey))
     }
 
+    /// The id of a message to people: the same from both dispatchers and at every repetition, so that it arrives once.
+    /// - Parameter name: what it is about, and to whom.
+    func message(_ name: String) -> Identifier<Message> {
+        guard let id = Identifier<Message>(bytes: Digest.hmacSHA256(Array(name.utf8), key: messageKey).prefix(16)) else {
+            preconditionFailure("a digest has 32 bytes")
+        }
+        return id
+    }
+
     /// What acknowledges the message by text or telephone: six characters of Crockford's alphabet, in capitals.
     func code(of message: MessageID) -> String {
         let bits = Digest.hmacSHA256(Array("\(message)".utf8), key: codeKey).prefix(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
         return String(Crockford.encode(bits).suffix(6)).uppercased()
-    }
-
-    /// One text of a message to an integrator.
-    func text(of message: MessageID, to integrator: String, number: Int) -> Identifier<Contracts.Message> {
-        let code = Digest.hmacSHA256(Array("\(message)|\(integrator)|\(number)".utf8), key: codeKey)
-        return Identifier(bits: code.prefix(16).reduce(0) { $0 << 8 | UInt128($1) })
     }
 
     private func number(_ person: PersonID, _ key: SymmetricKey) -> UInt128 {

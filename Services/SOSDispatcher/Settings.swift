@@ -8,7 +8,13 @@ import ServiceKit
 struct Settings: Sendable {
     var rules: SupervisionRules
     var letterhead: DispatchLetterhead
+    /// How long after `t0` calling it off stays prominent (SOS-21).
+    var abortWindow: Duration
+    var escalation: ContactEscalation.Rules
     var retry: Duration
+    var personal: PersonalRules
+    /// Between two reminders of a pause.
+    var pauseReminder: Duration
     var integrator: String
     var webhookURL: URL?
     var secondURL: URL?
@@ -22,6 +28,16 @@ struct Settings: Sendable {
 
     init(_ reader: inout SettingsReader) {
         rules = Settings.rules(&reader)
+        abortWindow = reader.read(
+            .seconds("sos.abort_window_s", default: 60, in: 10...600, "How long the button that calls it off stays prominent."))
+        escalation = ContactEscalation.Rules(
+            callEvery: reader.read(
+                .seconds("sos.contact_call_s", default: 60, in: 1...3600, "Pause between calls down the list of contacts.")),
+            rounds: reader.read(
+                .integer("sos.contact_rounds", default: 3, in: 0...50, "How often the list is called again while nobody is on the way.")))
+        personal = Settings.personal(&reader)
+        pauseReminder = reader.read(
+            .hours("sos.pause_reminder_h", default: 12, in: 1...72, "How often who has paused supervision is reminded of it."))
         retry = reader.read(.seconds("sos.retry_s", default: 1, in: 0.2...5, "Pause between attempts until the call is acknowledged."))
         integrator = reader.read(.text("sos.integrator", default: "desk", "Name of the emergency service, as timelines show it."))
         webhookURL = reader.read(.address("sos.webhook_url", "Where the emergency service takes messages; none: nobody is called."))
@@ -52,6 +68,31 @@ struct Settings: Sendable {
                 .text("sos.public_url", default: "https://localhost:8443", "Origin at which the emergency service reaches this one.")))
     }
 
+    private static func personal(_ reader: inout SettingsReader) -> PersonalRules {
+        var rules = PersonalRules()
+        rules.safe = [
+            .heartRate: Bounds(
+                low: reader.read(
+                    .decimal("sos.safe_hr_low", default: 36, in: 1...350, "No personalised lower bound of the heart rate lies below it.")),
+                high: reader.read(
+                    .decimal("sos.safe_hr_high", default: 144, in: 1...350, "No personalised upper bound of the heart rate lies above it."))
+            ),
+            .bloodPressureMax: Bounds(
+                low: nil,
+                high: reader.read(
+                    .decimal("sos.safe_bp_max", default: 200, in: 1...400, "No personalised bound of the maximum pressure lies above it."))),
+            .bloodPressureMin: Bounds(
+                low: nil,
+                high: reader.read(
+                    .decimal("sos.safe_bp_min", default: 120, in: 1...300, "No personalised bound of the minimum pressure lies above it."))),
+        ]
+        rules.most = reader.read(
+            .decimal("sos.personal_share", default: 0.2, in: 0...0.2, "Share of its default by which a personalised bound may differ."))
+        rules.leastDays = reader.read(
+            .integer("sos.personal_min_days", default: 10, in: 1...30, "Days with data that personalised bounds need, of the last 30."))
+        return rules
+    }
+
     private static func rules(_ reader: inout SettingsReader) -> SupervisionRules {
         var rules = SupervisionRules()
         rules.heartRateLow = reader.read(.decimal("sos.hr_low", default: 45, in: 1...350, "Heart rate below it is critical, in /min."))
@@ -70,6 +111,14 @@ struct Settings: Sendable {
             .seconds("sos.signal_lost_s", default: 30, in: 5...300, "Silence of vital data that suspends supervision, at least."))
         rules.maximumAge = reader.read(
             .seconds("sos.max_age_s", default: 60, in: 5...600, "Entries older than that on arrival start no alert."))
+        rules.silenceContacts = reader.read(
+            .seconds("sos.silence_contacts_s", default: 300, in: 5...86_400, "From the warning of a signal loss until contacts are told."))
+        rules.silenceCallsAmbulance = reader.read(
+            .flag("sos.silence_calls_ambulance", default: false, "Whether a silence that contacts are told of calls an ambulance too."))
+        rules.seizureCallsAmbulance = reader.read(
+            .flag("sos.seizure_calls_ambulance", default: false, "Whether repetitive shaking calls an ambulance, besides the contacts."))
+        rules.alertRate = reader.read(
+            .decimal("sos.alert_rate_hz", default: 3, in: 0.1...100, "Measurements a second asked of devices during an alert."))
         if rules.heartRateLow >= rules.heartRateHigh { reader.refuse("sos.hr_low", "must be below sos.hr_high") }
         if rules.dispatchAt < rules.sustain { reader.refuse("sos.dispatch_at_s", "must not be below sos.sustain_s") }
         return rules

@@ -20,6 +20,7 @@ package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package let code: Code
+    /// For logs and operators; never what a message contained.
     package let reason: String
 
     package init(_ code: Code, _ reason: String) {

@@ -9,6 +9,7 @@ package enum BusLimits {
     package static let answerBytes = 9 << 20
     /// Largest payload text of one replayed page, unless a single fact is larger.
     package static let pageBytes = 1 << 20
+    /// Of one page of a replay, which has at most 1 MiB beside.
     package static let factsPerPage = 1000
     /// Pages of one snapshot before it is given up.
     package static let pagesPerSnapshot = 10_000

@@ -51,6 +51,7 @@ package struct BodyChunks: AsyncSequence, Sendable {
             limits = (chunks.limit, chunks.inflatedLimit)
         }
 
+        /// - Throws: `Problem` where the body, as sent or inflated, is too large or its encoding broken.
         package mutating func next() async throws -> ByteBuffer? {
             if hasEnded { return nil }
             if coding != .identity, inflater == nil { inflater = try Inflater(coding) }

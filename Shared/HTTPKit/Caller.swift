@@ -19,6 +19,7 @@ package struct Credentials: Sendable, CustomStringConvertible, CustomDebugString
         (self.bearer, self.source) = (bearer, source)
     }
 
+    /// In bytes; a longer one is nobody's.
     package static let longestBearer = 2048
 
     package var description: String { "Credentials(…)" }

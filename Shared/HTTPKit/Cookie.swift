@@ -42,6 +42,7 @@ extension Exchange {
 }
 
 extension HTTPAnswer {
+    /// The same answer that also sets, or removes, this cookie.
     package func with(cookie: Cookie) -> HTTPAnswer {
         with(.setCookie, cookie.field)
     }

@@ -7,6 +7,7 @@ import Synchronization
 /// What a handler is given. It holds nothing of the answer: that is the handler's return value.
 package final class Exchange: Sendable {
     package let caller: Caller
+    /// The caller's `X-Request-Id` where that was well formed, else one of ours; also in the answer and in logs.
     package let requestID: String
     /// The service's clock when the request's head had been read.
     package let receivedAt: Timestamp
@@ -108,24 +109,34 @@ extension Exchange {
         return value
     }
 
+    /// Nil where it was not sent.
+    /// - Throws: `invalid-parameter`, which names the range.
     package func queryInteger(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
         try query(name, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
+    /// RFC 3339; nil where it was not sent.
+    /// - Throws: `invalid-parameter`.
     package func queryTime(_ name: String) throws(Problem) -> Timestamp? {
         try query(name, expected: "a time like 2026-01-10T00:31:00.000Z") { Timestamp(rfc3339: $0) }
     }
 
+    /// Nil where it was not sent.
+    /// - Throws: `invalid-parameter`.
     package func queryIdentifier<Kind: Identified>(_ name: String, of kind: Kind.Type = Kind.self) throws(Problem) -> Identifier<Kind>? {
         try query(name, expected: "an id that begins with \(Kind.prefix)_") { Identifier<Kind>($0) }
     }
 
+    /// `true` or `false`; nil where it was not sent.
+    /// - Throws: `invalid-parameter`.
     package func queryFlag(_ name: String) throws(Problem) -> Bool? {
         try query(name, expected: "true or false") { ["true": true, "false": false][$0] }
     }
 
+    /// Nil where it was not sent.
+    /// - Throws: `invalid-parameter`, which names the choices.
     package func queryChoice<Choice: RawRepresentable & CaseIterable>(
         _ name: String, of kind: Choice.Type = Choice.self
     ) throws(Problem) -> Choice? where Choice.RawValue == String {

@@ -86,6 +86,7 @@ extension HTTPAnswer {
 package struct StreamWriter {
     let connection: Connection
 
+    /// - Throws: where the caller is gone or reads too slowly.
     package mutating func write(_ bytes: ByteBuffer) async throws {
         guard bytes.readableBytes > 0 else { return }
         try await connection.write(bytes)

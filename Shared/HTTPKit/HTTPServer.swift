@@ -57,6 +57,7 @@ package struct HTTPServer: Service {
         get async { await listening.value }
     }
 
+    /// Returns after a graceful stop, when the last connection has ended.
     package func run() async throws {
         let listener = try await listen()
         listening.set(listener.localAddress?.port ?? port)

@@ -4,6 +4,7 @@ import Contracts
 
 /// What a key may be, where it holds, and what a second request under it gets.
 package enum IdempotencyRule {
+    /// Bytes of printable ASCII.
     package static let longestKey = 255
 
     /// Printable ASCII, 1 to 255 characters.

@@ -105,6 +105,7 @@ extension JSONSchema {
         .string(pattern: "^\(Kind.prefix)_[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$")
     }
 
+    /// Stands once under `components/schemas`, and is referred to from there.
     package func named(_ name: String) -> JSONSchema {
         var copy = self
         copy.name = name
@@ -117,6 +118,7 @@ extension JSONSchema {
         return copy
     }
 
+    /// The same, or `null`.
     package func nullable() -> JSONSchema {
         var copy = self
         copy.isNullable = true

@@ -93,6 +93,7 @@ package struct Parameter: Sendable {
     package let name: String
     package let place: Place
     package let schema: JSONSchema
+    /// Described only: the handler reads it as required or optional.
     package let isRequired: Bool
     package let description: String
 
@@ -116,7 +117,9 @@ package struct Parameter: Sendable {
 
 /// Bounds of every list over HTTP.
 package enum PageLimits {
+    /// What a page holds at most.
     package static let most = 1000
+    /// Where the caller names no limit.
     package static let usual = 100
     /// Characters of a cursor.
     package static let cursor = 512

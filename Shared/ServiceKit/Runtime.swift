@@ -79,6 +79,7 @@ package struct Runtime: Sendable {
         try LookupKey(key("lookup"), purpose: purpose)
     }
 
+    /// The memory of first answers, sealed under the service's own key; its table must be in the store's schema.
     package func answers(in store: Store) throws -> StoredAnswers {
         try StoredAnswers(store, sealedUnder: key("answers"))
     }
@@ -117,10 +118,12 @@ package struct Runtime: Sendable {
         }
     }
 
+    /// Binds the family's socket. `heads` are what the log holds now.
     package func publisher(of family: StreamFamily, epoch: String, heads: [String: Int64]) async throws -> Publisher {
         try await bus.publisher(of: family, at: endpoints.stream(family, binding: true), epoch: epoch, heads: heads)
     }
 
+    /// - Throws: `KeyFiles.Fault` where that peer answers nothing or its public key is not here.
     package func client(of other: Peer) async throws -> BusClient {
         guard let endpoint = endpoints.requests(of: other, binding: false) else {
             throw KeyFiles.Fault(description: "\(other) has no port for requests in Contracts")
@@ -128,6 +131,7 @@ package struct Runtime: Sendable {
         return try await bus.client(of: other, at: endpoint, serverKey: keys.publicPeer(other).key)
     }
 
+    /// Connects to the family's owner; nothing is heard before it runs.
     package func consumer(of family: StreamFamily, freshness: StreamFreshness = StreamFreshness()) async throws -> StreamConsumer {
         let inbox = try await bus.inbox(
             of: family, at: endpoints.stream(family, binding: false), serverKey: keys.publicPeer(family.owner).key)

@@ -50,7 +50,7 @@ def read_lines(path):
 class Suite:
     """`trackme up` with every service, without the edge; stops what it has started and nothing else."""
 
-    def __init__(self, settings):
+    def __init__(self, settings, origin=0):
         self.folder = tempfile.mkdtemp(prefix="interop-", dir="/tmp")  # short: paths of ipc sockets have a limit
         self.data = os.path.join(self.folder, "var")
         self.ports = free_ports(4)
@@ -58,7 +58,8 @@ class Suite:
         self.consent_url, self.ingest_url, self.sos_url, self.notifier_url = self.urls
         self.programs = []
         environment = {key: value for key, value in os.environ.items() if not key.startswith("TRACKME_")} | settings
-        environment.setdefault("TRACKME_HTTP_PUBLIC_ORIGIN", self.consent_url)
+        # There is no edge here: the origin is that of the service whose pages are looked at.
+        environment.setdefault("TRACKME_HTTP_PUBLIC_ORIGIN", self.urls[origin])
         self.log = open(os.path.join(self.folder, "up.log"), "wb")
         self.up = subprocess.Popen(
             [self.executable("trackme"), "up", "--data", self.data, "--only", *EXECUTABLES[1:],
@@ -161,6 +162,7 @@ class SuiteTestCase(unittest.TestCase):
     """One suite per class; the whole class is done within its limit of seconds."""
 
     settings = {}
+    origin = 0
     limit = LIMIT_S
 
     @classmethod
@@ -175,6 +177,6 @@ class SuiteTestCase(unittest.TestCase):
         signal.signal(signal.SIGALRM, too_long)
         signal.alarm(cls.limit - 12)  # what is left is for stopping
         cls.addClassCleanup(signal.alarm, 0)
-        cls.suite = Suite(cls.settings)
+        cls.suite = Suite(cls.settings, cls.origin)
         cls.addClassCleanup(cls.suite.close)
         cls.suite.await_ready()

@@ -67,7 +67,7 @@ struct AuditProofTests {
     private func chain(_ count: Int) -> [(sequence: Int64, entry: String, previous: [UInt8], hash: [UInt8])] {
         var previous = [UInt8](repeating: 0, count: 32)
         return (1...count).map { number in
-            let entry = #"{"action":"opened","sequence":\#(number)}"#
+            let entry = #"{"action":"opened","object":"emg_x","sequence":\#(number)}"#
             let length = withUnsafeBytes(of: UInt64(entry.utf8.count).bigEndian, Array.init)
             let hash = Digest.sha256(previous + length + Array(entry.utf8))
             defer { previous = hash }
@@ -77,7 +77,9 @@ struct AuditProofTests {
 
     private func proof(_ rows: [(sequence: Int64, entry: String, previous: [UInt8], hash: [UInt8])]) -> AuditProof {
         var proof = AuditProof()
-        for row in rows { proof.check(sequence: row.sequence, entry: row.entry, previous: row.previous, hash: row.hash) }
+        for row in rows {
+            proof.check(sequence: row.sequence, entry: row.entry, previous: row.previous, hash: row.hash, object: "emg_x")
+        }
         return proof
     }
 
@@ -95,12 +97,12 @@ struct AuditProofTests {
         #expect(proof(changed).firstBroken == 3)
         var removed = chain(5)
         removed.remove(at: 1)
-        #expect(proof(removed).firstBroken == 3)
+        #expect(proof(removed).firstBroken == 2)
         var repeated = chain(5)
         repeated.insert(repeated[1], at: 2)
-        #expect(proof(repeated).firstBroken == 2)
+        #expect(proof(repeated).firstBroken == 3)
         var misnumbered = chain(5)
-        misnumbered[4].entry = #"{"action":"opened","sequence":9}"#
+        misnumbered[4].entry = #"{"action":"opened","object":"emg_x","sequence":9}"#
         let length = withUnsafeBytes(of: UInt64(misnumbered[4].entry.utf8.count).bigEndian, Array.init)
         misnumbered[4].hash = Digest.sha256(misnumbered[4].previous + length + Array(misnumbered[4].entry.utf8))
         #expect(proof(misnumbered).firstBroken == 5)

@@ -29,6 +29,8 @@ struct StorySuite: Sendable {
     let consent: String
     /// The notifier's origin.
     let notifier: String
+    /// The dispatcher's origin.
+    let sos: String
     let deskLedger: URL
     /// Ends consent for the rest of the story, its doors and its voice on the bus, as an orderly stop does.
     let stopConsent: @Sendable () async -> Void
@@ -71,7 +73,7 @@ struct StorySuite: Sendable {
             let runtimes = [sos.runtime, notifier.runtime, consent.runtime, ingest.runtime]
             let suite = StorySuite(
                 layout: layout, server: "http://127.0.0.1:\(ports[0])", consent: "http://127.0.0.1:\(ports[3])",
-                notifier: "http://127.0.0.1:\(ports[4])", ledger: ledger,
+                notifier: "http://127.0.0.1:\(ports[4])", sos: "http://127.0.0.1:\(ports[1])", ledger: ledger,
                 stopConsent: { await stop([groups[1]], [running[1]], [consent.runtime]) })
             do {
                 for port in ports { try await eventually("port \(port) is ready") { await Readiness().isReady(port: port) } }
@@ -103,14 +105,14 @@ struct StorySuite: Sendable {
     }
 
     private init(
-        layout: SuiteLayout, server: String, consent: String, notifier: String, ledger: URL,
+        layout: SuiteLayout, server: String, consent: String, notifier: String, sos: String, ledger: URL,
         stopConsent: @escaping @Sendable () async -> Void
     ) {
         var settings = OutboundSettings()
         settings.policy = .anywhere
         sender = HTTPSender(settings, logger: StorySuite.quiet)
         (self.layout, self.server, deskLedger) = (layout, server, ledger)
-        (self.consent, self.notifier, self.stopConsent) = (consent, notifier, stopConsent)
+        (self.consent, self.notifier, self.sos, self.stopConsent) = (consent, notifier, sos, stopConsent)
     }
 
     /// A further peer at work; its bus is shut down afterwards.

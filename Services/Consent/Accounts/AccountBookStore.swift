@@ -176,6 +176,7 @@ struct AccountBook: Sendable {
     func setProfile(_ db: Database, _ row: AccountRow, _ profile: Profile) throws {
         guard let person = row.subject.person else { return }
         try table.setProfile(db, row.number, vault.seal(profile, of: person))
+        try EmergencySubscribers().note(db, profileOf: person)
     }
 
     /// The account's next state once an address is confirmed or an adult has consented; what waits for it is let go.
@@ -215,13 +216,16 @@ struct AccountBook: Sendable {
     func settleSOS(_ db: Database, _ number: AccountNumber, _ wish: AutomatedSOSWish, at: Timestamp) throws {
         guard let row = try table.find(db, number: number) else { return }
         var profile = try vault.profile(row)
+        let before = profile.automatedSOS
+        guard wish != before else { return }
         profile.automatedSOS = wish
         try setProfile(db, row, profile)
-        guard wish.status == .active else { return }
+        // The answer to the question and the dispatcher's own fact tell the same: it is written down once.
+        guard (wish.status == .active) != (before.status == .active) else { return }
         try consents.add(
             db,
             ConsentRecord(
-                what: .automatedSOS, given: true, version: Conditions.version, by: profile.guardian == nil ? .person : .guardian),
-            account: number, of: row.subject, at: at)
+                what: .automatedSOS, given: wish.status == .active, version: Conditions.version,
+                by: profile.guardian == nil ? .person : .guardian), account: number, of: row.subject, at: at)
     }
 }

@@ -27,6 +27,8 @@ struct AccountParts: Sendable {
         let answersKey: SymmetricKey
         let publicOrigin: String
         let logger: Logger
+        /// Rung after a profile has changed.
+        var profilesBell = Bell()
     }
 
     let book: AccountBook
@@ -63,7 +65,8 @@ struct AccountParts: Sendable {
             limits: RegistrationLimits(perHour: settings.registrationsPerHour))
         addresses = AddressService(store: store, book: book, duties: duties, tell: tell)
         guardians = GuardianService(store: store, book: book, duties: duties, tell: tell, logger: logger)
-        profiles = ProfileService(store: store, book: book, places: places, duties: duties, tell: tell)
+        profiles = ProfileService(
+            store: store, book: book, places: places, duties: duties, tell: tell, profileChanged: { [bell = ground.profilesBell] in bell.ring() })
         announcements = AnnouncementService(store: store, firstAnswers: FirstAnswers(secret: ground.answersKey), logger: logger)
         (self.book, self.places, self.duties, self.store) = (book, places, duties, store)
     }

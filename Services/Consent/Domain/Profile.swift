@@ -34,7 +34,7 @@ struct Profile: Hashable, Codable, Sendable {
     var guardian: EmailAddress?
 }
 
-/// What became of the wish to join AutomatedSOS; whether it runs now, only the SOS dispatcher knows.
+/// What became of the wish to join AutomatedSOS, and what the SOS dispatcher last said of the subscription.
 struct AutomatedSOSWish: Hashable, Codable, Sendable {
     enum Status: String, Codable, Sendable, CaseIterable {
         case notAsked = "not-asked"
@@ -42,6 +42,8 @@ struct AutomatedSOSWish: Hashable, Codable, Sendable {
         case asked
         case active
         case refused
+        /// The person was subscribed and has left.
+        case left
     }
 
     var status = Status.notAsked

@@ -18,7 +18,7 @@ struct OwnErasure: Sendable {
             destroysKey: { $0.scope == .account }, delete: { db, order in try erase(db, order.person, scope: order.scope) },
             streams: { order in
                 guard order.scope == .account else { return [] }
-                return StreamFamily.people.streams + StreamFamily.grants.streams + StreamFamily.requests.streams
+                return StreamFamily.people.streams + StreamFamily.emergencyCards.streams + StreamFamily.grants.streams + StreamFamily.requests.streams
                     + [StreamFamily.sessionsStream]
             }, kept: "first answers to repeated requests, sealed, gone within 24 hours")
     }
@@ -28,6 +28,7 @@ struct OwnErasure: Sendable {
         guard scope == .account else { return 0 }
         var count = try sharing.erase(db, person, scope: scope)
         count += try outbox.forget(db, person)
+        count += try EmergencySubscribers().forget(db, person)
         guard let account = try accounts.find(db, person: person) else { return count }
         try accounts.delete(db, account.number)
         return count + 1

@@ -10,6 +10,8 @@ struct ProfileService: Sendable {
     let places: PlaceList
     let duties: AccountDuties
     let tell: @Sendable ([EventRelay.Committed]) -> Void
+    /// After a commit: what depends on a profile is brought up to date.
+    var profileChanged: @Sendable () -> Void = {}
 
     struct Known: Sendable {
         let row: AccountRow
@@ -41,6 +43,7 @@ struct ProfileService: Sendable {
         }
         tell(news)
         duties.bell.ring()
+        profileChanged()
         return known
     }
 

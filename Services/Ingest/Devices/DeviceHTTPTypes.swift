@@ -42,6 +42,8 @@ struct ConditionReport: Codable, Sendable {
     var worn: Bool?
     var battery: Int?
     var intervalMs: Int64?
+    /// The shortest interval that it can do, for alerts (SOS-11).
+    var fastestIntervalMs: Int64?
 }
 
 /// Answer to the offer of a device.
@@ -192,7 +194,8 @@ enum DeviceSchemas {
 
     static let condition = JSONSchema.object(
         .optional("charging", .boolean), .optional("worn", .boolean), .optional("battery", percent, "Percent."),
-        .optional("intervalMs", interval, "How often it measures from now on.")
+        .optional("intervalMs", interval, "How often it measures from now on."),
+        .optional("fastestIntervalMs", interval, "The shortest interval that it can do, for alerts; 3 a second unless told.")
     ).named("ConditionReport")
 
     static let offer = JSONSchema.object(

@@ -20,9 +20,12 @@ final class KnownDevice: Sendable {
     /// The person as headers spell it, and the stream of theirs: every upload says both.
     let subject: String
     let stream: String
+    /// The shortest interval that it can do; nil where it did not say.
+    let fastestIntervalMs: Int64?
 
     init(_ row: DeviceRow, _ admission: Admission, _ bar: AcquisitionBar?, _ pulse: DevicePulse) {
         (number, device, person, personNumber, intervalMs) = (row.number, row.device, row.person, row.personNumber, row.intervalMs)
+        fastestIntervalMs = row.condition.fastestIntervalMs
         (kind, origin, self.admission, self.bar, self.pulse) = (row.kind, row.origin, admission, bar, pulse)
         (subject, stream) = (row.person.description, StreamFamily.samplesStream(of: row.person))
     }

@@ -9,6 +9,8 @@ struct DeviceCondition: Hashable, Sendable {
     /// Percent.
     var battery: Int?
     var at: Timestamp?
+    /// The shortest time between two measurements that it can do, in ms.
+    var fastestIntervalMs: Int64?
 }
 
 /// Why a parameter is not measured; the first that holds is told.

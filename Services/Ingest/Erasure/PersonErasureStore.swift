@@ -42,6 +42,7 @@ struct PersonErasure: Sendable {
     private func eraseWithoutNumber(_ db: Database, _ person: PersonID) throws -> Int {
         let grants = try GrantTable().erase(db, person, scope: .account)
         let messages = try outbox.forget(db, person)
+        try db.execute(sql: "DELETE FROM alerted_people WHERE person = ?", arguments: [Data(person.bytes)])
         try db.execute(sql: "DELETE FROM known_accounts WHERE person = ?", arguments: [Data(person.bytes)])
         return grants + messages + db.changesCount
     }

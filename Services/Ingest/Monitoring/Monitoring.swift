@@ -107,11 +107,13 @@ struct Monitoring: Sendable {
             condition.charging = said.charging ?? condition.charging
             condition.worn = said.worn ?? condition.worn
             condition.battery = said.battery ?? condition.battery
+            condition.fastestIntervalMs = said.fastestIntervalMs ?? condition.fastestIntervalMs
             condition.at = now
             try devices.setCondition(db, device.device, condition)
-            guard let interval = said.intervalMs, interval != row.intervalMs else { return }
-            try devices.setInterval(db, device.device, interval)
-            guard let changed = try devices.device(db, device.device) else { return }
+            if let interval = said.intervalMs, interval != row.intervalMs { try devices.setInterval(db, device.device, interval) }
+            guard let changed = try devices.device(db, device.device),
+                changed.intervalMs != row.intervalMs || changed.isStoppedByCharging != row.isStoppedByCharging
+            else { return }
             facts.append(try news.append(db, changed, at: now, trace: trace))
         }
         return answer(of: device.person, supervision: await supervision(device.person), at: now)

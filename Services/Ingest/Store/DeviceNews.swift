@@ -95,7 +95,9 @@ struct DeviceNews: Sendable {
     }
 
     private static func state(_ row: DeviceRow) -> DeviceState {
-        DeviceState(device: row.device, person: row.person, active: row.isActive, intervalMs: row.intervalMs)
+        DeviceState(
+            device: row.device, person: row.person, active: row.isActive, intervalMs: row.intervalMs,
+            charging: row.isStoppedByCharging ? true : nil, vital: row.measures.metrics.contains(where: \.definition.vital) ? nil : false)
     }
 
     private static func payload(_ body: some Encodable) throws -> [UInt8] {

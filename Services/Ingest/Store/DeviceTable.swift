@@ -19,6 +19,9 @@ struct DeviceRow: Hashable, Sendable {
     let tracking: Tracking
     let condition: DeviceCondition
 
+    /// Whether it measures nothing because it lies in its charger (ING-19).
+    var isStoppedByCharging: Bool { kind.stopsWhileCharging && condition.charging == true }
+
     /// As the tracking plan sees it.
     var source: TrackedSource {
         TrackedSource(
@@ -89,6 +92,11 @@ struct DeviceTable: Sendable {
                 ALTER TABLE devices ADD COLUMN battery INTEGER;
                 ALTER TABLE devices ADD COLUMN condition_at INTEGER;
                 """)
+    }
+
+    /// Third step: the shortest interval that a device can measure at.
+    static func extendByFastest(in db: Database) throws {
+        try db.execute(sql: "ALTER TABLE devices ADD COLUMN fastest_ms INTEGER")
     }
 
     // MARK: People
@@ -163,15 +171,18 @@ struct DeviceTable: Sendable {
 
     func setCondition(_ db: Database, _ device: DeviceID, _ condition: DeviceCondition) throws {
         try db.execute(
-            sql: "UPDATE devices SET charging = ?, worn = ?, battery = ?, condition_at = ? WHERE device = ?",
-            arguments: [condition.charging, condition.worn, condition.battery, condition.at?.milliseconds, Data(device.bytes)])
+            sql: "UPDATE devices SET charging = ?, worn = ?, battery = ?, condition_at = ?, fastest_ms = ? WHERE device = ?",
+            arguments: [
+                condition.charging, condition.worn, condition.battery, condition.at?.milliseconds, condition.fastestIntervalMs,
+                Data(device.bytes),
+            ])
     }
 
     // MARK: Reading devices
 
     private static let columns = """
         SELECT devices.number, device, people.person, people.number, token_lookup, interval_ms, revoked_at IS NULL, kind, origin,
-        measures, tracks, charging, worn, battery, condition_at
+        measures, tracks, charging, worn, battery, condition_at, fastest_ms
         FROM devices JOIN people ON people.number = devices.person
         """
 
@@ -260,6 +271,6 @@ extension DeviceRow {
             measures: (row[9] as Data?).flatMap { MetricSet(bytes: $0) } ?? .everything, tracking: tracks.map(Tracking.chosen) ?? .rest,
             condition: DeviceCondition(
                 charging: row[11], worn: row[12], battery: row[13],
-                at: (row[14] as Int64?).map(Timestamp.init(milliseconds:))))
+                at: (row[14] as Int64?).map(Timestamp.init(milliseconds:)), fastestIntervalMs: row[15]))
     }
 }

@@ -15,6 +15,8 @@ struct UploadAnswer: Sendable {
     var rejected: [Rejected] = []
     /// Of a stream, whose lists may be cut at `UploadLimits.namedInAnswer`.
     var totals: (duplicates: Int, rejected: Int)?
+    /// What the device is asked for while its person is alerted (SOS-11).
+    var supervision: AskedRate?
 
     /// Adds what happened to one piece of a stream.
     mutating func add(_ piece: UploadAnswer) {
@@ -22,6 +24,7 @@ struct UploadAnswer: Sendable {
         let before = totals ?? (0, 0)
         totals = (before.duplicates + piece.duplicates.count, before.rejected + piece.rejected.count)
         accepted += piece.accepted
+        supervision = piece.supervision
         duplicates.append(contentsOf: piece.duplicates.prefix(room - duplicates.count))
         rejected.append(contentsOf: piece.rejected.prefix(room - rejected.count))
     }
@@ -53,6 +56,13 @@ struct UploadAnswer: Sendable {
             json.integer(Int64(totals.duplicates))
             json.literal(",\"rejectedCount\":")
             json.integer(Int64(totals.rejected))
+        }
+        if let supervision, let rate = supervision.measurementsPerSecond {
+            json.literal(",\"supervision\":{\"state\":")
+            json.string(supervision.state.rawValue)
+            json.literal(",\"measurementsPerSecond\":")
+            json.number(rate)
+            json.byte("}")
         }
         json.byte("}")
         return json.bytes

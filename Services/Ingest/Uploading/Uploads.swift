@@ -41,6 +41,8 @@ final class Uploads: Sendable {
     let logger: Logger
     /// Tells whoever looks at a person's dashboard.
     let arrivals = Arrivals()
+    /// Who is in an alert: their devices are asked to measure more often.
+    let alerted = AlertedPeople()
     private let uploadStore: UploadStore
     private let express: ExpressLane
     private let meters = UploadMeters()
@@ -148,7 +150,8 @@ final class Uploads: Sendable {
         switch outcome {
         case .stored(let stored):
             publish(stored, ready)
-            let answer = Self.answer(scanned, stored.plan.repetitions, accepted: stored.plan.count)
+            var answer = Self.answer(scanned, stored.plan.repetitions, accepted: stored.plan.count)
+            answer.supervision = alerted.asked(of: ready.device)
             note(answer, origin)
             return try Self.reply(answer, isSingle: scanned.isSingle)
         case .repeated(let status, let sealed):

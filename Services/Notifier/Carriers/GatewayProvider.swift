@@ -32,8 +32,9 @@ struct GatewayProvider: TextProvider {
 
     func send(_ letter: Letter, as channel: Channel) async -> Delivery.Outcome {
         let body = GatewayBody(
-            id: "\(letter.message)", channel: channel.rawValue, to: letter.address, text: letter.text.short,
-            language: letter.language.rawValue, notAfter: letter.notAfter.rfc3339, receipts: receipts.gateway)
+            id: "\(letter.message)", channel: channel.rawValue, to: letter.address,
+            text: channel == .call ? letter.text.spoken : letter.text.short, language: letter.language.rawValue,
+            notAfter: letter.notAfter.rfc3339, receipts: receipts.gateway)
         guard let json = try? JSONEncoder().encode(body) else { return .refused("unreadable") }
         // One message may go out as SMS and as a call: each is an errand of its own to the provider.
         let id = "\(letter.message).\(channel.rawValue)"

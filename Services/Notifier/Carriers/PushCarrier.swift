@@ -3,7 +3,8 @@
 import Contracts
 import Outbound
 
-/// The other side is a stranger's server: it learns that there is something and when, and nothing else.
+/// The other side is a stranger's server: it learns that there is something and when, and nothing else. One message is different:
+/// the prompt of an emergency carries the link to its answers, since whoever needs it has no time to log in.
 struct PushCarrier: Carrier {
     static let provider = "push"
     /// The word for an endpoint that will not come back.
@@ -20,7 +21,8 @@ struct PushCarrier: Carrier {
     func carry(_ letter: Letter, by provider: String) async -> Delivery.Outcome {
         var request = OutboundRequest.post(letter.address, Array(letter.text.push.utf8), contentType: "text/plain; charset=utf-8")
         request.headers += [
-            ("Title", HeaderText(letter.text.title).encoded(fold: " ")), ("Priority", "default"), ("Click", origin),
+            ("Title", HeaderText(letter.text.title).encoded(fold: " ")),
+            ("Priority", letter.text.isUrgent ? "urgent" : "default"), ("Click", letter.text.link ?? origin),
             // Stays the same on a repetition.
             ("X-Message-Id", "\(letter.message)"),
         ]

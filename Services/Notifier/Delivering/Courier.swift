@@ -7,8 +7,8 @@ import Sealing
 import ServiceKit
 import ServiceLifecycle
 
-/// One per channel, so that a server that hangs holds up nobody else. At most `parallel` attempts at once; each is stored as begun
-/// before it is made.
+/// One per channel, so that a server that hangs holds up nobody else. At most `parallel` attempts at once, and as many again that
+/// only urgent messages get: a newsletter on its way never holds up an alarm. Each is stored as begun before it is made.
 actor Courier: Service {
     /// How long attempts under way are waited for at the end.
     private static let lastAttempts = Duration.seconds(5)
@@ -34,6 +34,8 @@ actor Courier: Service {
     private let logger: Logger
     private let bell = Bell()
     private var attempts: [DeliveryID: Task<Void, Never>] = [:]
+    /// How many of them are of messages that are not urgent.
+    private var others = 0
 
     init(
         _ channel: Channel, _ carrier: any Carrier, store: NotifierStore, people: PersonStore, terms: Terms, metrics: NotifierMetrics,
@@ -57,13 +59,17 @@ actor Courier: Service {
 
     private func round() async {
         let order = carrier.providers
-        let room = terms.parallel - attempts.count
+        let room = 2 * terms.parallel - attempts.count
+        let roomForOthers = min(room, terms.parallel - others)
         guard !order.isEmpty, room > 0 else { return await bell.wait(atMost: Courier.look) }
         do {
             let now = Timestamp.now
-            guard let due = try await store.nextDue(on: channel) else { return await bell.wait(atMost: Courier.look) }
+            guard let due = try await store.nextDue(on: channel, urgentOnly: roomForOthers <= 0) else {
+                return await bell.wait(atMost: Courier.look)
+            }
             guard due <= now else { return await bell.wait(atMost: min(Courier.look, due - now)) }
-            let claims = try await store.claim(channel, order: order, limit: room, perHour: terms.perHour, at: now)
+            let claims = try await store.claim(
+                channel, order: order, limit: room, others: roomForOthers, perHour: terms.perHour, at: now)
             for claim in claims { begin(claim) }
             // All that is due has expired: the sweep will settle it.
             if claims.isEmpty { await bell.wait(atMost: .milliseconds(200)) }
@@ -76,9 +82,11 @@ actor Courier: Service {
     }
 
     private func begin(_ claim: Claim) {
+        if !claim.isUrgent { others += 1 }
         attempts[claim.id] = Task {
             await attempt(claim)
             attempts[claim.id] = nil
+            if !claim.isUrgent { others -= 1 }
             bell.ring()
         }
     }

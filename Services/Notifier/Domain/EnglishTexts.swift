@@ -3,7 +3,9 @@
 import Contracts
 
 extension MessageText {
-    static let english: [MessageTemplate: MessageText] = [
+    static let english = englishAccount.merging(englishEmergency) { account, _ in account }
+
+    private static let englishAccount: [MessageTemplate: MessageText] = [
         .accountCreated: MessageText(
             subject: "Your TrackMe account has been created",
             body: "your account has been created and can be used at once.\n\nPlease confirm that this address is yours:\n{link}",
@@ -89,6 +91,10 @@ extension MessageText {
                 + "and AutomatedSOS cannot call for help.",
             short: "TrackMe: monitoring paused since {time}. Nothing is recorded and AutomatedSOS cannot call for help.",
             title: "Monitoring is paused"),
+        .sosPauseReminder: MessageText(
+            subject: "AutomatedSOS is still paused",
+            body: "you paused AutomatedSOS on {time}. As long as it is paused no emergency is detected and nobody is called.",
+            short: "TrackMe: AutomatedSOS has been paused since {time}. No emergency is detected.", title: "AutomatedSOS is paused"),
         .erasureOrdered: MessageText(
             subject: "Your data are being erased",
             body: "as you asked, your data can no longer be read from now on, and are erased everywhere within {hours} h. "

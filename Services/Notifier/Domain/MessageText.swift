@@ -8,8 +8,10 @@ struct MessageText: Hashable, Sendable {
     var subject: String
     /// What there is to say, without greeting and closing: for the mail and the inbox.
     var body: String
-    /// For SMS and calls, and read aloud there: no link, at most one segment once the values are in.
+    /// For SMS: at most one segment once the values are in. Only what cannot wait for a mail has a link in it.
     var short: String
+    /// Read aloud in a call; nil where `short` is.
+    var spoken: String?
     /// For push, the inbox and everywhere else that strangers may look over a shoulder: no values.
     var title: String
 
@@ -33,11 +35,16 @@ struct MessageText: Hashable, Sendable {
 struct RenderedMessage: Hashable, Sendable {
     var subject: String
     var mail: String
-    /// At most one SMS.
+    /// At most one SMS, as long as the origin in its link is not too long for one.
     var short: String
+    /// For calls.
+    var spoken: String
     var title: String
     /// Says that there is something, never what.
     var push: String
+    /// Where a tap on the push message leads; nil for the suite itself.
+    var link: String?
+    var isUrgent: Bool
     /// For the inbox.
     var body: String
 
@@ -49,8 +56,11 @@ struct RenderedMessage: Hashable, Sendable {
         subject = RenderedMessage.fill(text.subject, spoken)
         body = RenderedMessage.fill(text.body, spoken)
         short = ShortText.fill(text.short, spoken)
+        self.spoken = text.spoken.map { RenderedMessage.fill($0, spoken) } ?? short
         title = text.title
         push = frame.push
+        link = template == .sosPrompt ? values["link"] : nil
+        isUrgent = template.isUrgent
         let greeting = spoken["name"].map { frame.greetingByName.replacing("{name}", with: $0) } ?? frame.greeting
         mail = [greeting, body, frame.closing.replacing("{origin}", with: origin)].joined(separator: "\n\n") + "\n"
     }
@@ -86,6 +96,8 @@ struct MessageFrame: Sendable {
 
 /// Values as people say them: a time in words, a decision in the message's language.
 enum SpokenValues {
+    /// `place` where none was ever known.
+    static let unknownPlace = "none"
     private static let answers: [Language: [String: String]] = [
         .italian: ["accepted": "ha acconsentito", "refused": "non ha acconsentito"],
         .english: ["accepted": "has consented", "refused": "has not consented"],
@@ -103,6 +115,7 @@ enum SpokenValues {
     static func of(_ values: [String: String], in language: Language) -> [String: String] {
         var spoken = values
         if let time = values["time"], let at = Timestamp(rfc3339: time) { spoken["time"] = self.time(at, in: language) }
+        if values["place"] == unknownPlace { spoken["place"] = language == .italian ? "luogo ignoto" : "an unknown place" }
         if let answer = values["answer"] { spoken["answer"] = answers[language]?[answer] ?? answer }
         return spoken
     }
@@ -123,7 +136,23 @@ extension MessageTemplate {
         switch self {
         case .requestReceived, .requestExpired, .grantEnded, .devicePaired, .monitoringPaused, .exportReady, .announcement: true
         case .accountCreated, .confirmAddress, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
-            .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .erasureOrdered, .erasureCompleted, .sosDispatch:
+            .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .erasureOrdered, .erasureCompleted, .sosPrompt,
+            .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
+            .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch:
+            false
+        }
+    }
+
+    /// Whether a life may depend on it: it goes before everything else, and no limit of messages an hour holds it back.
+    var isUrgent: Bool {
+        switch self {
+        case .sosPrompt, .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking,
+            .sosSilenceContacts, .sosSignalLost, .sosDispatch:
+            true
+        case .accountCreated, .confirmAddress, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
+            .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .requestReceived, .requestExpired, .grantEnded,
+            .devicePaired, .monitoringPaused, .erasureOrdered, .erasureCompleted, .exportReady, .announcement, .sosCharging,
+            .sosPauseReminder:
             false
         }
     }

@@ -36,7 +36,11 @@ enum ShortText {
         }.joined()
     }
 
-    /// Puts the values in and shortens the longest of them until everything fits; values hold no line ends there.
+    /// Values that are worth nothing when shortened.
+    private static let whole: Set<String> = ["link", "place", "time", "password"]
+
+    /// Puts the values in and shortens the longest of them until everything fits; values hold no line ends there. What is only good
+    /// whole stays whole, even where the text then takes more than one segment.
     static func fill(_ text: String, _ values: [String: String]) -> String {
         let names = MessageText.placeholders(in: text)
         var fitting = values.filter { names.contains($0.key) }.mapValues {
@@ -45,9 +49,10 @@ enum ShortText {
         let frame = folded(text)
         func filled() -> String { RenderedMessage.fill(frame, fitting) }
         // Bounded before the fine cut, so that a long announcement is not shortened letter by letter.
-        fitting = fitting.mapValues { String($0.prefix(mostSeptets)) }
+        for (name, value) in fitting where !whole.contains(name) { fitting[name] = String(value.prefix(mostSeptets)) }
         while let septets = septets(filled()), septets > mostSeptets,
-            let longest = fitting.max(by: { ($0.value.count, $0.key) < ($1.value.count, $1.key) }), !longest.value.isEmpty
+            let longest = fitting.filter({ !whole.contains($0.key) }).max(by: { ($0.value.count, $0.key) < ($1.value.count, $1.key) }),
+            !longest.value.isEmpty
         {
             fitting[longest.key] = String(longest.value.dropLast())
         }

@@ -6,16 +6,16 @@ import GRDB
 
 /// Every sentence runs in its caller's transaction.
 struct DeliveryTable: Sendable {
-    func insert(_ db: Database, _ id: DeliveryID, _ delivery: Delivery, recipient: [UInt8]?) throws {
+    func insert(_ db: Database, _ id: DeliveryID, _ delivery: Delivery, recipient: [UInt8]?, urgent: Bool) throws {
         try db.cachedStatement(
             sql: """
                 INSERT INTO deliveries (message, channel, target, recipient, state, reason, attempts, provider, moves_on, refused_by,
-                    begun_at, next_at, not_after, settled)
-                VALUES (?, ?, ?, ?, ?, ?, 0, NULL, 0, '', NULL, ?, ?, ?)
+                    begun_at, next_at, not_after, settled, urgent)
+                VALUES (?, ?, ?, ?, ?, ?, 0, NULL, 0, '', NULL, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             id.message.data, id.channel.rawValue, id.target, recipient.map { Data($0) }, delivery.state.rawValue, delivery.reason,
-            delivery.nextAt.milliseconds, delivery.notAfter.milliseconds, delivery.isSettled,
+            delivery.nextAt.milliseconds, delivery.notAfter.milliseconds, delivery.isSettled, urgent,
         ])
     }
 
@@ -50,26 +50,30 @@ struct DeliveryTable: Sendable {
     }
 
     /// When the next attempt on the channel is due; nil where nothing waits.
-    func nextDue(_ db: Database, _ channel: Channel) throws -> Timestamp? {
+    func nextDue(_ db: Database, _ channel: Channel, urgentOnly: Bool) throws -> Timestamp? {
         try Int64.fetchOne(
             db,
-            sql: "SELECT min(next_at) FROM deliveries WHERE channel = ? AND settled = 0 AND state = 'queued' AND begun_at IS NULL",
-            arguments: [channel.rawValue]
+            sql: """
+                SELECT min(next_at) FROM deliveries WHERE channel = ? AND settled = 0 AND state = 'queued' AND begun_at IS NULL
+                \(urgentOnly ? "AND urgent = 1" : "")
+                """, arguments: [channel.rawValue]
         ).map(Timestamp.init(milliseconds:))
     }
 
-    /// What is due now, the longest waiting first, with the look-up of its recipient.
+    /// What is due now of urgent or of other messages, the longest waiting first, with the look-up of its recipient where messages
+    /// to it are counted.
     func due(
-        _ db: Database, _ channel: Channel, at now: Timestamp, limit: Int
+        _ db: Database, _ channel: Channel, urgent: Bool, at now: Timestamp, limit: Int
     ) throws -> [(id: DeliveryID, delivery: Delivery, recipient: Data?)] {
-        try Row.fetchAll(
+        guard limit > 0 else { return [] }
+        return try Row.fetchAll(
             db,
             sql: """
                 SELECT * FROM deliveries
                 WHERE channel = ? AND settled = 0 AND state = 'queued' AND begun_at IS NULL AND next_at <= ? AND not_after > ?
-                ORDER BY next_at LIMIT ?
+                AND urgent = \(urgent ? 1 : 0) ORDER BY next_at LIMIT ?
                 """, arguments: [channel.rawValue, now.milliseconds, now.milliseconds, limit]
-        ).compactMap { row in DeliveryID(row).map { ($0, Delivery(row), row["recipient"]) } }
+        ).compactMap { row in DeliveryID(row).map { ($0, Delivery(row), urgent ? nil : row["recipient"]) } }
     }
 
     /// How many messages the address got first attempts of since `since`, and when the first of these was.
@@ -77,7 +81,11 @@ struct DeliveryTable: Sendable {
         _ db: Database, for recipient: Data, on channel: Channel, since: Timestamp
     ) throws -> (count: Int, oldest: Timestamp?) {
         let row = try Row.fetchOne(
-            db, sql: "SELECT count(*) AS n, min(first_at) AS oldest FROM deliveries WHERE recipient = ? AND channel = ? AND first_at > ?",
+            db,
+            sql: """
+                SELECT count(*) AS n, min(first_at) AS oldest FROM deliveries
+                WHERE recipient = ? AND channel = ? AND first_at > ? AND urgent = 0
+                """,
             arguments: [recipient, channel.rawValue, since.milliseconds])
         return (row?["n"] ?? 0, (row?["oldest"] as Int64?).map(Timestamp.init(milliseconds:)))
     }

@@ -14,6 +14,7 @@ struct Claim: Sendable {
     var id: DeliveryID
     var delivery: Delivery
     var message: StoredMessage
+    var isUrgent: Bool
 }
 
 struct NotifierStore: Sendable {
@@ -56,7 +57,8 @@ struct NotifierStore: Sendable {
             for planned in try plan(db, message, key) {
                 let id = DeliveryID(message.message, planned.channel, target: planned.target)
                 let recipient = planned.address.flatMap { $0.isEmpty ? nil : envelopes.lookup($0) }
-                try deliveries.insert(db, id, first(planned, at: now, notAfter: notAfter), recipient: recipient)
+                try deliveries.insert(
+                    db, id, first(planned, at: now, notAfter: notAfter), recipient: recipient, urgent: message.template.isUrgent)
                 if planned.channel == .inbox, planned.reason == nil, let person {
                     try inbox.insert(db, message.message, of: person, sealed: forInbox, at: now)
                 }
@@ -97,17 +99,24 @@ struct NotifierStore: Sendable {
 
     // MARK: Attempts
 
-    func nextDue(on channel: Channel) async throws -> Timestamp? {
-        try await store.read { try deliveries.nextDue($0, channel) }
+    /// - Parameter urgentOnly: there is no room for others.
+    func nextDue(on channel: Channel, urgentOnly: Bool) async throws -> Timestamp? {
+        try await store.read { try deliveries.nextDue($0, channel, urgentOnly: urgentOnly) }
     }
 
-    /// Begins the attempts that are due, at most `limit`; they may be made once this returns.
+    /// Begins the attempts that are due; they may be made once this returns.
     /// - Parameters:
     ///   - order: the channel's providers.
+    ///   - limit: of all attempts; urgent ones go first.
+    ///   - others: how many of them may be of messages that are not urgent.
     ///   - perHour: how many messages one address gets in an hour; more wait.
-    func claim(_ channel: Channel, order: [String], limit: Int, perHour: Int, at now: Timestamp) async throws -> [Claim] {
+    func claim(
+        _ channel: Channel, order: [String], limit: Int, others: Int, perHour: Int, at now: Timestamp
+    ) async throws -> [Claim] {
         try await store.write { db in
-            try deliveries.due(db, channel, at: now, limit: limit).compactMap { id, due, recipient in
+            let urgent = try deliveries.due(db, channel, urgent: true, at: now, limit: limit)
+            let rest = try deliveries.due(db, channel, urgent: false, at: now, limit: min(others, limit - urgent.count))
+            return try (urgent + rest).compactMap { id, due, recipient in
                 var delivery = due
                 if delivery.attempts == 0, let recipient, let wait = try patience(db, recipient, channel, perHour, at: now) {
                     delivery.nextAt = wait
@@ -120,7 +129,7 @@ struct NotifierStore: Sendable {
                 }
                 delivery.begin(with: provider, at: now)
                 try deliveries.update(db, id, delivery)
-                return Claim(id: id, delivery: delivery, message: message)
+                return Claim(id: id, delivery: delivery, message: message, isUrgent: urgent.contains { $0.id == id })
             }
         }
     }

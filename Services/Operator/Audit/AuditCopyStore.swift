@@ -15,10 +15,12 @@ enum AuditFile {
         do {
             let proof = try DatabaseQueue(path: file.path, configuration: configuration).read { db in
                 var proof = AuditProof()
-                let rows = try Row.fetchCursor(db, sql: "SELECT sequence, entry, previous, hash FROM audit ORDER BY sequence")
-                while let row = try rows.next() {
-                    let (previous, hash): (Data, Data) = (row["previous"], row["hash"])
-                    proof.check(sequence: row["sequence"], entry: row["entry"], previous: Array(previous), hash: Array(hash))
+                let rows = try Row.fetchCursor(db, sql: "SELECT sequence, entry, previous, hash, object FROM audit ORDER BY sequence")
+                do {
+                    while let row = try rows.next() { check(row, &proof) }
+                } catch {
+                    // A page that SQLite itself cannot read is somebody's change too: the row on it is named.
+                    proof.unreadable()
                 }
                 return proof
             }
@@ -29,5 +31,13 @@ enum AuditFile {
                 mend: "copy sos-dispatcher.db of a stopped service, with its -wal file if there is one, into a folder that you may write to"
             )
         }
+    }
+
+    private static func check(_ row: Row, _ proof: inout AuditProof) {
+        guard let sequence = Int64.fromDatabaseValue(row["sequence"]), let entry = String.fromDatabaseValue(row["entry"]),
+            let previous = Data.fromDatabaseValue(row["previous"]), let hash = Data.fromDatabaseValue(row["hash"]),
+            let object = String.fromDatabaseValue(row["object"])
+        else { return proof.unreadable() }
+        proof.check(sequence: sequence, entry: entry, previous: Array(previous), hash: Array(hash), object: object)
     }
 }

@@ -10,20 +10,29 @@ struct AuditProof {
     private(set) var head = [UInt8](repeating: 0, count: 32)
 
     /// Rows come by their sequence.
-    mutating func check(sequence: Int64, entry: String, previous: [UInt8], hash: [UInt8]) {
+    mutating func check(sequence: Int64, entry: String, previous: [UInt8], hash: [UInt8], object: String) {
         rows += 1
         let length = withUnsafeBytes(of: UInt64(entry.utf8.count).bigEndian, Array.init)
         let fits =
             sequence == rows && previous == head && hash == Digest.sha256(previous + length + Array(entry.utf8))
-            && AuditProof.sequence(in: entry) == sequence
-        if !fits, firstBroken == nil { firstBroken = sequence }
+            && AuditProof.carries(sequence, object, entry)
+        // Its place, not the number that it gives itself: that may be what was changed.
+        if !fits, firstBroken == nil { firstBroken = rows }
         head = hash
     }
 
-    private static func sequence(in entry: String) -> Int64? {
+    /// The next row is there, but cannot be read as one.
+    mutating func unreadable() {
+        rows += 1
+        firstBroken = firstBroken ?? rows
+    }
+
+    private static func carries(_ sequence: Int64, _ object: String, _ entry: String) -> Bool {
         struct Entry: Decodable {
             var sequence: Int64
+            var object: String
         }
-        return (try? JSONDecoder().decode(Entry.self, from: Data(entry.utf8)))?.sequence
+        guard let read = try? JSONDecoder().decode(Entry.self, from: Data(entry.utf8)) else { return false }
+        return read.sequence == sequence && read.object == object
     }
 }

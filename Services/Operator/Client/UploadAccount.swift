@@ -10,6 +10,8 @@ struct UploadAccount: Hashable, Sendable {
     /// Entries in batches that were refused as a whole.
     var refused = 0
     var pauses = 0
+    /// Uploads whose answer asked for more measurements, because the person was alerted.
+    var alerted = 0
     /// Reasons of rejected entries and refused batches, by their stable names.
     var reasons: [String: Int] = [:]
     var stopped: [String: String] = [:]
@@ -18,6 +20,7 @@ struct UploadAccount: Hashable, Sendable {
         switch event {
         case .acknowledged(_, let answer, _):
             uploads += 1
+            if answer.supervision?.state == "alerted" { alerted += 1 }
             accepted += answer.accepted
             duplicates += answer.duplicates.count
             rejected += answer.rejected.count
@@ -35,6 +38,7 @@ struct UploadAccount: Hashable, Sendable {
 
     var lines: [String] {
         var lines = ["\(accepted) accepted, \(duplicates) duplicates, \(rejected) rejected, \(refused) refused in \(uploads) uploads"]
+        if alerted > 0 { lines.append("  \(alerted) uploads were answered by an alert: measure more often") }
         lines += reasons.sorted { $0.key < $1.key }.map { "  \($0.value) × \($0.key)" }
         lines += stopped.values.sorted().map { "  stopped: \($0)" }
         return lines

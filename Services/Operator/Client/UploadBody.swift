@@ -45,8 +45,15 @@ struct UploadAnswer: Decodable, Hashable, Sendable {
         var detail: String?
     }
 
+    /// What the device is asked for while its person is alerted (SOS-11).
+    struct Asked: Decodable, Hashable, Sendable {
+        var state: String
+        var measurementsPerSecond: Double?
+    }
+
     var accepted: Int
     /// Indexes of entries that were there already.
     var duplicates: [Int]
     var rejected: [Rejection]
+    var supervision: Asked?
 }

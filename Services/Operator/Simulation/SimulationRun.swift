@@ -35,11 +35,15 @@ struct SimulationRun: Sendable {
     ) async throws {
         let lane = person.lane(wearable.number)
         let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let sender = LaneSender(lane: lane, token: person.token, queue: queue, transport: transport) { note($0, person) }
+        let pace = AskedPace(usual: plan.interval)
+        let sender = LaneSender(lane: lane, token: person.token, queue: queue, transport: transport) { event in
+            pace.heard(event)
+            note(event, person)
+        }
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
                 defer { wake.finish() }
-                try await measure(wearable, person, lane: lane, began: began, startedAt: startedAt) { wake.yield() }
+                try await measure(wearable, person, lane: lane, pace, began: began, startedAt: startedAt) { wake.yield() }
                 return true
             }
             group.addTask {
@@ -58,8 +62,8 @@ struct SimulationRun: Sendable {
     }
 
     private func measure(
-        _ wearable: Wearable, _ person: SimulatedPerson, lane: String, began: ContinuousClock.Instant, startedAt: Timestamp,
-        wake: @Sendable () -> Void
+        _ wearable: Wearable, _ person: SimulatedPerson, lane: String, _ pace: AskedPace, began: ContinuousClock.Instant,
+        startedAt: Timestamp, wake: @Sendable () -> Void
     ) async throws {
         var wearable = wearable
         let clock = ContinuousClock()
@@ -72,7 +76,7 @@ struct SimulationRun: Sendable {
                 return
             }
             let at = startedAt + phase + elapsed
-            let measurement = wearable.measure(at: at, elapsed: elapsed, interval: plan.interval)
+            let measurement = wearable.measure(at: at, elapsed: elapsed, interval: pace.interval)
             if let metric = measurement.breach {
                 try ledger?.breach(of: metric, person.person, at: at)
                 meter.change { $0.breaches += 1 }
@@ -80,7 +84,7 @@ struct SimulationRun: Sendable {
             try queue.append(measurement.samples.map { try UploadBody.entry($0) }, to: lane)
             meter.change { $0.measured += measurement.samples.count }
             wake()
-            elapsed += plan.interval
+            elapsed += pace.interval
         }
     }
 

@@ -68,7 +68,14 @@ struct AuditChain: Sendable {
             rows += 1
             defer { head = row.hash }
             guard firstBroken == nil, !isSound(row) else { return }
-            firstBroken = row.sequence
+            // Its place, not what it says of itself: its number may be what was changed.
+            firstBroken = rows
+        }
+
+        /// The next row is there, but cannot be read as one.
+        mutating func unreadable() {
+            rows += 1
+            firstBroken = firstBroken ?? rows
         }
 
         private func isSound(_ row: AuditRow) -> Bool {

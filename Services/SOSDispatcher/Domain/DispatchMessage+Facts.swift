@@ -38,9 +38,9 @@ struct DispatchFacts: Sendable {
 
 extension DispatchMessage {
     init(_ facts: DispatchFacts, under letterhead: DispatchLetterhead) {
-        let thresholds = Thresholds(own: facts.subscriber.supervision.own, rules: facts.rules)
+        let thresholds = facts.subscriber.supervision.thresholds(by: facts.rules)
         let course = facts.subscriber.course
-        let trigger = PassedThreshold(facts.episode.trigger.breach, at: facts.episode.trigger.at, course)
+        let (began, kind) = (facts.episode.trigger, facts.episode.trigger.kind)
         messageId = facts.id.description
         emergencyId = facts.id.emergency.description
         seq = facts.id.sequence
@@ -52,10 +52,14 @@ extension DispatchMessage {
         expires = (facts.sent + DispatchLetterhead.validity).rfc3339
         references = (0..<facts.id.sequence).suffix(8).map { MessageID(emergency: facts.id.emergency, sequence: $0).description }
         sender = Sender(organisation: letterhead.organisation, system: "sos-dispatcher", contact: letterhead.contact)
-        headline = DispatchMessage.headline(facts.episode.trigger.breach, facts.kind)
-        self.trigger = Trigger(kind: "threshold", automatic: true, threshold: trigger)
+        headline = DispatchMessage.headline(began, facts.kind)
+        trigger = Trigger(
+            kind: kind.rawValue, automatic: true,
+            threshold: kind == .silence ? nil : PassedThreshold(began.breach, at: began.at, course),
+            silentSince: kind == .silence ? began.at.rfc3339 : nil)
         parameters = DispatchMessage.passed(facts.subscriber, thresholds)
         (urgency, severity, certainty) = facts.kind == .cancel ? ("past", "unknown", "unlikely") : ("immediate", "extreme", "observed")
+        if facts.kind != .cancel, kind == .silence { (severity, certainty) = ("severe", "possible") }
         subject = Subject(pid: facts.pid, facts.subscriber.card)
         location = Location(facts.subscriber.places, home: facts.subscriber.card?.address, at: facts.sent)
         vitals = DispatchMessage.vitals(course)
@@ -66,13 +70,22 @@ extension DispatchMessage {
         trace = Trace(traceId: facts.trace, decidedAfterMs: max(0, (facts.decidedAt - facts.episode.receivedAt).wholeMilliseconds))
     }
 
-    private static func headline(_ breach: Breach, _ kind: Kind) -> String {
-        let definition = breach.metric.definition
-        let danger = "\(definition.english) \(written(breach.value)) \(definition.unit), \(breach.side.rawValue) \(written(breach.limit))"
+    private static func headline(_ trigger: SOSDispatcher.Trigger, _ kind: Kind) -> String {
+        let danger = danger(trigger)
         return switch kind {
         case .alert: "Person in danger: \(danger)"
         case .update: "Person in danger, further values critical; first: \(danger)"
         case .cancel: "Cancelled by the person; was: \(danger)"
+        }
+    }
+
+    private static func danger(_ trigger: SOSDispatcher.Trigger) -> String {
+        let (breach, definition) = (trigger.breach, trigger.breach.metric.definition)
+        return switch trigger.kind {
+        case .threshold:
+            "\(definition.english) \(written(breach.value)) \(definition.unit), \(breach.side.rawValue) \(written(breach.limit))"
+        case .shaking: "repetitive shaking motion as in a seizure"
+        case .silence: "no vital sign received since \(trigger.at.rfc3339), contacts alerted"
         }
     }
 

@@ -48,9 +48,13 @@ struct DispatchMessage: Codable, Hashable, Sendable {
     }
 
     struct Trigger: Codable, Hashable, Sendable {
+        /// `threshold`, `shaking` or `silence`.
         var kind: String
         var automatic: Bool
-        var threshold: PassedThreshold
+        /// Of `threshold` and `shaking`.
+        var threshold: PassedThreshold?
+        /// Of `silence`: when the last vital sign was measured.
+        var silentSince: String?
     }
 
     struct Subject: Codable, Hashable, Sendable {

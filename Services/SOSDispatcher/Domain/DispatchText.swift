@@ -19,8 +19,8 @@ struct DispatchText: Hashable, Sendable {
         fields += DispatchText.place(message.location)
         // The first to go where there is no room.
         let further = [
-            ("k", DispatchText.shortCodes[message.trigger.threshold.metric] ?? message.trigger.threshold.metric),
-            ("v", DispatchText.written(message.trigger.threshold.value)), ("n", message.subject.telephone),
+            ("k", message.trigger.threshold.map { DispatchText.shortCodes[$0.metric] ?? $0.metric } ?? message.trigger.kind),
+            ("v", message.trigger.threshold.map { DispatchText.written($0.value) }), ("n", message.subject.telephone),
         ].compactMap { name, value in value.map { (name, $0) } }
         text =
             (0...further.count).lazy.reversed()

@@ -7,14 +7,25 @@ struct Subscriber: Hashable, Codable, Sendable {
     var supervision = Supervision.State()
     var places = LatestPlaces()
     var course = RecentCourse()
-    /// What an emergency service may be told besides measurements; nil until consent has said it.
+    /// What an emergency service may be told of the person, as consent says it and as far as the person consented.
     var card: EmergencyCard?
+    /// In the order in which they are to be reached.
+    var contacts: [EmergencyContact]?
+    var preferences: SupervisionPreferences?
+    /// nil for people whom an operator enrolled.
+    var clauses: AcceptedClauses?
+    /// What the last look at the person's history gave.
+    var fit: PersonalFit?
+    /// When the person paused supervision; nil while it is not paused.
+    var pausedSince: Timestamp?
 
     /// Keeps the places and values of an upload for a message that may be needed.
     mutating func note(_ upload: Supervision.Upload, watched: Set<Metric>) {
         for entry in upload.entries {
             if let position = entry.position { places.note(position, at: min(entry.at, upload.receivedAt)) }
-            if let value = entry.value, entry.type.definition.vital || watched.contains(entry.type) {
+            if let value = entry.value, Plausibility.isPossible(value, of: entry.type),
+                entry.type.definition.vital || watched.contains(entry.type)
+            {
                 course.note(value, of: entry.type, at: entry.at)
             }
         }

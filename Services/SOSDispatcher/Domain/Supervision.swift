@@ -7,13 +7,14 @@ import Contracts
 /// counts as the latest one seen). Every method first lets the timers fire that are due by then.
 struct Supervision: Sendable {
     let rules: SupervisionRules
-    private(set) var state: State
+    /// Changed by the machine's own methods alone.
+    var state: State
 
     init(rules: SupervisionRules, state: State = State()) {
         (self.rules, self.state) = (rules, state)
     }
 
-    var thresholds: Thresholds { Thresholds(own: state.own, rules: rules) }
+    var thresholds: Thresholds { state.thresholds(by: rules) }
 
     /// Whether an emergency is running: opened, and neither over nor muted.
     var emergencyRuns: Bool {
@@ -39,6 +40,7 @@ extension Supervision {
         case confirm
         case dispatch
         case silence
+        case contacts
     }
 
     /// When the machine next wants to hear of the time; nil if only an event can change it.
@@ -62,19 +64,9 @@ extension Supervision {
         if state.stage == .alerted, let episode = state.episode { timers.append((.confirm, episode.t0 + rules.sustain)) }
         if state.stage == .confirmed, let episode = state.episode { timers.append((.dispatch, episode.t0 + rules.dispatchAt)) }
         if let due = silenceFallsDue { timers.append((.silence, due)) }
+        if let due = contactsFallDue { timers.append((.contacts, due)) }
         let next = timers.min { ($0.due, $0.timer.rawValue) < ($1.due, $1.timer.rawValue) }
         return next.map { ($0.timer, max($0.due, state.now)) }
-    }
-
-    /// Nothing stops a call on its way: until it is acknowledged, silence changes nothing (SOS-25).
-    private var silenceFallsDue: Timestamp? {
-        guard state.subscribed, let due = state.silenceDue else { return nil }
-        return switch state.stage {
-        case .monitoring: state.monitoringPaused == true ? nil : due
-        case .stoodDown: due
-        case .dispatched: max(due, state.episode?.settledAt ?? due) + rules.silenceBeforeClosing
-        case .off, .suspended, .paused, .alerted, .confirmed, .dispatching: nil
-        }
     }
 
     private mutating func fire(_ timer: Timer) -> [SupervisionAction] {
@@ -88,22 +80,17 @@ extension Supervision {
         case .silence:
             state.silenceDue = nil
             return fellSilent()
+        case .contacts:
+            state.contactsDue = nil
+            return contactsMustKnow()
         }
-    }
-
-    /// An emergency that is over but for values back in range ends here: with the device off they would never come.
-    private mutating func fellSilent() -> [SupervisionAction] {
-        let closed = emergencyRuns ? [ended(.closed)] : []
-        guard state.monitoringPaused != true else { return closed }
-        state.stage = .suspended
-        return closed + [action(.signalLost, of: nil)]
     }
 }
 
 // MARK: Entries
 
 extension Supervision {
-    private struct CriticalEntry {
+    struct CriticalEntry {
         var trigger: Trigger
         var parameters: Set<Parameter>
     }
@@ -113,26 +100,52 @@ extension Supervision {
         var actions = timePassed(to: upload.at)
         guard state.subscribed, state.stage != .paused else { return actions }
         let thresholds = thresholds
-        let counting = upload.entries.filter { counts($0, in: upload, watched: thresholds.watched) }
-        guard !counting.isEmpty else { return actions }
-        actions += heard(upload)
+        let counting = withoutFrozen(
+            upload.entries.filter { counts($0, in: upload, watched: thresholds.watched) }, in: upload, thresholds)
+        let shaking = upload.entries.filter { isSeizure($0, in: upload) }
+        guard !counting.isEmpty || !shaking.isEmpty else { return actions }
+        if let last = counting.last { actions += heard(upload, last) }
         state.latest = state.latest.filter { upload.receivedAt <= $0.value.holdsUntil }
-        let criticalEntries = measurements(counting).flatMap { take($0, in: upload, thresholds) }
-        actions += judge(criticalEntries, thresholds.critical(by: state.latest), upload)
+        var criticalEntries = measurements(counting).flatMap { take($0, in: upload, thresholds) }
+        for entry in shaking { actions += shaken(entry) }
+        if rules.seizureCallsAmbulance {
+            criticalEntries += shaking.map { CriticalEntry(shaking: $0) }
+        } else if counting.isEmpty {
+            return actions
+        }
+        actions += judge(criticalEntries, thresholds.critical(by: state.latest).union(seizureParameters), upload)
         return actions + timePassed(to: state.now)
     }
 
     private func counts(_ entry: Sample, in upload: Upload, watched: Set<Metric>) -> Bool {
-        entry.value != nil && upload.receivedAt - entry.at <= rules.maximumAge
-            && entry.type.definition.shape == .scalar && (entry.type.definition.vital || watched.contains(entry.type))
+        guard let value = entry.value, isFresh(entry, in: upload), entry.type.definition.shape == .scalar else { return false }
+        return (entry.type.definition.vital || watched.contains(entry.type)) && Plausibility.isPossible(value, of: entry.type)
     }
 
-    private mutating func heard(_ upload: Upload) -> [SupervisionAction] {
-        let due = state.now + rules.silenceLimit(declaredInterval: upload.declaredInterval)
-        state.silenceDue = max(state.silenceDue ?? due, due)
-        guard state.stage == .suspended else { return [] }
-        state.stage = .monitoring
-        return [action(.signalReturned, of: nil)]
+    func isFresh(_ entry: Sample, in upload: Upload) -> Bool {
+        upload.receivedAt - entry.at <= rules.maximumAge
+    }
+
+    /// What a stuck source sends is no reading, unless it is critical: an alarm is never taken back for being improbable.
+    private mutating func withoutFrozen(_ entries: [Sample], in upload: Upload, _ thresholds: Thresholds) -> [Sample] {
+        entries.filter { entry in
+            guard let value = entry.value, Plausibility.showsStillness(value, of: entry.type) else {
+                if state.unchanged != nil { noteRun(nil, of: entry.type) }
+                return true
+            }
+            let at = min(entry.at, upload.receivedAt)
+            var run = state.unchanged?[entry.type] ?? UnchangedRun(value: value, since: at, count: 0)
+            if run.value != value { run = UnchangedRun(value: value, since: at, count: 0) }
+            run.count += 1
+            noteRun(run, of: entry.type)
+            return !run.isFrozen(at: at) || thresholds.breach(of: entry.type, value: value) != nil
+        }
+    }
+
+    private mutating func noteRun(_ run: UnchangedRun?, of metric: Metric) {
+        var runs = state.unchanged ?? [:]
+        runs[metric] = run
+        state.unchanged = runs.isEmpty ? nil : runs
     }
 
     /// Entries with one own time were measured together: a maximum is not judged with the minimum of before.
@@ -223,178 +236,27 @@ extension Supervision {
     }
 }
 
-// MARK: What the person and the emergency service say
-
-extension Supervision {
-    /// What came of something that may be refused; the actions stand either way, they were due by then.
-    struct Outcome: Sendable {
-        var actions: [SupervisionAction]
-        var refusal: Failure?
-        /// Whether the call had gone out before it (SOS-21).
-        var alreadyDispatched: Bool
-        /// The emergency that it was about.
-        var episode: Episode?
-    }
-
-    /// The answer to the prompt, or the report of a false alarm (SOS-14, SOS-21).
-    mutating func answered(_ answer: AnswerPrompt.Answer, at time: Timestamp) -> Outcome {
-        let due = timePassed(to: time)
-        var outcome = Outcome(actions: due, refusal: nil, alreadyDispatched: hasDispatched, episode: state.episode)
-        switch answer {
-        case .fine, .falseAlarm: outcome.actions += calledOff(answer)
-        case .help:
-            if state.episode == nil { outcome.refusal = Failure(.conflict, "there is no alert to answer") }
-            outcome.actions += helpAsked()
-        case .helpIsHere: outcome.actions += helpArrived()
-        }
-        outcome.actions += timePassed(to: state.now)
-        return outcome
-    }
-
-    private mutating func calledOff(_ answer: AnswerPrompt.Answer) -> [SupervisionAction] {
-        switch state.stage {
-        case .alerted, .confirmed:
-            let muted = action(.muted)
-            let episode = state.episode
-            leaveEmergency()
-            state.episode = state.subscribed ? episode : nil
-            return [muted]
-        case .dispatching, .dispatched:
-            state.stage = .stoodDown
-            let cancelled = action(.cancelled(answer))
-            return state.subscribed ? [cancelled] : [cancelled, ended(.closed)]
-        case .off, .monitoring, .suspended, .paused, .stoodDown:
-            return []
-        }
-    }
-
-    private mutating func helpAsked() -> [SupervisionAction] {
-        guard state.episode != nil, state.stage != .dispatching, state.stage != .dispatched else { return [] }
-        // Values were not followed while nobody was called; only fresh ones may close it again.
-        if state.stage != .alerted, state.stage != .confirmed { state.episode?.normalSince = nil }
-        state.stage = .dispatching
-        state.episode?.settledAt = nil
-        return [action(.dispatched(.asked))]
-    }
-
-    private mutating func helpArrived() -> [SupervisionAction] {
-        guard state.stage == .dispatching else { return [] }
-        return settled(.helpArrived)
-    }
-
-    /// The emergency service accepted the call; anywhere but in DISPATCHING it changes nothing.
-    mutating func acknowledged(at time: Timestamp) -> [SupervisionAction] {
-        let due = timePassed(to: time)
-        guard state.stage == .dispatching else { return due }
-        let settled = settled(.acknowledged)
-        return due + settled + timePassed(to: state.now)
-    }
-
-    private mutating func settled(_ kind: SupervisionAction.Kind) -> [SupervisionAction] {
-        state.stage = .dispatched
-        state.episode?.settledAt = state.now
-        let settled = action(kind)
-        return state.subscribed ? [settled] : [settled, ended(.closed)]
-    }
-}
-
-// MARK: Subscription
-
-extension Supervision {
-    /// Starts supervision, or changes the bounds of one who is supervised; those count from the next upload on.
-    mutating func subscribed(own: [Metric: Bounds], declaredInterval: Duration?, at time: Timestamp) -> [SupervisionAction] {
-        let due = timePassed(to: time)
-        state.own = own
-        if state.stage == .off {
-            beginMonitoring(declaredInterval)
-        } else if !state.subscribed {
-            state.silenceDue = state.now + rules.silenceLimit(declaredInterval: declaredInterval)
-        }
-        let watched = thresholds.watched
-        state.latest = state.latest.filter { watched.contains($0.key) }
-        state.subscribed = true
-        return due + timePassed(to: state.now)
-    }
-
-    /// Ends supervision at once; a running emergency is still completed (SOS-03).
-    mutating func unsubscribed(at time: Timestamp) -> [SupervisionAction] {
-        let due = timePassed(to: time)
-        state.subscribed = false
-        switch state.stage {
-        case .alerted, .confirmed, .dispatching: return due
-        case .dispatched, .stoodDown: return due + [ended(.closed)]
-        case .off, .monitoring, .suspended, .paused:
-            leaveEmergency()
-            return due
-        }
-    }
-
-    /// Refused while an emergency runs: the prompt is there to be answered.
-    mutating func paused(at time: Timestamp) -> Outcome {
-        var outcome = Outcome(actions: timePassed(to: time), refusal: nil, alreadyDispatched: hasDispatched, episode: state.episode)
-        switch state.stage {
-        case .monitoring, .suspended:
-            state.stage = .paused
-            (state.latest, state.episode, state.silenceDue) = ([:], nil, nil)
-        case .paused: break
-        case .off: outcome.refusal = Failure(.notFound, "this person is not subscribed")
-        case .alerted, .confirmed, .dispatching, .dispatched, .stoodDown:
-            outcome.refusal = Failure(.conflict, "an emergency is running: answer the prompt or report a false alarm first")
-        }
-        return outcome
-    }
-
-    mutating func resumed(declaredInterval: Duration?, at time: Timestamp) -> Outcome {
-        var outcome = Outcome(actions: timePassed(to: time), refusal: nil, alreadyDispatched: hasDispatched, episode: state.episode)
-        if state.stage == .paused { beginMonitoring(declaredInterval) }
-        if state.stage == .off { outcome.refusal = Failure(.notFound, "this person is not subscribed") }
-        return outcome
-    }
-
-    /// Everything's recording was paused or resumed (ACC-28): meanwhile silence is the person's own. An emergency goes on.
-    mutating func monitoring(isPaused: Bool, declaredInterval: Duration?, at time: Timestamp) -> [SupervisionAction] {
-        let due = timePassed(to: time)
-        guard isPaused != (state.monitoringPaused ?? false) else { return due }
-        state.monitoringPaused = isPaused ? true : nil
-        if !isPaused, state.stage != .off, state.stage != .paused {
-            state.silenceDue = state.now + rules.silenceLimit(declaredInterval: declaredInterval)
-        }
-        return due
-    }
-
-    /// The dispatcher was not listening for a while: silence counts from `time` on, since it was its own.
-    mutating func listeningAgain(at time: Timestamp) {
-        guard let due = state.silenceDue else { return }
-        state.silenceDue = max(due, time + rules.signalLost)
-    }
-
-    private mutating func beginMonitoring(_ declaredInterval: Duration?) {
-        state.stage = .monitoring
-        (state.latest, state.episode) = ([:], nil)
-        state.silenceDue = state.now + rules.silenceLimit(declaredInterval: declaredInterval)
-    }
-}
-
 // MARK: Ends
 
 extension Supervision {
-    private mutating func ended(_ kind: SupervisionAction.Kind) -> SupervisionAction {
+    mutating func ended(_ kind: SupervisionAction.Kind) -> SupervisionAction {
         let action = action(kind)
         leaveEmergency()
         return action
     }
 
-    private mutating func leaveEmergency() {
+    mutating func leaveEmergency() {
         state.episode = nil
         state.stage = state.subscribed ? .monitoring : .off
-        if !state.subscribed { (state.latest, state.silenceDue) = ([:], nil) }
+        if !state.subscribed { forgetSignal() }
     }
 
-    private func action(_ kind: SupervisionAction.Kind) -> SupervisionAction {
+    func action(_ kind: SupervisionAction.Kind) -> SupervisionAction {
         action(kind, of: state.episode)
     }
 
-    private func action(_ kind: SupervisionAction.Kind, of episode: Episode?) -> SupervisionAction {
-        SupervisionAction(kind: kind, at: state.now, episode: episode)
+    /// - Parameter since: see `SupervisionAction`; only of what belongs to no emergency.
+    func action(_ kind: SupervisionAction.Kind, of episode: Episode?, since: Timestamp? = nil) -> SupervisionAction {
+        SupervisionAction(kind: kind, at: state.now, episode: episode, since: since)
     }
 }

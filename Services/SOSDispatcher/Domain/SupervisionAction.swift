@@ -18,6 +18,14 @@ struct SupervisionAction: Hashable, Sendable {
         case closed
         case signalLost
         case signalReturned
+        /// The person was warned of the signal loss long enough ago: now the contacts.
+        case silenceContacts
+        /// The wearable felt repetitive shaking (SOS-23).
+        case shakingAlarm
+        /// The person says that it was nothing.
+        case shakingCalledOff
+        /// Everything that measures the person lies in its charger (SOS-27).
+        case charging
     }
 
     enum DispatchCause: String, Hashable, Sendable {
@@ -31,6 +39,8 @@ struct SupervisionAction: Hashable, Sendable {
     var at: Timestamp
     /// As it stands after the action; nil for those that belong to no emergency.
     var episode: Episode?
+    /// Own time of the entry that it goes by, where it belongs to no emergency: the last sign of life, the shaking.
+    var since: Timestamp?
 
     /// The word for it in the list of `docs/sos-rules.md` §4; nil for what that list leaves out.
     var listed: String? {
@@ -45,7 +55,8 @@ struct SupervisionAction: Hashable, Sendable {
         case .closed: "closed"
         case .signalLost: "signal-lost"
         case .signalReturned: "signal-returned"
-        case .updated, .helpArrived: nil
+        case .silenceContacts: "silence-contacts"
+        case .updated, .helpArrived, .shakingAlarm, .shakingCalledOff, .charging: nil
         }
     }
 

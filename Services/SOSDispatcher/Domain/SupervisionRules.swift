@@ -23,12 +23,21 @@ struct SupervisionRules: Hashable, Sendable {
     var maximumAge = Duration.seconds(60)
     /// Silence shorter than this is never a signal loss (SOS-25).
     var signalLost = Duration.seconds(30)
+    /// How long after the person was warned of a signal loss the contacts are told.
+    var silenceContacts = Duration.seconds(300)
+    /// Whether an ambulance is called then too.
+    var silenceCallsAmbulance = false
+    /// Whether shaking calls an ambulance too, besides alerting the contacts (SOS-23).
+    var seizureCallsAmbulance = false
+    /// Measurements per second that devices are asked for from an alert until the episode is over (SOS-11).
+    var alertRate = 3.0
     /// How long values stay normal before an acknowledged emergency is closed.
     var normalBeforeClosing = Duration.seconds(120)
     /// How much longer than for a signal loss an acknowledged emergency waits for a sign of life; then it is closed, since one
     /// that stayed open would take in the next one.
     var silenceBeforeClosing = Duration.seconds(3600)
     /// How long the latest value of a metric stands for how the person is, at least; nobody is critical by yesterday's reading.
+    /// As long does shaking stand for a seizure.
     var valueHolds = Duration.seconds(600)
 
     /// How long a source may be silent: three of its own intervals, if it measures seldom.

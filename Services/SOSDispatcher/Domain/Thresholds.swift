@@ -1,4 +1,4 @@
-// Which values are critical for one person: own bounds over defaults, and the pair rule of blood pressure (SOS-05 to SOS-08).
+// Which values are critical for one person: own bounds over personalised ones over defaults, and the pair rule (SOS-05 to SOS-08).
 
 import Contracts
 
@@ -6,21 +6,30 @@ import Contracts
 enum Parameter: Hashable, Sendable {
     case metric(Metric)
     case bloodPressure
+    /// Nothing is heard of the person at all.
+    case silence
 }
 
 extension Parameter: Codable, CustomStringConvertible {
     private static let pairName = "blood-pressure"
+    private static let silenceName = "silence"
 
     var description: String {
         switch self {
         case .metric(let metric): metric.code
         case .bloodPressure: Parameter.pairName
+        case .silence: Parameter.silenceName
         }
     }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        self = try container.decode(String.self) == Parameter.pairName ? .bloodPressure : .metric(container.decode(Metric.self))
+        self =
+            switch try container.decode(String.self) {
+            case Parameter.pairName: .bloodPressure
+            case Parameter.silenceName: .silence
+            default: .metric(try container.decode(Metric.self))
+            }
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -45,30 +54,34 @@ struct Breach: Hashable, Codable, Sendable {
 /// One person's bounds in force. Comparison is strict: a value equal to its bound is in range (SOS-05).
 struct Thresholds: Sendable {
     private let own: [Metric: Bounds]
+    private let personal: [Metric: Bounds]
     private let rules: SupervisionRules
 
-    init(own: [Metric: Bounds], rules: SupervisionRules) {
-        (self.own, self.rules) = (own, rules)
+    /// - Parameters:
+    ///   - own: what the person set; goes before everything else.
+    ///   - personal: out of the person's history; goes before the defaults.
+    init(own: [Metric: Bounds], personal: [Metric: Bounds] = [:], rules: SupervisionRules) {
+        (self.own, self.personal, self.rules) = (own, personal, rules)
     }
 
     /// Every metric with a bound in force, those of the pair included.
     var watched: Set<Metric> {
-        var watched = Set(own.filter { $0.value.low != nil || $0.value.high != nil }.keys)
+        var watched = Set(own.filter(\.value.saysSomething).keys).union(personal.filter(\.value.saysSomething).keys)
         watched.formUnion([.heartRate])
         if pairInForce || rules.pressureRule == .or { watched.formUnion([.bloodPressureMax, .bloodPressureMin]) }
         return watched
     }
 
-    /// Maximum and minimum judged together, by the defaults: as long as neither has an upper bound of its own.
+    /// Maximum and minimum judged together, by personalised bounds or defaults: as long as neither has an upper bound of its own.
     var pairInForce: Bool {
         rules.pressureRule == .and && own[.bloodPressureMax]?.high == nil && own[.bloodPressureMin]?.high == nil
     }
 
-    /// The metric's bounds that stand alone; a side without own bound keeps its default.
+    /// The metric's bounds that stand alone, each side for itself: the person's own, else the personalised, else the default.
     func bounds(of metric: Metric) -> Bounds {
         Bounds(
-            low: own[metric]?.low ?? (metric == .heartRate ? rules.heartRateLow : nil),
-            high: own[metric]?.high ?? defaultHigh(of: metric))
+            low: own[metric]?.low ?? personal[metric]?.low ?? (metric == .heartRate ? rules.heartRateLow : nil),
+            high: own[metric]?.high ?? personalHigh(of: metric) ?? defaultHigh(of: metric))
     }
 
     /// How the value is outside the metric's bounds or its half of the pair; nil where it is in range.
@@ -106,6 +119,11 @@ struct Thresholds: Sendable {
         pairHigh(of: metric).map { value > $0 } ?? false
     }
 
+    /// Personalisation moves the pair's halves and leaves the pair a pair.
+    private func personalHigh(of metric: Metric) -> Double? {
+        pairInForce && metric.otherOfPair != nil ? nil : personal[metric]?.high
+    }
+
     private func defaultHigh(of metric: Metric) -> Double? {
         switch metric {
         case .heartRate: rules.heartRateHigh
@@ -118,11 +136,15 @@ struct Thresholds: Sendable {
     private func pairHigh(of metric: Metric) -> Double? {
         guard pairInForce else { return nil }
         return switch metric {
-        case .bloodPressureMax: rules.pressureMaxHigh
-        case .bloodPressureMin: rules.pressureMinHigh
+        case .bloodPressureMax: personal[metric]?.high ?? rules.pressureMaxHigh
+        case .bloodPressureMin: personal[metric]?.high ?? rules.pressureMinHigh
         default: nil
         }
     }
+}
+
+extension Bounds {
+    fileprivate var saysSomething: Bool { low != nil || high != nil }
 }
 
 extension Metric {

@@ -2,10 +2,13 @@
 
 import Contracts
 import GRDB
+import ServiceKit
 import Storage
 
 /// The audit chain stays: it names pseudonyms and steps, never values, and a row that could be taken out would prove nothing.
 struct PersonErasure: Sendable {
+    let messages: MessageOutbox
+
     /// For the certificate.
     static let kept = "the audit chain: under a pseudonym, when help was called and by whom it was answered"
 
@@ -14,14 +17,17 @@ struct PersonErasure: Sendable {
         var sentences = [
             "DELETE FROM dispatch_lines WHERE emergency IN (SELECT emergency FROM dispatch_outbox WHERE person = ?)",
             "DELETE FROM dispatch_outbox WHERE person = ?", "DELETE FROM emergencies WHERE person = ? AND closed_at IS NOT NULL",
+            "DELETE FROM prompt_answers WHERE person = ?", "DELETE FROM contact_cases WHERE person = ?",
+            "DELETE FROM contact_notices WHERE person = ?",
         ]
         if scope == .account {
             sentences += [
                 "DELETE FROM emergencies WHERE person = ?", "DELETE FROM subscribers WHERE person = ?",
                 "DELETE FROM devices WHERE person = ?", "DELETE FROM monitoring_pauses WHERE person = ?",
+                "DELETE FROM subscriptions WHERE person = ?", "DELETE FROM pause_reminders WHERE person = ?",
             ]
         }
-        return try sentences.reduce(0) { count, sentence in
+        return try sentences.reduce(messages.forget(db, person)) { count, sentence in
             try db.execute(sql: sentence, arguments: [person.data])
             return count + db.changesCount
         }

@@ -11,17 +11,26 @@ struct SupervisionErasure: Sendable {
     let dispatcher: Dispatcher
     let journal: Journal
     let store: SOSStore
-    private let table = PersonErasure()
+    /// Ends what people see and hear of it.
+    let forget: @Sendable (PersonID) async -> Void
+    private let table: PersonErasure
 
-    init(supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore) {
+    init(
+        supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore, messages: MessageOutbox,
+        forget: @escaping @Sendable (PersonID) async -> Void = { _ in }
+    ) {
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
+        table = PersonErasure(messages: messages)
+        self.forget = forget
     }
 
     var steps: ErasureSteps {
         ErasureSteps(
             shut: { try await shut($0) },
             delete: { [table] db, order in try table.erase(db, order.person, scope: order.scope) },
-            streams: { _ in StreamFamily.emergencies.streams }, finish: { try await finish($0) }, kept: PersonErasure.kept)
+            streams: { order in
+                StreamFamily.emergencies.streams + (order.scope == .account ? StreamFamily.subscriptions.streams : [])
+            }, finish: { try await finish($0) }, kept: PersonErasure.kept)
     }
 
     private func shut(_ order: PersonErased) async throws {
@@ -35,6 +44,8 @@ struct SupervisionErasure: Sendable {
             guard await supervision.forgetCourse(of: order.person) else { throw ErasureWaits() }
         }
         guard await !dispatcher.isCarrying(for: order.person) else { throw ErasureWaits() }
+        await supervision.tidings.quiet()
+        await forget(order.person)
         await dispatcher.forget(order.person)
         // Nothing about the person is on its way to the tables any more.
         try await journal.commitEverything()

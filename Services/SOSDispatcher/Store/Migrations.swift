@@ -21,10 +21,39 @@ enum Migrations {
             try db.execute(sql: pauseTable)
             try ErasureFollower.create(in: db)
         },
-        Migration(3, "integrators") { db in
-            try db.execute(sql: integratorTables)
+        Migration(3, "devices on charge") { db in try db.execute(sql: chargingColumns) },
+        Migration(4, "prompts, contacts, messages") { db in
+            try MessageOutbox.create(in: db)
+            try PromptStore.create(in: db)
+            try ContactStore.create(in: db)
         },
+        Migration(5, "the subscriber's panel") { db in
+            try TokenChecker.create(in: db)
+            // Keys and sessions were heard and passed over so far: they are taken anew from the snapshot.
+            try db.execute(sql: "DELETE FROM consumer_positions WHERE stream LIKE 'consent.%'")
+            try db.execute(sql: panelTables)
+        },
+        Migration(6, "integrators") { db in try db.execute(sql: integratorTables) },
     ]
+
+    private static let chargingColumns = """
+        -- Whether it lies in its charger and measures nothing, and whether it ever measures a vital sign.
+        ALTER TABLE devices ADD COLUMN charging INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE devices ADD COLUMN vital INTEGER NOT NULL DEFAULT 1;
+        """
+
+    private static let panelTables = """
+        -- Of whom `sos.subscriptions` has said that they are subscribed.
+        CREATE TABLE subscriptions (
+            person BLOB PRIMARY KEY
+        ) STRICT, WITHOUT ROWID;
+        -- How many reminders of a pause have been handed over.
+        CREATE TABLE pause_reminders (
+            person BLOB PRIMARY KEY,
+            since INTEGER NOT NULL,
+            told INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        """
 
     private static let integratorTables = """
         -- Who is called, with all secrets, sealed under a key of the service's own.

@@ -29,6 +29,10 @@ struct SOSStore: Sendable {
         var positions: [StreamPosition] = []
         /// Who has paused monitoring.
         var paused: Set<PersonID> = []
+        /// Whose devices all lie in their chargers, as far as they measure vital signs.
+        var charging: Set<PersonID> = []
+        /// Of whom `sos.subscriptions` has said that they are subscribed.
+        var saidSubscribed: Set<PersonID> = []
     }
 
     // MARK: Writing
@@ -73,6 +77,8 @@ struct SOSStore: Sendable {
             var memory = Memory()
             memory.positions = try ConsumerPositions().load(db)
             memory.paused = try Set(Data.fetchAll(db, sql: "SELECT person FROM monitoring_pauses").compactMap { PersonID($0) })
+            memory.charging = try SOSStore.charging(db)
+            memory.saidSubscribed = try SubscriptionTable.all(db)
             for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM subscribers") {
                 // Without a key the person was erased: there is nobody to watch.
                 guard let person = PersonID(row["person"] as Data), let key = try keys.key(of: person) else { continue }
@@ -128,6 +134,16 @@ struct SOSStore: Sendable {
                     try Row.fetchAll(db, sql: "SELECT * FROM emergencies ORDER BY t0 DESC LIMIT ?", arguments: [limit])
                 }
             return rows.compactMap(EmergencyRecord.init)
+        }
+    }
+
+    /// Newest first, those that began before `before`.
+    func emergencies(of person: PersonID, before: Timestamp?, limit: Int) async throws -> [EmergencyRecord] {
+        try await store.read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT * FROM emergencies WHERE person = ? AND t0 < ? ORDER BY t0 DESC LIMIT ?",
+                arguments: [person.data, before?.milliseconds ?? .max, limit]
+            ).compactMap(EmergencyRecord.init)
         }
     }
 

@@ -25,6 +25,7 @@ struct SealedBatch: Sendable {
         // Facts about devices may come later than the order to erase their person.
         living.devices = try batch.devices.filter { try !keys.isDestroyed($0.person) }
         living.pauses = try batch.pauses.filter { try !keys.isDestroyed($0.person) }
+        living.subscriptions = try batch.subscriptions.filter { try !keys.isDestroyed($0.person) }
         self.batch = living
         subscribers =
             try batch.sealed.filter { try !keys.isDestroyed($0.key) }.map { ($0.key, $0.value) }
@@ -70,7 +71,7 @@ struct SealedBatch: Sendable {
         if !batch.audit.isEmpty { try AuditTable.append(batch.audit, db) }
         try ConsumerPositions().save(db, Array(batch.positions.values))
         for answer in batch.answers { try answer.remember(db) }
-        return try writeFacts(db) + told
+        return try writeFacts(db) + told + SubscriptionTable.say(batch.subscriptions, db)
     }
 
     static func write(_ devices: [DeviceState], _ db: Database) throws {
@@ -79,8 +80,12 @@ struct SealedBatch: Sendable {
                 try db.cachedStatement(sql: "DELETE FROM devices WHERE device = ?").execute(arguments: [device.device.data])
                 continue
             }
-            try db.cachedStatement(sql: "INSERT OR REPLACE INTO devices (device, person, interval_ms) VALUES (?, ?, ?)")
-                .execute(arguments: [device.device.data, device.person.data, device.intervalMs])
+            try db.cachedStatement(
+                sql: "INSERT OR REPLACE INTO devices (device, person, interval_ms, charging, vital) VALUES (?, ?, ?, ?, ?)"
+            )
+            .execute(arguments: [
+                device.device.data, device.person.data, device.intervalMs, device.charging ?? false, device.vital ?? true,
+            ])
         }
     }
 

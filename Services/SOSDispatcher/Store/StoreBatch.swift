@@ -16,6 +16,8 @@ struct StoreBatch: Sendable {
     var lines: [LineID: LineState] = [:]
     var audit: [AuditNote] = []
     var facts: [EmergencyFact] = []
+    /// Who has joined or left, in order.
+    var subscriptions: [SubscriptionState] = []
     var positions: [String: StreamPosition] = [:]
     var devices: [DeviceState] = []
     var pauses: [MonitoringState] = []
@@ -23,7 +25,7 @@ struct StoreBatch: Sendable {
 
     var isEmpty: Bool {
         subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && lines.isEmpty
-            && audit.isEmpty && facts.isEmpty
+            && audit.isEmpty && facts.isEmpty && subscriptions.isEmpty
             && positions.isEmpty && devices.isEmpty && pauses.isEmpty && answers.isEmpty
     }
 
@@ -37,6 +39,7 @@ struct StoreBatch: Sendable {
         positions.merge(later.positions) { $1 }
         audit += later.audit
         facts += later.facts
+        subscriptions += later.subscriptions
         devices += later.devices
         pauses += later.pauses
         answers += later.answers
@@ -97,5 +100,9 @@ struct RememberedAnswer: Sendable {
 
     init(_ reply: some Encodable & Sendable, to context: RequestContext, in answers: StoredAnswers) {
         remember = { try answers.remember(reply, to: context, in: $0) }
+    }
+
+    init(_ remember: @escaping @Sendable (Database) throws -> Void) {
+        self.remember = remember
     }
 }

@@ -9,6 +9,9 @@ extension SupervisionAction {
         case .updated: "got-worse"
         case .helpArrived: "help-arrived"
         case .opened: "alerted"
+        case .shakingAlarm: "shaking-reported"
+        case .shakingCalledOff: "shaking-called-off"
+        case .charging: "charging-begun"
         default: listed ?? ""
         }
     }
@@ -18,6 +21,15 @@ extension SupervisionAction {
         switch kind {
         case .opened, .dispatched, .acknowledged, .cancelled, .transient, .muted, .closed: listed
         case .confirmed, .updated, .helpArrived, .signalLost, .signalReturned: nil
+        case .silenceContacts, .shakingAlarm, .shakingCalledOff, .charging: nil
+        }
+    }
+
+    /// Whether devices measure at the rate of an alert from here on (SOS-11).
+    var keepsAlert: Bool {
+        switch kind {
+        case .transient, .muted, .closed: false
+        default: episode != nil
         }
     }
 
@@ -33,7 +45,7 @@ extension SupervisionAction {
 
     var actor: String {
         switch kind {
-        case .muted, .cancelled, .helpArrived, .dispatched(.asked): "person"
+        case .muted, .cancelled, .helpArrived, .shakingCalledOff, .dispatched(.asked): "person"
         default: "dispatcher"
         }
     }
@@ -45,11 +57,21 @@ extension SupervisionAction {
     /// Names parameters, never values.
     var detail: String {
         switch kind {
-        case .opened: episode.map { "\($0.trigger.breach.metric) \($0.trigger.breach.side.rawValue) its bound" } ?? ""
+        case .opened: episode?.trigger.detail ?? ""
         case .updated(let parameters): parameters.map(\.description).joined(separator: ", ")
         case .dispatched(let cause): cause.rawValue
         case .cancelled(let answer): answer.rawValue
         default: ""
+        }
+    }
+}
+
+extension Trigger {
+    fileprivate var detail: String {
+        switch kind {
+        case .threshold: "\(breach.metric) \(breach.side.rawValue) its bound"
+        case .shaking: "repetitive shaking motion"
+        case .silence: "nothing heard since the last \(breach.metric)"
         }
     }
 }

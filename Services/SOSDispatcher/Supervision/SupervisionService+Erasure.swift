@@ -23,6 +23,7 @@ extension SupervisionService {
         guard watched.subscriber.supervision.episode == nil else { return false }
         (watched.subscriber.places, watched.subscriber.course) = (LatestPlaces(), RecentCourse())
         watched.subscriber.supervision.latest = [:]
+        watched.subscriber.fit = nil
         people[person] = watched
         records[person] = nil
         return true

@@ -5,9 +5,15 @@ import Foundation
 import ServiceKit
 
 extension SupervisionService {
-    func subscribe(_ person: PersonID, own: [Metric: Bounds], interval: Duration?, answer: RememberedAnswer?) async throws {
+    /// - Parameter amend: what is kept of the subscriber beside, from the beginning.
+    func subscribe(
+        _ person: PersonID, own: [Metric: Bounds], interval: Duration?, answer: RememberedAnswer?,
+        amend: @Sendable (inout Subscriber) -> Void = { _ in }
+    ) async throws {
         var effects = Effects()
-        people[person] = people[person] ?? Watched()
+        var watched = people[person] ?? Watched()
+        amend(&watched.subscriber)
+        people[person] = watched
         change(person, &effects) { $0.subscribed(own: own, declaredInterval: interval, at: clock.now) }
         try await finish(effects, of: person, "subscribed", answer)
     }
@@ -28,6 +34,7 @@ extension SupervisionService {
             refusal = outcome.refusal
             return outcome.actions
         }
+        if refusal == nil { notePause(of: person, isPaused) }
         try await finish(effects, of: person, isPaused ? "paused" : "resumed", answer, refusal)
     }
 
@@ -63,7 +70,8 @@ extension SupervisionService {
     func status(of person: PersonID) -> ReadSupervision.Reply {
         let state = people[person]?.subscriber.supervision
         return ReadSupervision.Reply(
-            subscribed: state?.subscribed ?? false, paused: state?.stage == .paused || state?.monitoringPaused == true)
+            subscribed: state?.subscribed ?? false, paused: state?.stage == .paused || state?.monitoringPaused == true,
+            standing: (state?.standing ?? .off).rawValue)
     }
 
     /// The person has paused or resumed monitoring (ACC-28); who is not subscribed is passed over.
@@ -102,7 +110,8 @@ extension SupervisionService {
         people[person]?.subscriber.supervision.subscribed ?? false
     }
 
-    private func finish(
+    /// Stores what a person has said, in the transaction of its answer.
+    func finish(
         _ effects: Effects, of person: PersonID, _ action: String, _ answer: RememberedAnswer?, _ refusal: Failure? = nil,
         detail: String = ""
     ) async throws {

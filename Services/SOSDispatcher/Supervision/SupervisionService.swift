@@ -14,6 +14,9 @@ actor SupervisionService {
     /// After a pause of its own the dispatcher hears what it missed before it takes silence for a sign, but not for longer.
     static let catchUp = Duration.milliseconds(300)
 
+    /// Ingest says something several times a second; after so long without it, a person's silence is nobody's news.
+    static let deafAfter = Duration.seconds(5)
+
     let rules: SupervisionRules
     private let letterhead: DispatchLetterhead
     let names: Names
@@ -40,6 +43,8 @@ actor SupervisionService {
     /// What was decided by entries and is being stored and carried out.
     private var underWay: [Int: Task<Void, Never>] = [:]
     private var settlements = 0
+    /// How long ago everything that ingest had said was known here.
+    private var ingestSilentFor: @Sendable () -> Duration = { .zero }
     private var due = DueList<PersonID>()
     private var alarm: (at: Timestamp, task: Task<Void, Never>)?
     /// The epoch in which each partition was begun, and whether all of that is on disk.
@@ -69,10 +74,11 @@ actor SupervisionService {
             people[person] = watched
             change(person, &effects) { machine in
                 // First what was due before the stop, then the dispatcher's own silence is forgiven.
-                let due = machine.state.episode == nil ? [] : machine.timePassed(to: clock.now)
+                let due = machine.emergencyRuns ? machine.timePassed(to: clock.now) : []
                 machine.listeningAgain(at: clock.now)
                 // A pause may have been heard and stored without reaching the state.
-                return due + machine.monitoring(isPaused: memory.paused.contains(person), declaredInterval: nil, at: clock.now)
+                let paused = machine.monitoring(isPaused: memory.paused.contains(person), declaredInterval: nil, at: clock.now)
+                return due + paused + machine.charging(memory.charging.contains(person), declaredInterval: nil, at: clock.now)
             }
             let known = records[person].flatMap { memory.outboxes[$0.id] }
             if known?.outbox.isTaken == true {
@@ -85,7 +91,7 @@ actor SupervisionService {
     }
 
     /// For those who may have missed something while nobody ran.
-    private func running() -> [Tiding] {
+    func running() -> [Tiding] {
         people.compactMap { person, watched in
             let state = watched.subscriber.supervision
             guard let episode = state.episode, Supervision(rules: rules, state: state).emergencyRuns else { return nil }
@@ -127,20 +133,25 @@ actor SupervisionService {
         await settle(Effects())
     }
 
+    func judgesSilence(by ingestSilentFor: @escaping @Sendable () -> Duration) {
+        self.ingestSilentFor = ingestSilentFor
+    }
+
     // MARK: Entries
 
     /// One gapless stretch of the ingest streams. Returns when it is decided: what follows is stored and done meanwhile, so that a
     /// slow disk makes nobody deaf.
     func apply(_ events: [StreamEvent], _ next: [StreamPosition]) async {
         var effects = Effects()
-        for event in events {
+        let received = ReceiptOrder.settled(events.map { ($0.header.stream, clock.steady(fromWall: $0.header.at)) })
+        for (event, at) in zip(events, received) {
             behind[event.header.stream] = event.header.head > event.header.sequence ? behind[event.header.stream] ?? clock.now : nil
             guard let person = subjects[event.header.subject], event.header.type == SamplesRecorded.type,
                 var recorded = decode(event), people[person]?.hears(event.header) == true
             else { continue }
             recorded.samples = early.take(outOf: recorded.samples, of: person)
             guard !recorded.samples.isEmpty else { continue }
-            hear(recorded, of: person, &effects)
+            hear(recorded, of: person, at: at, &effects)
             // Not after the rest of the stretch, which may be long.
             if !effects.people.isEmpty {
                 settleSoon(effects)
@@ -182,9 +193,10 @@ actor SupervisionService {
         return isBeginningStored
     }
 
-    func hear(_ recorded: SamplesRecorded, of person: PersonID, _ effects: inout Effects) {
+    /// - Parameter at: when ingest received it, on the steady clock; nil to go by the wall clock alone.
+    func hear(_ recorded: SamplesRecorded, of person: PersonID, at received: Timestamp? = nil, _ effects: inout Effects) {
         let upload = Supervision.Upload(
-            at: clock.steady(fromWall: recorded.receivedAt), receivedAt: recorded.receivedAt,
+            at: received ?? clock.steady(fromWall: recorded.receivedAt), receivedAt: recorded.receivedAt,
             declaredInterval: recorded.intervalMs.map { .milliseconds($0) }, entries: recorded.samples)
         change(person, &effects, after: upload) { $0.uploaded(upload) }
         metrics.decided(after: .now - recorded.receivedAt)
@@ -196,11 +208,15 @@ actor SupervisionService {
     func wake() async {
         var effects = Effects()
         let now = clock.now
+        let isDeaf = ingestSilentFor() > SupervisionService.deafAfter
         for person in due.take(dueBy: now) {
             if let since = behind[StreamFamily.samplesStream(of: person)], now < since + SupervisionService.catchUp {
                 due.want(person, at: since + SupervisionService.catchUp)
             } else {
-                change(person, &effects) { $0.timePassed(to: now) }
+                change(person, &effects) { machine in
+                    if isDeaf { machine.putOffContacts(at: now) }
+                    return machine.timePassed(to: now)
+                }
             }
         }
         await settle(effects)
@@ -244,6 +260,10 @@ extension SupervisionService {
         var subscriber = watched.subscriber
         var machine = Supervision(rules: rules, state: subscriber.supervision)
         let actions = body(&machine)
+        if machine.state.subscribed != subscriber.supervision.subscribed {
+            changes.subscriptions.append(SubscriptionState(person: person, subscribed: machine.state.subscribed))
+            effects.people.insert(person)
+        }
         subscriber.supervision = machine.state
         if let upload, machine.state.subscribed { subscriber.note(upload, watched: machine.thresholds.watched) }
         for action in actions { follow(action, subscriber, person, &effects) }
@@ -269,7 +289,7 @@ extension SupervisionService {
         let at = clock.wall(fromSteady: action.at)
         effects.people.insert(person)
         guard let episode = action.episode else {
-            effects.tidings.append(Tiding(person: person, kind: Tiding.Kind(action.kind), at: at))
+            effects.tidings.append(Tiding(person: person, kind: Tiding.Kind(action.kind), at: at, since: action.since))
             changes.audit.append(
                 AuditNote(at: at, actor: "dispatcher", action: action.word, object: names.auditName(of: person), detail: ""))
             return
@@ -297,7 +317,9 @@ extension SupervisionService {
     private func note(_ action: SupervisionAction, of record: EmergencyRecord, _ at: Timestamp) {
         let trace = String("\(record.id)".suffix(Crockford.digits))
         if let said = action.said {
-            let changed = EmergencyChanged(emergency: record.id, person: record.person, change: said, at: at)
+            let changed = EmergencyChanged(
+                emergency: record.id, person: record.person, change: said, at: at,
+                measurementsPerSecond: action.keepsAlert ? rules.alertRate : nil)
             changes.facts.append(EmergencyFact(changed: changed, trace: trace))
         }
         logger.notice("\(action.word)", metadata: ["emergency": "\(record.id)"])

@@ -26,6 +26,8 @@ struct Tiding: Hashable, Sendable {
         /// Nothing has come for so long that the contacts are to know.
         case silenceContacts = "silence-contacts"
         case shakingAlarm = "shaking-alarm"
+        /// The person says that the shaking was nothing.
+        case shakingCalledOff = "shaking-called-off"
         /// Everything that measures the person is on charge: supervision is suspended, and the person is not protected.
         case charging
         // Of the subscription, as the person asked for it.
@@ -43,9 +45,11 @@ struct Tiding: Hashable, Sendable {
     var episode: Episode?
     /// By the wall clock: people read it.
     var at: Timestamp
+    /// Of a silence, the last sign of life; of shaking, when it was felt; nil where that is not known, and for emergencies.
+    var since: Timestamp?
 
     /// The same whenever the same thing is told again: whatever is sent because of it is named after it.
-    var name: String { "\(person)|\(kind.rawValue)|\(emergency.map { "\($0)" } ?? String(at.milliseconds))" }
+    var name: String { "\(person)|\(kind.rawValue)|\(emergency.map { "\($0)" } ?? String((since ?? at).milliseconds))" }
 }
 
 extension Tiding.Kind {
@@ -64,6 +68,10 @@ extension Tiding.Kind {
             case .closed: .closed
             case .signalLost: .signalLost
             case .signalReturned: .signalReturned
+            case .silenceContacts: .silenceContacts
+            case .shakingAlarm: .shakingAlarm
+            case .shakingCalledOff: .shakingCalledOff
+            case .charging: .charging
             }
     }
 }

@@ -9,7 +9,9 @@ package struct AllowedPeer: Sendable {
     package var peer: Peer
     /// Z85, 40 characters.
     package var publicKey: String
+    /// Names of the stream families that it may hear, replay and take snapshots of.
     package var families: Set<String>
+    /// Names of the questions that it may ask.
     package var methods: Set<String>
 
     package init(peer: Peer, publicKey: String, families: Set<String> = [], methods: Set<String> = []) {

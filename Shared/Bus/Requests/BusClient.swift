@@ -25,24 +25,28 @@ package struct BusClient: Sendable {
         try await ask(id: randomQuestionID(), method: method, body: body, trace: trace, deadline: deadline, attempts: attempts)
     }
 
+    /// Asks for what a stream's log still holds; every consumer of the stream may.
     package func replay(
         _ request: ReplayStream, deadline: Duration = .seconds(1), attempts: Int = 2
     ) async throws(Failure) -> ReplayStream.Reply {
         try await ask(ReplayStream.method, request, trace: "", deadline: deadline, attempts: attempts)
     }
 
+    /// Asks for one page of a state stream's current facts.
     package func snapshot(
         _ request: SnapshotStream, deadline: Duration = .seconds(1), attempts: Int = 2
     ) async throws(Failure) -> SnapshotStream.Reply {
         try await ask(SnapshotStream.method, request, trace: "", deadline: deadline, attempts: attempts)
     }
 
+    /// Lets the publisher's log forget what this peer has applied durably.
     package func confirm(
         _ positions: ConfirmPositions, deadline: Duration = .milliseconds(250), attempts: Int = 3
     ) async throws(Failure) {
         let _: Nothing = try await ask(ConfirmPositions.method, positions, trace: "", deadline: deadline, attempts: attempts)
     }
 
+    /// Lets the publisher's log no longer wait for a consumer that is gone for good.
     package func forget(
         _ consumer: ForgetConsumer, deadline: Duration = .milliseconds(250), attempts: Int = 3
     ) async throws(Failure) {

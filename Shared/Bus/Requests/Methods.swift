@@ -10,7 +10,9 @@ package struct RequestContext: Sendable {
     /// The asker's id of this question; a retry has the same.
     package let id: String
     package let method: String
+    /// By the asker's clock: after this nobody waits for the answer.
     package let deadline: Timestamp
+    /// Follows one piece of work through services, streams and logs; may be empty.
     package let trace: String
 
     package init(peer: Peer, id: String, method: String, deadline: Timestamp, trace: String) {
@@ -51,6 +53,7 @@ package struct Methods: Sendable {
         self.memory = memory
     }
 
+    /// `handler` throws `Failure`; a body that is no such question is `invalid` before it is asked.
     package mutating func on<R: BusRequest>(
         _: R.Type, _ handler: @escaping @Sendable (R, RequestContext) async throws -> R.Reply
     ) {

@@ -29,6 +29,7 @@ package struct AccessTokenClaims: Hashable, Codable, Sendable {
     /// `password-change`: the bearer may only choose a new password (ACC-08). Absent: everything that `kind` may.
     package var scope: String?
     package var jti: String
+    /// Seconds since 1970, as RFC 7519 has them; so are the two that follow.
     package var iat: Int64
     package var nbf: Int64
     package var exp: Int64
@@ -43,6 +44,7 @@ package struct AccessTokenClaims: Hashable, Codable, Sendable {
 
     package static let audience = "trackme"
     package static let tokenType = "at+jwt"
+    /// The `scope` of a token that is good for choosing a new password and nothing else.
     package static let passwordChangeOnly = "password-change"
 }
 
@@ -54,6 +56,7 @@ package struct SigningKeyState: Hashable, Codable, Sendable {
     package var keyID: String
     /// The Ed25519 public key, 32 bytes as base64url.
     package var publicKey: String
+    /// From when on it signs; it is said before, so that everybody knows it by then.
     package var notBefore: Timestamp
     /// After this instant no token signed by it is valid.
     package var notAfter: Timestamp

@@ -1,6 +1,6 @@
 // What is said and asked about devices.
 
-/// Said by ingest on `ingest.devices` whenever a device is added or removed; the snapshot holds those that are active.
+/// Said by ingest on `ingest.devices` whenever a device is added or removed, or one of these changes; the snapshot holds those that are active.
 /// Personal only in that it ties a device to a person's internal id.
 package struct DeviceState: Codable, Sendable {
     package static let type = "device-state.v1"
@@ -10,9 +10,14 @@ package struct DeviceState: Codable, Sendable {
     package var active: Bool
     /// How often it measures, in ms, as declared when it was added.
     package var intervalMs: Int64?
+    /// Whether it measures nothing because it lies in its charger (SOS-27); never of a phone, which goes on. nil is false.
+    package var charging: Bool?
+    /// Whether it can measure a vital sign at all. nil is true.
+    package var vital: Bool?
 
-    package init(device: DeviceID, person: PersonID, active: Bool, intervalMs: Int64?) {
+    package init(device: DeviceID, person: PersonID, active: Bool, intervalMs: Int64?, charging: Bool? = nil, vital: Bool? = nil) {
         (self.device, self.person, self.active, self.intervalMs) = (device, person, active, intervalMs)
+        (self.charging, self.vital) = (charging, vital)
     }
 }
 

@@ -8,6 +8,7 @@ package struct Problem: Error, Hashable, Codable, Sendable {
     package var status: Int
     /// What happened and what can be done, for people (UI-14).
     package var detail: String?
+    /// Which fields are wrong, each with what to do.
     package var errors: [FieldError]?
     /// Of the request, to be quoted to whoever runs the suite.
     package var requestId: String?

@@ -22,10 +22,30 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case erasureCompleted = "erasure-completed"
     case exportReady = "export-ready"
     case announcement
+    /// To the person: whether everything is all right (SOS-13).
+    case sosPrompt = "sos-prompt"
+    /// To an emergency contact, as text and call (SOS-22).
+    case sosContactAlert = "sos-contact-alert"
+    case sosContactFalseAlarm = "sos-contact-false-alarm"
+    /// To the other contacts: one of them is on the way.
+    case sosContactInformed = "sos-contact-informed"
+    /// To the person and the contacts: the emergency service has taken the call.
+    case sosAmbulanceInformed = "sos-ambulance-informed"
+    /// To the contacts: shaking as in a seizure (SOS-23).
+    case sosShaking = "sos-shaking"
+    /// To the contacts: nothing has been heard for long.
+    case sosSilenceContacts = "sos-silence-contacts"
+    /// To the person: no data arrive (SOS-25).
+    case sosSignalLost = "sos-signal-lost"
+    /// To the person: the wearable is on charge (SOS-27).
+    case sosCharging = "sos-charging"
+    /// To the person: supervision is still paused (SOS-04).
+    case sosPauseReminder = "sos-pause-reminder"
     /// To an emergency service: one segment for programs, sent as it is.
     case sosDispatch = "sos-dispatch"
 
-    /// The names of the values that a sender must give, no more and no fewer. `link` is an absolute address of the suite.
+    /// The names of the values that a sender must give, no more and no fewer. `link` is an absolute address of the suite, `time` is
+    /// RFC 3339, `place` is latitude and longitude in degrees with a comma between, or `none`.
     package var values: Set<String> {
         switch self {
         case .accountCreated: ["name", "link"]
@@ -48,6 +68,11 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .erasureCompleted: ["certificate"]
         case .exportReady: ["name", "hours"]
         case .announcement: ["title", "text"]
+        case .sosPrompt: ["time", "link"]
+        case .sosContactAlert, .sosShaking, .sosSilenceContacts: ["name", "time", "place", "link"]
+        case .sosContactFalseAlarm, .sosAmbulanceInformed: ["name", "time"]
+        case .sosContactInformed: ["name", "who"]
+        case .sosSignalLost, .sosCharging, .sosPauseReminder: ["time"]
         case .sosDispatch: ["text"]
         }
     }

@@ -64,12 +64,14 @@ package struct Failure: Error, Hashable, Codable, Sendable {
     }
 
     package var code: Code
+    /// For logs and operators, and for people where the service says so; never personal.
     package var reason: String
 
     package init(_ code: Code, _ reason: String) {
         (self.code, self.reason) = (code, reason)
     }
 
+    /// Whether asking again later may succeed.
     package var isRetriable: Bool {
         code == .unavailable || code == .deadline
     }

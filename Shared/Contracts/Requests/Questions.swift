@@ -2,7 +2,7 @@
 
 package enum Questions {
     package static let all: [any BusRequest.Type] = [
-        AddDevice.self, RevokeDevice.self, ReadLatest.self, RecordEntries.self, ReadSamples.self,
+        AddDevice.self, RevokeDevice.self, ReadLatest.self, RecordEntries.self, ReadSamples.self, ReadAbilities.self, ReadHistory.self,
         OpenRequest.self, ReadRequest.self, EndRequest.self,
         MakeOperator.self, InviteMember.self, RemoveMember.self, ConfirmErasure.self, SendMessage.self, ReadMessage.self,
         SubscribePerson.self, UnsubscribePerson.self, PauseSupervision.self, ReadSupervision.self, AnswerPrompt.self,

@@ -45,9 +45,11 @@ package struct ReadSupervision: BusRequest {
     package struct Reply: Codable, Sendable {
         package var subscribed: Bool
         package var paused: Bool
+        /// How the person is protected, in one word: `monitoring`, `signal-lost`, `charging`, `alerted`, …
+        package var standing: String?
 
-        package init(subscribed: Bool, paused: Bool) {
-            (self.subscribed, self.paused) = (subscribed, paused)
+        package init(subscribed: Bool, paused: Bool, standing: String? = nil) {
+            (self.subscribed, self.paused, self.standing) = (subscribed, paused, standing)
         }
     }
 }
@@ -205,7 +207,7 @@ package struct VerifyAudit: BusRequest {
 
     package struct Reply: Codable, Sendable {
         package var rows: Int64
-        /// The first row whose content or link does not fit its hash; nil where all do.
+        /// The place of the first row whose number, content or link does not fit; nil where all do.
         package var firstBroken: Int64?
         package var head: String
 
@@ -225,8 +227,11 @@ package struct EmergencyChanged: Codable, Sendable {
     /// `opened`, `dispatched`, `acknowledged`, `cancelled`, `transient`, `muted`, `closed`.
     package var change: String
     package var at: Timestamp
+    /// How often the person's devices are asked to measure from now on (SOS-11); nil once the episode is over: as they declared.
+    package var measurementsPerSecond: Double?
 
-    package init(emergency: EmergencyID, person: PersonID, change: String, at: Timestamp) {
+    package init(emergency: EmergencyID, person: PersonID, change: String, at: Timestamp, measurementsPerSecond: Double? = nil) {
         (self.emergency, self.person, self.change, self.at) = (emergency, person, change, at)
+        self.measurementsPerSecond = measurementsPerSecond
     }
 }

@@ -15,6 +15,7 @@ package struct GrantState: Hashable, Codable, Sendable {
     package var from: Timestamp
     package var to: Timestamp
     package var granularity: GrantGranularity
+    /// False once it was withdrawn or has ended; the last fact of a grant.
     package var active: Bool
     /// Counts up with every change, from 1.
     package var version: Int64

@@ -35,7 +35,7 @@ extension StreamFamily {
     /// `EmergencyChanged` facts: opened, dispatched, acknowledged, cancelled, closed.
     package static let emergencies = StreamFamily(
         name: "sos.emergencies", owner: .sosDispatcher, streams: ["sos.emergencies"], keepsState: false,
-        heartbeat: .milliseconds(250), hearers: [.trackme], tcpPort: 5721)
+        heartbeat: .milliseconds(250), hearers: [.ingest, .trackme], tcpPort: 5721)
 
     /// `SubscriptionState` facts: who is subscribed to AutomatedSOS.
     package static let subscriptions = StreamFamily(
@@ -79,10 +79,10 @@ extension StreamFamily {
     /// `MessageSettled` facts: which messages arrived and which never will.
     package static let deliveries = StreamFamily(
         name: "notify.deliveries", owner: .notifier, streams: ["notify.deliveries"], keepsState: false, heartbeat: .milliseconds(250),
-        hearers: [.consent], tcpPort: 5741)
+        hearers: [.consent, .sosDispatcher], tcpPort: 5741)
 
     package static let all: [StreamFamily] = [
-        .samples, .devices, .accesses, .accounts, .people, .grants, .requests, .emergencies, .deliveries,
+        .samples, .devices, .accesses, .accounts, .people, .grants, .requests, .emergencyCards, .emergencies, .subscriptions, .deliveries,
     ]
 
     /// The partition that holds all facts about this person.

@@ -22,6 +22,7 @@ package struct StreamHeader: Hashable, Codable, Sendable {
     /// Follows one piece of work through the services' logs; opaque, at most 32 characters, empty where there is none.
     package var trace: String
 
+    /// Type of a fact whose person was erased; it keeps its sequence and has no payload.
     package static let erased = "erased"
     package static let heartbeat = "heartbeat.v1"
 

@@ -91,6 +91,10 @@ package struct PageLayout: Sendable {
         border-radius:.25rem;background:#00427a;color:#fff}
         button.second{background:#fff;color:#00427a}
         button.danger{background:#8a0000;border-color:#8a0000}
+        .answers button{display:block;width:100%;min-height:5rem;margin:1rem 0 0;font-size:1.5rem}
+        .count{font-size:1.5rem}
+        .count strong{font-size:3rem;line-height:1}
+        .links a{display:inline-block;padding:.75rem 1rem .75rem 0;font-size:1.25rem}
         .notice,.error{margin:1rem 0;padding:.75rem 1rem;border-left:.4rem solid #00427a;background:#eef4fa}
         .error{border-color:#8a0000;background:#fdf0f0}
         .hint{color:#404040;margin:.25rem 0}

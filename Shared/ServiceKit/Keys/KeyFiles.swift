@@ -21,6 +21,7 @@ package struct KeyFiles: Sendable {
 
     // MARK: Secrets of one peer
 
+    /// Where a secret of that peer lies, whether or not it is there.
     package func file(_ name: String, of peer: Peer) -> URL {
         folder.appendingPathComponent(peer.name).appendingPathComponent(name)
     }
@@ -59,7 +60,9 @@ package struct KeyFiles: Sendable {
         package var peer: Peer
         /// Z85, 40 characters.
         package var key: String
+        /// Stream families; only for peers that are not the suite's own, whose rights are in `Contracts`.
         package var hear: [String]?
+        /// Methods, likewise.
         package var ask: [String]?
 
         package init(peer: Peer, key: String, hear: [String]? = nil, ask: [String]? = nil) {
@@ -94,6 +97,7 @@ package struct KeyFiles: Sendable {
         return pair
     }
 
+    /// - Throws: `Fault` that names the file, where it is missing or unreadable.
     package func publicPeer(_ peer: Peer) throws -> PublicPeer {
         let file = publicFile(of: peer)
         guard let data = FileManager.default.contents(atPath: file.path) else {

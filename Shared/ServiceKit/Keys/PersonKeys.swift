@@ -156,6 +156,7 @@ package final class PersonKeys: Sendable {
         try await copying.value
     }
 
+    /// After this no key can be read or made.
     package func close() async {
         await store.close()
     }

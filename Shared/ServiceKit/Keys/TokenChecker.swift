@@ -66,6 +66,7 @@ package final class TokenChecker: Sendable {
         }
     }
 
+    /// Call after the commit of the transaction that stored the same facts.
     package func heard(_ events: [StreamEvent]) {
         let facts = events.flatMap { (try? Fact.all(of: $0)) ?? [] }
         let now = events.map(\.header.at).max()

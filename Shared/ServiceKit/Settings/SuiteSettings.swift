@@ -22,7 +22,9 @@ package struct SuiteSettings: Sendable {
     package let transport: Transport
     package let busFolder: URL
     package let keysFolder: URL
+    /// Where peers are over tcp; a peer without an entry is at its own name.
     package let hosts: [Peer: String]
+    /// How long a stream's log keeps a fact at least.
     package let logRetention: Duration
     package let httpHost: String
     package let httpPort: Int

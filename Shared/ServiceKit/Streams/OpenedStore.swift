@@ -10,10 +10,12 @@ package struct OpenedStore: Sendable {
     package let store: Store
     package let keys: PersonKeys
     package let answers: StoredAnswers
+    /// Of all its streams: made with the store, another one after a restore.
     package let epoch: String
     private let heads: [String: Int64]
     private let runtime: Runtime
 
+    /// - Throws: where the store, its keys or a migration cannot be opened; the service must not start then.
     package init(on runtime: Runtime, applicationID: Int32, migrations: [Migration]) async throws {
         store = try runtime.openStore(applicationID: applicationID, migrations: migrations)
         keys = try runtime.openPersonKeys()

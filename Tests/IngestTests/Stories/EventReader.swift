@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import Ingest
 
-/// Collects the summaries of a dashboard's events until it is stopped.
+/// Collects events until it is stopped.
 final class EventReader: NSObject, URLSessionDataDelegate {
     private let state = Mutex<[UInt8]>([])
     private let session = Mutex<URLSession?>(nil)
@@ -29,12 +29,14 @@ final class EventReader: NSObject, URLSessionDataDelegate {
         state.withLock { $0.append(contentsOf: data) }
     }
 
-    /// The data of every whole event.
-    var summaries: [DashboardAnswer] {
+    var summaries: [DashboardAnswer] { events() }
+
+    /// The data of every whole event, as far as it has this form.
+    func events<Value: Decodable>(as _: Value.Type = Value.self) -> [Value] {
         let text = state.withLock { String(decoding: $0, as: UTF8.self) }
         return text.components(separatedBy: "\n\n").dropLast().compactMap { event in
             let data = event.components(separatedBy: "\n").filter { $0.hasPrefix("data: ") }.map { $0.dropFirst(6) }.joined(separator: "\n")
-            return try? JSONDecoder().decode(DashboardAnswer.self, from: Data(data.utf8))
+            return try? JSONDecoder().decode(Value.self, from: Data(data.utf8))
         }
     }
 }

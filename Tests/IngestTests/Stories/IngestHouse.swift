@@ -49,7 +49,7 @@ final class IngestHouse: Sendable {
         let others = try [runtime(.trackme), runtime(.sosDispatcher), runtime(.notifier)]
         let consentRuntime = try runtime(.consent)
         let own = try runtime(.ingest)
-        dispatcher = try await TalkingDispatcher(others[1])
+        dispatcher = try await TalkingDispatcher(others[1], folder: folder)
         notifier = try await TalkingNotifier(others[2])
         consent = try await TalkingConsent(consentRuntime, folder: folder)
         var reader = SettingsReader(environment: variables)
@@ -58,8 +58,10 @@ final class IngestHouse: Sendable {
         trackme = try await others[0].client(of: .ingest)
         sos = try await others[1].client(of: .ingest)
         hearing = try await others[1].consumer(of: .samples)
-        serving = Task { [server = ingest.server, followers = ingest.deviceParts.services, desk = ingest.ownData.desk] in
+        serving = Task {
+            [server = ingest.server, followers = ingest.deviceParts.services, desk = ingest.ownData.desk, alerts = ingest.alerts] in
             try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await alerts.run() }
                 group.addTask { try await desk.run() }
                 for follower in followers { group.addTask { try await follower.run() } }
                 group.addTask { try await server.run() }
@@ -74,6 +76,7 @@ final class IngestHouse: Sendable {
         _ = try? await serving.value
         for runtime in runtimes { await runtime.bus.shutdown() }
         await consent.close()
+        await dispatcher.close()
         await ingest.store.close()
         await ingest.keys.close()
     }
@@ -169,6 +172,7 @@ final class IngestHouse: Sendable {
         let rejected: [Rejected]
         let duplicateCount: Int?
         let rejectedCount: Int?
+        let supervision: AskedRate?
     }
 
     // MARK: Reading back

@@ -120,17 +120,41 @@ final class TalkingConsent: Sendable {
     }
 }
 
-/// The dispatcher as far as ingest asks it something.
+/// The dispatcher as far as ingest asks and hears it.
 final class TalkingDispatcher: Sendable {
     private let reply = Mutex<ReadSupervision.Reply?>(ReadSupervision.Reply(subscribed: false, paused: false))
+    private let store: Store
+    private let emergencies: FactStream
 
-    init(_ runtime: Runtime) async throws {
+    init(_ runtime: Runtime, folder: URL) async throws {
+        store = try Store.open(
+            folder.appendingPathComponent("talking-dispatcher.db"), applicationID: 1,
+            migrations: [
+                Migration(1, "streams") { db in
+                    try StreamLog.create(in: db)
+                    try Confirmations.create(in: db)
+                }
+            ], logger: runtime.logger)
+        let (relay, epoch) = try await runtime.relay(of: .emergencies, in: store)
+        emergencies = FactStream(stream: StreamFamily.emergencies.streams[0], epoch: epoch, relay: relay)
         var methods = Methods()
+        StreamSource(families: [.emergencies], store: store, render: { $1.body }).register(in: &methods)
         methods.on(ReadSupervision.self) { [self] _, _ in
             guard let reply = reply.withLock({ $0 }) else { throw Failure(.unavailable, "not now") }
             return reply
         }
         try await runtime.answer(methods)
+    }
+
+    func say(_ changed: EmergencyChanged) async throws {
+        let fact = try await store.write { [emergencies] db in
+            try emergencies.append(db, type: EmergencyChanged.type, subject: changed.person, body: changed, at: .now)
+        }
+        emergencies.publish(fact)
+    }
+
+    func close() async {
+        await store.close()
     }
 
     /// nil: it does not know.

@@ -32,7 +32,8 @@ COLUMNS = {
 MAX, MIN, PAIR = "blood-pressure-max", "blood-pressure-min", "blood-pressure"
 DEFAULTS = {"heart-rate": (45, 120)}            # SOS-05
 PAIR_HIGH = {MAX: 170, MIN: 100}                # SOS-05
-SETTINGS = {"max_age": 60_000, "signal_lost": 30_000, "sustain": 3_000, "dispatch_at": 3_500, "bp_rule": "and"}
+SETTINGS = {"max_age": 60_000, "signal_lost": 30_000, "sustain": 3_000, "dispatch_at": 3_500, "bp_rule": "and",
+            "silence_contacts": 300_000, "silence_calls_ambulance": False}
 NORMAL, HELD, SILENT = 120_000, 600_000, 3_600_000   # fixed by the page: closing, latest values, silence after the acknowledgement
 EMERGENCY = {"ALERTED", "CONFIRMED", "DISPATCHING", "DISPATCHED", "STOOD-DOWN"}
 
@@ -43,12 +44,13 @@ class Machine:
     def __init__(self, **settings):
         self.set = SETTINGS | settings
         self.state, self.now, self.events = "OFF", -math.inf, []
-        self.own = {}
+        self.own, self.personal = {}, {}
         self.values = {}                        # metric -> (value, own time, the last time at which it holds)
         self.mute = None                        # None, or the set of muted parameters
         self.t0 = self.trigger = self.normal_since = self.called_at = self.acknowledged_at = None
         self.parameters = set()                 # parameters of the emergency
-        self.silence_due = math.inf
+        self.silence_due = self.contacts_due = math.inf
+        self.told, self.last = False, None      # of this silence; metric and own time of the newest sign of life
         self.leaving = False                    # unsubscribed while an emergency runs
 
     def emit(self, event, metric=None):         # §4, SOS-29
@@ -59,12 +61,18 @@ class Machine:
     def pair_rule(self):                        # SOS-05, CON-27: "and", and neither has an own high bound
         return self.set["bp_rule"] == "and" and all(self.own.get(m, (None, None))[1] is None for m in PAIR_HIGH)
 
-    def bounds(self, metric):                   # SOS-08: own over default, each side for itself
-        low, high = self.own.get(metric, (None, None))
+    def bounds(self, metric):                   # SOS-08: own over personalised over default, each side for itself
         default_low, default_high = DEFAULTS.get(metric, (None, None))
         if self.set["bp_rule"] == "or":         # CON-27
             default_high = PAIR_HIGH.get(metric, default_high)
-        return (default_low if low is None else low, default_high if high is None else high)
+        own, personal = self.own.get(metric, (None, None)), self.personal.get(metric, (None, None))
+        if metric in PAIR_HIGH and self.pair_rule():        # its high is the pair's half
+            personal = (personal[0], None)
+        return tuple(next((side for side in sides if side is not None), None) for sides in zip(own, personal, (default_low, default_high)))
+
+    def half(self, metric):                     # SOS-07: personalisation moves a half of the pair
+        high = self.personal.get(metric, (None, None))[1]
+        return PAIR_HIGH[metric] if high is None else high
 
     def parameters_of(self, metric):            # the parameters in which a metric takes part
         own = {metric} if self.bounds(metric) != (None, None) else set()
@@ -76,11 +84,11 @@ class Machine:
 
     def is_critical(self, parameter):           # SOS-05, SOS-06: by the latest values
         if parameter == PAIR:
-            return all(m in self.values and self.values[m][0] > PAIR_HIGH[m] for m in PAIR_HIGH)
+            return all(m in self.values and self.values[m][0] > self.half(m) for m in PAIR_HIGH)
         return parameter in self.values and self.outside(parameter, self.values[parameter][0])
 
     def beyond(self, metric, value):            # §2
-        return self.outside(metric, value) or (PAIR in self.parameters_of(metric) and value > PAIR_HIGH[metric])
+        return self.outside(metric, value) or (PAIR in self.parameters_of(metric) and value > self.half(metric))
 
     def critical_now(self):                     # S
         watched = set().union(*(self.parameters_of(m) for m in self.values))
@@ -109,7 +117,7 @@ class Machine:
 
     def concerns(self, metric, parameter):      # the metric's own value is outside, for that parameter
         value = self.values[metric][0]
-        return value > PAIR_HIGH[metric] if parameter == PAIR else self.outside(metric, value)
+        return value > self.half(metric) if parameter == PAIR else self.outside(metric, value)
 
     # ---- §3.1, §3.3: timers
 
@@ -123,6 +131,8 @@ class Machine:
             due.append((self.silence_due, 2, self.silence))
         if self.state == "DISPATCHED" and not self.leaving:
             due.append((max(self.silence_due, self.acknowledged_at) + SILENT, 2, self.silence))
+        if self.state == "SUSPENDED" and not self.leaving:
+            due.append((self.contacts_due, 3, self.contacts))
         return min(due, key=lambda d: d[:2], default=None)
 
     def fire(self, timer):                      # at its own due time; at the present step if it was overdue
@@ -153,10 +163,24 @@ class Machine:
         self.back()
 
     def silence(self):                          # SOS-25, CON-32
+        self.told = self.told or self.state == "DISPATCHED"                     # help was sent: the contacts know
         if self.state != "MONITORING":          # nobody is left to show that all is in range again
             self.close()
         self.state = "SUSPENDED"
+        self.contacts_due = math.inf if self.told else self.now + self.set["silence_contacts"]
         self.emit("signal-lost", "-")
+
+    def contacts(self):                         # §3.3: the contacts hear of the silence; an ambulance by option
+        self.contacts_due, self.told = math.inf, True
+        self.emit("silence-contacts", "-")
+        if self.set["silence_calls_ambulance"] and self.last:
+            self.state, self.t0, self.trigger, self.mute, self.silence_due = "ALERTED", self.now, self.last[0], None, self.now
+            self.normal_since = self.acknowledged_at = self.called_at = None
+            self.parameters = {"silence"}
+            self.emit("opened")
+
+    def forget_signal(self):                    # as if nothing had ever been heard
+        self.contacts_due, self.told, self.last = math.inf, False, None
 
     def back(self, mute=None):                  # to MONITORING, or OFF where the person has left meanwhile (SOS-03)
         self.state, self.mute = "MONITORING", mute
@@ -174,7 +198,7 @@ class Machine:
         counting = [e for e in entries if self.counts(e[0], e[1], received)]
         if not counting:
             return
-        self.sign_of_life(t, interval)
+        self.sign_of_life(t, interval, counting[-1][0], min(counting[-1][1], received))
         self.forget(received)
         measurements = {}                       # own time -> entries, in the order of their first entries
         for entry in counting:
@@ -189,8 +213,11 @@ class Machine:
         else:
             self.in_call(t, critical)
 
-    def sign_of_life(self, t, interval):        # SOS-25
+    def sign_of_life(self, t, interval, metric, own_time):                      # SOS-25
         self.silence_due = max(self.silence_due, t + self.limit(interval))
+        self.contacts_due, self.told = math.inf, False
+        if self.last is None or own_time >= self.last[1]:
+            self.last = (metric, own_time)
         if self.state == "SUSPENDED":
             self.state = "MONITORING"
             self.emit("signal-returned", "-")
@@ -292,6 +319,7 @@ class Machine:
             self.leaving, self.silence_due = False, t + self.limit(interval)
         if fresh:
             self.state, self.values, self.mute = "MONITORING", {}, None
+            self.forget_signal()
 
     def pause(self, t):                         # SOS-04
         self.happens(t, lambda t: self._pause())
@@ -299,6 +327,7 @@ class Machine:
     def _pause(self):
         if self.state in ("MONITORING", "SUSPENDED"):
             self.state, self.values, self.mute = "PAUSED", {}, None
+            self.forget_signal()
 
     def resume(self, t, interval=None):         # SOS-04
         self.happens(t, lambda t: self._resume(t, interval))
@@ -320,6 +349,7 @@ class Machine:
 
     def off(self):
         self.state, self.values, self.mute, self.leaving = "OFF", {}, None, False
+        self.forget_signal()
 
 
 # ---- §4: a recording as input
@@ -377,8 +407,9 @@ def run_until(machine, t, ack):                 # §4: timers and acknowledgemen
             return
 
 
-def replay(recording, ack=100, own=None, interval=60_000, **settings):
+def replay(recording, ack=100, own=None, interval=60_000, personal=None, **settings):
     machine, last = Machine(**settings), None
+    machine.personal = personal or {}
     happenings = {
         "subscribe": lambda t: machine.subscribe(t, own, interval), "unsubscribe": machine.unsubscribe, "pause": machine.pause,
         "resume": lambda t: machine.resume(t, interval)}
@@ -421,20 +452,24 @@ def main(arguments=None):
     parser.add_argument("files", metavar="FILE.csv", nargs="+", help="with more than one, a line `# FILE` comes before each list")
     parser.add_argument("--ack-after-ms", type=int, default=100, metavar="N", help="every dispatch is acknowledged N ms later (100)")
     parser.add_argument("--own", type=bound, action="append", default=[], metavar="METRIC=LOW:HIGH", help="own bound; repeat for more")
+    parser.add_argument("--personal", type=bound, action="append", default=[], metavar="METRIC=LOW:HIGH", help="personalised bound")
     parser.add_argument("--bp-rule", choices=["and", "or"], default="and")
     parser.add_argument("--interval", type=seconds, default=60_000, metavar="S", help="declared interval (60)")
     parser.add_argument("--max-age", type=seconds, default=60_000, metavar="S", help="sos.max_age_s (60)")
     parser.add_argument("--signal-lost", type=seconds, default=30_000, metavar="S", help="sos.signal_lost_s (30)")
     parser.add_argument("--sustain", type=seconds, default=3_000, metavar="S", help="sos.sustain_s (3)")
     parser.add_argument("--dispatch-at", type=seconds, default=3_500, metavar="S", help="sos.dispatch_at_s (3.5)")
+    parser.add_argument("--silence-contacts", type=seconds, default=300_000, metavar="S", help="sos.silence_contacts_s (300)")
+    parser.add_argument("--silence-calls-ambulance", action="store_true", help="sos.silence_calls_ambulance")
     parser.add_argument("--format", choices=["text", "jsonl"], default="text")
     a = parser.parse_args(arguments)
     for name in a.files:
         if len(a.files) > 1:
             print(f"# {name}")
         with open(name, newline="", encoding="utf-8-sig") as file:
-            events = replay(rows(file), a.ack_after_ms, dict(a.own), a.interval, bp_rule=a.bp_rule, max_age=a.max_age,
-                            signal_lost=a.signal_lost, sustain=a.sustain, dispatch_at=a.dispatch_at)
+            events = replay(rows(file), a.ack_after_ms, dict(a.own), a.interval, dict(a.personal), bp_rule=a.bp_rule,
+                            max_age=a.max_age, signal_lost=a.signal_lost, sustain=a.sustain, dispatch_at=a.dispatch_at,
+                            silence_contacts=a.silence_contacts, silence_calls_ambulance=a.silence_calls_ambulance)
         for time, event, metric in events:
             print(json.dumps({"time": time, "event": event, "metric": metric}) if a.format == "jsonl" else f"{time} {event} {metric}")
 

@@ -14,6 +14,7 @@ private func values(of template: MessageTemplate, long: Bool = false) -> [String
         case "hours": values[name] = "24"
         case "count": values[name] = "3"
         case "time": values[name] = "2026-01-10T00:31:00.000Z"
+        case "place": values[name] = "45.46420,9.19000"
         case "answer": values[name] = "accepted"
         case "password": values[name] = "k7Tq-9pXw-m2Ld"
         default: values[name] = long ? String(repeating: "\(name)日è ", count: 60) : "<\(name)>"
@@ -38,11 +39,12 @@ struct MessageTextTests {
     @Test("a text uses only values that its template has, and the body every one but the name", arguments: cases)
     func placeholders(template: MessageTemplate, language: Language) {
         let text = MessageText.of(template, in: language)
-        let used = [text.subject, text.body, text.short].map(MessageText.placeholders).reduce(Set()) { $0.union($1) }
+        let used = [text.subject, text.body, text.short, text.spoken ?? ""].map(MessageText.placeholders).reduce(Set()) { $0.union($1) }
         #expect(used.isSubset(of: template.values))
         #expect(template.values.subtracting(["name"]).subtracting(used) == [], "the reader is not told everything")
         #expect(MessageText.placeholders(in: text.title).isEmpty, "a title is seen by strangers")
-        #expect(!text.short.contains("{link}"), "an SMS has no room for a link")
+        if !template.isUrgent { #expect(!text.short.contains("{link}"), "an SMS has no room for a link") }
+        #expect(!(text.spoken ?? text.short).contains("{link}") || !template.isUrgent, "nobody can write down a link that is read aloud")
     }
 
     @Test("a rendered message has no gap and no brace left, in one SMS of the GSM alphabet", arguments: cases)
@@ -110,5 +112,22 @@ struct ShortTextTests {
         let text = ShortText.fill("{a} and {b}.", ["a": String(repeating: "x", count: 500), "b": "short"])
         #expect(text.count == 160)
         #expect(text.hasSuffix(" and short."))
+    }
+
+    @Test("SOS-22: an emergency's SMS has name, time, place and the whole link; the call reads no link", arguments: Language.allCases)
+    func emergency(language: Language) {
+        for template in [MessageTemplate.sosContactAlert, .sosShaking, .sosSilenceContacts] {
+            let given = values(of: template).merging(["name": String(repeating: "Anna ", count: 30)]) { $1 }
+            let message = RenderedMessage(template, in: language, values: given, origin: "https://suite.example")
+            for part in ["Anna", "2026, 00:31 UTC", "45.46420,9.19000", "https://localhost:8443/consent/confirm?token=0123456789abcdef"] {
+                #expect(message.short.contains(part), "\(message.short)")
+            }
+            #expect(message.spoken.contains("45.46420,9.19000") && !message.spoken.contains("https:"))
+            let lost = RenderedMessage(
+                template, in: language, values: given.merging(["place": "none"]) { $1 }, origin: "https://suite.example")
+            #expect(lost.short.contains(language == .italian ? "luogo ignoto" : "an unknown place"))
+        }
+        let prompt = RenderedMessage(.sosPrompt, in: language, values: values(of: .sosPrompt), origin: "https://suite.example")
+        #expect(prompt.link != nil && prompt.isUrgent && !prompt.push.contains("http"))
     }
 }

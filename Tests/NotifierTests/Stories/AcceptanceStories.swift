@@ -187,3 +187,68 @@ struct AcceptanceStories {
         }
     }
 }
+
+@Suite("Urgent messages")
+struct UrgencyStories {
+    private func alert(_ phone: String) -> SendMessage {
+        SendMessage(
+            message: .random(), recipient: Recipient(person: nil, phone: phone), channels: [.sms, .call], template: .sosContactAlert,
+            language: .english,
+            values: [
+                "name": "Anna", "time": "2026-01-10T00:31:00.000Z", "place": "45.46420,9.19000", "link": "https://suite.example/sos/c/x",
+            ])
+    }
+
+    @Test("SOS-22: an alarm goes before everything that waits, takes no place from it, and no limit of messages an hour holds it back")
+    func first() async throws {
+        try await Stage.play { stage in
+            let notifier = try await stage.start()
+            let store = notifier.parts.store
+            let phone = "+39333123456"
+            for _ in 0..<5 { try await stage.send(passwordChanged(to: Recipient(person: nil, phone: phone), [.sms])) }
+            var alerts: [SendMessage] = []
+            for _ in 0..<3 {
+                alerts.append(alert(phone))
+                try await stage.send(alerts[alerts.count - 1])
+            }
+            let now = Timestamp.now
+            #expect(try await store.nextDue(on: .sms, urgentOnly: true) != nil)
+            let claims = try await store.claim(.sms, order: ["gateway"], limit: 4, others: 4, perHour: 1, at: now)
+            #expect(Set(claims.prefix(3).map(\.id.message)) == Set(alerts.map(\.message)))
+            #expect(claims.map(\.isUrgent) == [true, true, true, false])
+            #expect(try await store.claim(.sms, order: ["gateway"], limit: 4, others: 0, perHour: 9, at: now).isEmpty)
+            #expect(try await store.nextDue(on: .sms, urgentOnly: true) == nil)
+            let others = try await store.claim(.sms, order: ["gateway"], limit: 9, others: 9, perHour: 3, at: now)
+            #expect(others.count == 2, "alarms are not counted to the limit of the others")
+            await notifier.stop()
+        }
+    }
+
+    @Test(
+        "SOS-22: the gateway gets the text with its link and the call with words that can be read aloud; a push of a prompt leads to its page"
+    )
+    func words() async throws {
+        try await Stage.play { stage in
+            let gateway = await ProviderPeer().open()
+            let notifier = try await stage.start([
+                "TRACKME_NOTIFY_GATEWAY_URL": "http://127.0.0.1:\(gateway.port)/gateway", "TRACKME_NOTIFY_SMS_ORDER": "gateway",
+            ])
+            try await stage.send(alert("+39333123456"))
+            try await eventually("text and call") { gateway.posts.count == 2 }
+            let bodies = try gateway.posts.map { try JSONDecoder().decode(GatewayBody.self, from: Data($0.body.utf8)) }
+            #expect(bodies.first { $0.channel == "sms" }?.text.contains("https://suite.example/sos/c/x") == true)
+            #expect(bodies.first { $0.channel == "call" }?.text.hasPrefix("Emergency.") == true)
+            #expect(bodies.first { $0.channel == "call" }?.text.contains("https:") == false)
+
+            let anna = PersonID.random()
+            _ = try await notifier.parts.people.register("http://127.0.0.1:\(gateway.port)/topic", of: anna, most: 10, at: .now)
+            try await stage.send(
+                SendMessage(
+                    message: .random(), recipient: Recipient(person: anna), channels: [.push], template: .sosPrompt, language: .italian,
+                    values: ["time": "2026-01-10T00:31:00.000Z", "link": "https://suite.example/sos/v1/prompt/page/x"]))
+            let push = try await eventually("the push") { gateway.posts.first { $0.path.hasSuffix("/topic") } }
+            #expect(push.headers["Click"] == "https://suite.example/sos/v1/prompt/page/x" && push.headers["Priority"] == "urgent")
+            await notifier.stop()
+        }
+    }
+}

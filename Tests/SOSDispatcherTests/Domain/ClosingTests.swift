@@ -88,7 +88,7 @@ struct ClosingTests {
         story.pass(39.999)
         #expect(story.machine.state.stage == .stoodDown)
         story.pass(1000)
-        #expect(story.list.suffix(2) == ["40.000 closed heart-rate", "40.000 signal-lost -"])
+        #expect(story.list.suffix(3) == ["40.000 closed heart-rate", "40.000 signal-lost -", "340.000 silence-contacts -"])
     }
 
     @Test("A sensor that was taken off keeps no emergency open: its value is forgotten after 600 s, or three of its own long intervals")

@@ -50,8 +50,8 @@ struct DispatchTextTests {
         message.location.accuracyM = Double.random(in: 0...1_000_000, using: &dice)
         message.location.ageS = Int64.random(in: 0...10_000_000_000, using: &dice)
         message.subject.telephone = "+390212345678901"
-        message.trigger.threshold.value = Double.random(in: -1000...1000, using: &dice)
-        message.trigger.threshold.metric = Bool.random(using: &dice) ? "blood-pressure-max" : "a-metric-with-a-very-long-code"
+        message.trigger.threshold?.value = Double.random(in: -1000...1000, using: &dice)
+        message.trigger.threshold?.metric = Bool.random(using: &dice) ? "blood-pressure-max" : "a-metric-with-a-very-long-code"
         let text = DispatchText(message, code: "7K3M9Q").text
         #expect(text.utf8.count <= 160)
         let fields = try #require(read(text))

@@ -16,6 +16,7 @@ struct Recording: Sendable {
     struct Terms: Sendable {
         var rules = SupervisionRules()
         var own: [Metric: Bounds] = [:]
+        var personal: [Metric: Bounds] = [:]
         var declaredInterval = Duration.seconds(60)
         var acknowledgedAfter = Duration.milliseconds(100)
     }
@@ -72,6 +73,7 @@ struct Recording: Sendable {
         guard let first = happenings.first else { return [] }
         var drive = RecordingDrive(terms)
         var latest = first.at
+        drive.personalise(at: first.at)
         drive.hear(.said("subscribe"), at: first.at)
         for (time, what) in happenings {
             latest = max(latest, time)
@@ -93,6 +95,10 @@ private struct RecordingDrive {
     init(_ terms: Recording.Terms) {
         self.terms = terms
         machine = Supervision(rules: terms.rules)
+    }
+
+    mutating func personalise(at time: Timestamp) {
+        took(machine.personalised(terms.personal, at: time))
     }
 
     mutating func took(_ happened: [SupervisionAction]) {

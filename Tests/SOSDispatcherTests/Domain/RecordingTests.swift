@@ -11,6 +11,7 @@ struct RecordingTests {
     struct Case: Codable, Sendable, CustomTestStringConvertible {
         var name: String
         var bounds: [String: Bounds]
+        var personal: [String: Bounds]?
         var bpRule: String
         var ackMs: Int64
 
@@ -25,12 +26,13 @@ struct RecordingTests {
     static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../Golden")
 
     @Test(
-        "SOS-S: 32 h of recorded vital signs give the list that the independent oracle once gave",
+        "SOS-S, SOS-05, SOS-07: 32 h of recorded vital signs give the list that the independent oracle once gave",
         .enabled(if: Recording.isThere, "skipped: TEST_DATA has no icu-vitals-32h.csv"), arguments: Case.all)
     func list(example: Case) throws {
         var terms = Recording.Terms()
         terms.rules.pressureRule = try #require(SupervisionRules.PressureRule(rawValue: example.bpRule))
         terms.own = try OwnBounds.checked(example.bounds)
+        terms.personal = try OwnBounds.checked(example.personal ?? [:])
         terms.acknowledgedAfter = .milliseconds(example.ackMs)
         let recording = Recording(try String(contentsOf: Recording.file, encoding: .utf8))
         let expected = try String(contentsOf: Self.golden.appendingPathComponent("recording-\(example.name).txt"), encoding: .utf8)

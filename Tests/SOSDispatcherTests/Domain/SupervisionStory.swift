@@ -41,6 +41,22 @@ struct SupervisionStory {
         upload(seconds, [.heartRate: value])
     }
 
+    mutating func charge(_ seconds: Double, _ isCharging: Bool = true) {
+        actions += machine.charging(isCharging, declaredInterval: nil, at: Self.at(seconds))
+    }
+
+    mutating func prefer(_ seconds: Double, shaking: Bool) {
+        actions += machine.preferences(shaking: shaking, at: Self.at(seconds))
+    }
+
+    mutating func shake(_ seconds: Double, lasting value: Double? = nil) {
+        upload(seconds, [Sample(type: .shaking, at: Self.at(seconds), value: value)])
+    }
+
+    mutating func personalise(_ seconds: Double, _ bounds: [Metric: Bounds]) {
+        actions += machine.personalised(bounds, at: Self.at(seconds))
+    }
+
     mutating func note(_ more: [SupervisionAction]) {
         actions += more
     }

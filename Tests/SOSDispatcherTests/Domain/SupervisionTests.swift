@@ -110,7 +110,7 @@ struct SupervisionTests {
         #expect(story.machine.state.stage == .suspended)
         story.pass(4000)
         story.heart(5000, 80)
-        #expect(story.list == ["40.000 signal-lost -", "5000.000 signal-returned -"])
+        #expect(story.list == ["40.000 signal-lost -", "340.000 silence-contacts -", "5000.000 signal-returned -"])
     }
 
     @Test("SOS-25: a source that declared a long interval may be silent for three of them")

@@ -111,6 +111,57 @@ struct ThresholdsTests {
         #expect(opens([.bloodPressureMax: 79], own: [.bloodPressureMax: Bounds(low: 80, high: nil)]))
     }
 
+    // MARK: Personalised bounds
+
+    private func opensPersonally(
+        _ values: KeyValuePairs<Metric, Double>, _ personal: [Metric: Bounds], own: [Metric: Bounds] = [:],
+        _ rules: SupervisionRules = SupervisionRules()
+    ) -> Bool {
+        var story = SupervisionStory(rules, own: own)
+        story.personalise(0, personal)
+        story.upload(1, values)
+        return story.list.contains { $0.contains("opened") }
+    }
+
+    @Test("SOS-07, SOS-08: own bounds go before personalised ones, these before defaults, each side for itself")
+    func personalised() {
+        let personal: [Metric: Bounds] = [.heartRate: Bounds(low: 52, high: 98)]
+        #expect(opensPersonally([.heartRate: 51], personal) && opensPersonally([.heartRate: 99], personal))
+        #expect(!opensPersonally([.heartRate: 52], personal) && !opensPersonally([.heartRate: 98], personal))
+        let own: [Metric: Bounds] = [.heartRate: Bounds(low: nil, high: 140)]
+        #expect(!opensPersonally([.heartRate: 139], personal, own: own), "own high")
+        #expect(opensPersonally([.heartRate: 51], personal, own: own), "personalised low")
+        let half: [Metric: Bounds] = [.heartRate: Bounds(low: nil, high: 98)]
+        #expect(opensPersonally([.heartRate: 44], half) && !opensPersonally([.heartRate: 46], half), "default low")
+        #expect(opensPersonally([.oxygenSaturation: 91], [.oxygenSaturation: Bounds(low: 92, high: nil)]), "no default at all")
+    }
+
+    @Test("SOS-07: bounds that are taken back leave the defaults, and count from the next upload on")
+    func personalisedAndBack() {
+        var story = SupervisionStory()
+        story.heart(1, 100)
+        story.personalise(2, [.heartRate: Bounds(low: nil, high: 90)])
+        #expect(story.actions.isEmpty)
+        story.personalise(3, [:])
+        story.heart(4, 100)
+        #expect(story.actions.isEmpty && story.machine.state.personal == nil)
+    }
+
+    @Test("SOS-05, SOS-07: a personalised pressure moves its half of the pair, which stays a pair until the person sets one")
+    func personalisedPair() {
+        let personal: [Metric: Bounds] = [.bloodPressureMax: Bounds(low: 80, high: 150), .bloodPressureMin: Bounds(low: nil, high: 95)]
+        #expect(!opensPersonally([.bloodPressureMax: 160], personal), "half of a pair")
+        #expect(opensPersonally([.bloodPressureMax: 151, .bloodPressureMin: 96], personal))
+        #expect(!opensPersonally([.bloodPressureMax: 150, .bloodPressureMin: 96], personal))
+        #expect(opensPersonally([.bloodPressureMax: 79], personal), "a low bound stands alone")
+        let own: [Metric: Bounds] = [.bloodPressureMax: Bounds(low: nil, high: 180)]
+        #expect(opensPersonally([.bloodPressureMax: 181], personal, own: own))
+        #expect(opensPersonally([.bloodPressureMin: 96], personal, own: own), "without the pair it stands alone")
+        var or = SupervisionRules()
+        or.pressureRule = .or
+        #expect(opensPersonally([.bloodPressureMax: 151], personal, or))
+    }
+
     @Test("INV-13: every watched metric has a bound in force")
     func everyWatchedMetricHasBounds() {
         for rule in SupervisionRules.PressureRule.allCases {

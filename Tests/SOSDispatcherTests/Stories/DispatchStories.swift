@@ -28,7 +28,7 @@ struct DispatchStories {
             let receipt = try await eventually("the call") { desk.receipts.first }
             let message = try #require(receipt.message)
             #expect(receipt.at - t0 >= .milliseconds(3490))
-            #expect(message.trigger.threshold.value == 31)
+            #expect(message.trigger.threshold?.value == 31)
             #expect(message.location.lat == 45.5)
             #expect(message.firstBreachAt == t0.rfc3339)
             let emergency = try #require(EmergencyID(message.emergencyId))

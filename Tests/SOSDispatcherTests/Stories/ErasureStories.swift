@@ -22,7 +22,8 @@ struct ErasureStories {
         let database = parts.store.store
         let keys = await parts.supervision.keys
         let steps = SupervisionErasure(
-            supervision: parts.supervision, dispatcher: parts.dispatcher, journal: parts.journal, store: parts.store
+            supervision: parts.supervision, dispatcher: parts.dispatcher, journal: parts.journal, store: parts.store,
+            messages: parts.messages
         ).steps
         let follower = ErasureFollower(
             of: .sosDispatcher, store: database, keys: keys, steps: steps, logger: Running.quiet
@@ -44,7 +45,7 @@ struct ErasureStories {
     private func rows(of person: PersonID, in dispatcher: Stage.Dispatcher) async throws -> [String: Int] {
         try await dispatcher.parts.store.store.read { db in
             var counts: [String: Int] = [:]
-            for table in ["subscribers", "emergencies", "dispatch_outbox", "devices", "monitoring_pauses"] {
+            for table in ["subscribers", "emergencies", "dispatch_outbox", "devices", "monitoring_pauses", "subscriptions", "pause_reminders"] {
                 counts[table] = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table) WHERE person = ?", arguments: [person.data])
             }
             counts["stream_log"] = try Int.fetchOne(db, sql: "SELECT count(*) FROM stream_log WHERE subject = ?", arguments: [person.data])
@@ -71,7 +72,7 @@ struct ErasureStories {
             #expect(confirmation.stores.first?.kept == PersonErasure.kept)
             #expect(try await rows(of: anna, in: dispatcher).isEmpty)
             #expect(await dispatcher.parts.supervision.people[anna] == nil)
-            #expect(try await rows(of: bruno, in: dispatcher) == ["subscribers": 1])
+            #expect(try await rows(of: bruno, in: dispatcher) == ["subscribers": 1, "subscriptions": 1, "stream_log": 1])
             // What ingest says of the person's devices later finds nobody.
             try await stage.ingest.say(DeviceState(device: .random(), person: anna, active: true, intervalMs: 1000))
             try await stage.ingest.say(DeviceState(device: .random(), person: bruno, active: true, intervalMs: 1000))

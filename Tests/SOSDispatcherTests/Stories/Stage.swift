@@ -125,6 +125,10 @@ final class TalkingIngest: Sendable {
     private let devices: EventRelay
     private let epoch: String
     private let latest = Mutex<[Sample]>([])
+    private let isOpen = Atomic<Bool>(true)
+    /// What the person's devices deliver; nil: it does not answer.
+    private let abilities = Mutex<[ReadAbilities.Ability]?>([])
+    private let past = Mutex<[HistoryMinute]>([])
 
     init(_ runtime: Runtime) async throws {
         self.runtime = runtime
@@ -148,7 +152,32 @@ final class TalkingIngest: Sendable {
         methods.on(ReadLatest.self) { [self] request, _ in
             ReadLatest.Reply(samples: latest.withLock { $0.filter { request.types.contains($0.type) } })
         }
+        methods.on(ReadAbilities.self) { [self] _, _ in
+            guard let devices = abilities.withLock({ $0 }) else { throw Failure(.unavailable, "not now") }
+            return ReadAbilities.Reply(devices: devices)
+        }
+        methods.on(ReadHistory.self) { [self] asked, _ in page(asked) }
         try await runtime.answer(methods)
+    }
+
+    func can(_ devices: [ReadAbilities.Ability]?) {
+        abilities.withLock { $0 = devices }
+    }
+
+    /// Heart rates of the past; each minute is one entry when entries are asked for.
+    func remember(_ minutes: [HistoryMinute]) {
+        past.withLock { $0 = minutes }
+    }
+
+    /// Pages of a thousand, so that they have to be turned.
+    private func page(_ asked: ReadHistory) -> ReadHistory.Reply {
+        let all = asked.type == .heartRate ? past.withLock { $0.filter { (asked.from..<asked.to).contains($0.at) } } : []
+        let page = all.prefix(1000)
+        let isMinutes = asked.grain == .minute
+        return ReadHistory.Reply(
+            times: page.map(\.at), values: page.map(\.mean), least: isMinutes ? page.map(\.least) : nil,
+            greatest: isMinutes ? page.map(\.greatest) : nil, counts: isMinutes ? page.map(\.count) : nil,
+            next: all.count > 1000 ? all[all.startIndex + 1000].at : nil)
     }
 
     func know(_ samples: [Sample]) {
@@ -191,7 +220,9 @@ final class TalkingIngest: Sendable {
         relay.committed(.init(header: header, payload: { body }))
     }
 
+    /// A second time changes nothing.
     func close() async {
+        guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
         await runtime.bus.shutdown()
         await store.close()
     }

@@ -11,7 +11,7 @@ extension SystemTests {
         private static let peers = [Peer("slow"), Peer("late"), Peer("restarted")]
 
         @Test(
-            "ING-15, SOS-15: a slow consumer, a late joiner and a restarted one get every fact once, and nobody else waits for them",
+            "F21: ING-15, SOS-15: a slow consumer, a late joiner and a restarted one get every fact once, and nobody else waits for them",
             .timeLimit(.minutes(10)))
         func consumers() async throws {
             try await RealSuite.with(SuiteShape(followers: Self.peers)) { suite in
@@ -31,7 +31,7 @@ extension SystemTests {
                 try await late.startFromTheBeginning()
                 let report = try await suite.judge(load, followers: followers)
                 print(
-                    "figure: slow consumer, late joiner, restarted consumer over \(load.ledger.acknowledgedBatches) facts: "
+                    "figure: F21: slow consumer, late joiner, restarted consumer over \(load.ledger.acknowledgedBatches) facts: "
                         + "\(await slow.facts), \(await late.facts) and \(await restarted.facts) applied; \(report.figures.line)")
                 #expect(report.violations.isEmpty, "\(report.summary)")
                 #expect(await late.facts >= FaultSizes.backlog)

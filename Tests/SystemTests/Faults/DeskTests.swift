@@ -10,7 +10,7 @@ extension SystemTests {
     @Suite("An emergency desk that is down")
     struct DeskTests {
         @Test(
-            "SOS-19, SOS-15, INV-15: a desk that was down gets the call soon after its return, one message id, the same bytes",
+            "F15: SOS-19, SOS-15, INV-15: a desk that was down gets the call soon after its return, one message id, the same bytes",
             .timeLimit(.minutes(10)))
         func down() async throws {
             try await RealSuite.with { suite in
@@ -36,7 +36,7 @@ extension SystemTests {
                 let back = Timestamp.now
                 let report = try await suite.judge(load, outages: [gone...back])
                 print(
-                    "figure: desk down for \((back - gone).wholeMilliseconds) ms, dispatcher killed meanwhile "
+                    "figure: F15: desk down for \((back - gone).wholeMilliseconds) ms, dispatcher killed meanwhile "
                         + "(back after \(recovery.wholeMilliseconds) ms): \(report.figures.line)")
                 #expect(report.violations.isEmpty, "\(report.summary)")
                 #expect(report.figures.breaches == 2)

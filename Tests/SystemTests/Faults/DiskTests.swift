@@ -9,7 +9,7 @@ extension SystemTests {
     @Suite("Failing disks")
     struct DiskTests {
         @Test(
-            "ING-11, ING-12: a power cut under ingest's disk loses no acknowledged entry",
+            "F09: ING-11, ING-12: a power cut under ingest's disk loses no acknowledged entry",
             .enabled(if: FaultyDisks.canMount, "needs root and loop devices, to mount a disk whose power can be cut"),
             .timeLimit(.minutes(10)))
         func powerCut() async throws {
@@ -28,14 +28,14 @@ extension SystemTests {
                     }
                     try await load.untilAcknowledged(20)
                     let report = try await suite.judge(load)
-                    print("figure: power cut under ingest, \(FaultSizes.powerCuts) cycles: \(report.figures.line)")
+                    print("figure: F09: power cut under ingest, \(FaultSizes.powerCuts) cycles: \(report.figures.line)")
                     #expect(report.violations.isEmpty, "\(report.summary)")
                 }
             }
         }
 
         @Test(
-            "SOS-28, INV-15: a power cut under the whole suite during an emergency loses nothing and calls once",
+            "F09: SOS-28, INV-15: a power cut under the whole suite during an emergency loses nothing and calls once",
             .enabled(if: FaultyDisks.canMount, "needs root and loop devices, to mount a disk whose power can be cut"),
             .timeLimit(.minutes(5)))
         func powerCutOfAll() async throws {
@@ -53,7 +53,7 @@ extension SystemTests {
                     try await suite.cutPower(of: disk, under: [suite.sos, suite.ingest])
                     try await load.untilAcknowledged(20)
                     let report = try await suite.judge(load)
-                    print("figure: power cut under both during an emergency: \(report.figures.line)")
+                    print("figure: F09: power cut under both during an emergency: \(report.figures.line)")
                     #expect(report.violations.isEmpty, "\(report.summary)")
                     #expect(report.figures.breaches == 1)
                 }
@@ -61,7 +61,7 @@ extension SystemTests {
         }
 
         @Test(
-            "ING-12, SOS-15: with a full disk ingest refuses clearly and stays up, a running emergency is dispatched, and room is used at once",
+            "F11: ING-12, SOS-15: with a full disk ingest refuses clearly, stays up, a running emergency is dispatched, and room is used at once",
             .enabled(if: FaultyDisks.canMountMemory, "needs root, to mount a small disk"), .timeLimit(.minutes(5)))
         func ingestDiskFull() async throws {
             try await withTemporaryFolder { folder in
@@ -81,7 +81,7 @@ extension SystemTests {
                     try disk.enlarge(toMegabytes: 64)
                     try await load.untilAcknowledged(20)
                     let report = try await suite.judge(load)
-                    print("figure: ingest's disk full and back (answers \(load.statuses.line)): \(report.figures.line)")
+                    print("figure: F11: ingest's disk full and back (answers \(load.statuses.line)): \(report.figures.line)")
                     #expect(report.violations.isEmpty, "\(report.summary)")
                     #expect(suite.ingest.ends.count == 1, "it ended before its stop")
                     #expect(load.statuses[500] == 0)
@@ -90,7 +90,7 @@ extension SystemTests {
         }
 
         @Test(
-            "SOS-15, SOS-28: with a full disk sos-dispatcher calls all the same, and keeps the record once there is room",
+            "F11: SOS-15, SOS-28: with a full disk sos-dispatcher calls all the same, and keeps the record once there is room",
             .enabled(if: FaultyDisks.canMountMemory, "needs root, to mount a small disk"), .timeLimit(.minutes(5)))
         func dispatcherDiskFull() async throws {
             try await withTemporaryFolder { folder in
@@ -108,7 +108,7 @@ extension SystemTests {
                     try disk.enlarge(toMegabytes: 64)
                     try await load.untilAcknowledged(20)
                     let report = try await suite.judge(load)
-                    print("figure: sos-dispatcher's disk full and back: \(report.figures.line)")
+                    print("figure: F11: sos-dispatcher's disk full and back: \(report.figures.line)")
                     #expect(report.violations.isEmpty, "\(report.summary)")
                     #expect(suite.sos.ends.count == 1, "it ended before its stop")
                 }

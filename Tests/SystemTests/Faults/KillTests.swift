@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import ServiceKit
 import TestKit
 import Testing
 
@@ -11,7 +12,7 @@ extension SystemTests {
     @Suite("Killed processes")
     struct KillTests {
         @Test(
-            "ING-11, ING-12, NFR-08, SOS-28: kill -9 of ingest during load loses no acknowledged entry and no emergency",
+            "F06: ING-11, ING-12, NFR-08, SOS-28: kill -9 of ingest during load loses no acknowledged entry and no emergency",
             .timeLimit(.minutes(15)))
         func ingest() async throws {
             let follower = Peer("follower")
@@ -30,7 +31,7 @@ extension SystemTests {
                 }
                 try await load.untilAcknowledged(20)
                 let report = try await suite.judge(load, followers: [witness])
-                print("figure: kill -9 of ingest, \(FaultSizes.kills) cycles: \(recoveries.line); \(report.figures.line)")
+                print("figure: F06: kill -9 of ingest, \(FaultSizes.kills) cycles: \(recoveries.line); \(report.figures.line)")
                 #expect(report.violations.isEmpty, "\(report.summary)")
                 #expect(report.figures.breaches == min(FaultSizes.kills, load.wearers.count))
                 #expect(suite.ingest.ends.filter { $0 == .signalled(SIGKILL) }.count == FaultSizes.kills)
@@ -38,7 +39,7 @@ extension SystemTests {
         }
 
         @Test(
-            "INV-15, INV-22, SOS-15, SOS-19, SOS-24, SOS-28: kill -9 of sos-dispatcher during load and emergencies misses and doubles no call",
+            "F05: INV-15, INV-22, SOS-15, SOS-19, SOS-24, SOS-28: kill -9 of sos-dispatcher anywhere in an emergency misses and doubles no call",
             .timeLimit(.minutes(15)))
         func dispatcher() async throws {
             try await RealSuite.with { suite in
@@ -54,14 +55,40 @@ extension SystemTests {
                 }
                 try await load.untilAcknowledged(20)
                 let report = try await suite.judge(load)
-                print("figure: kill -9 of sos-dispatcher, \(FaultSizes.kills) cycles: \(recoveries.line); \(report.figures.line)")
+                print("figure: F05: kill -9 of sos-dispatcher, \(FaultSizes.kills) cycles: \(recoveries.line); \(report.figures.line)")
                 #expect(report.violations.isEmpty, "\(report.summary)")
                 #expect(report.figures.breaches == FaultSizes.kills)
             }
         }
 
         @Test(
-            "NFR-08, SOS-28: kill -9 of everything at once during an emergency loses nothing and calls once", .timeLimit(.minutes(5)))
+            "F03: ING-11, NFR-08, SOS-15: kill -9 of one process after the other, whichever, loses and misses nothing",
+            .timeLimit(.minutes(20)))
+        func anyone() async throws {
+            try await RealSuite.with { suite in
+                let load = try LoadGenerator(try await suite.addPeople(10), to: suite)
+                var recoveries = RecoveryTimes()
+                var outages: [ClosedRange<Timestamp>] = []
+                load.start()
+                for cycle in 0..<FaultSizes.randomKills {
+                    try await load.untilAcknowledged(20)
+                    if cycle < load.wearers.count { await load.wearers[cycle].fallIll() }
+                    // At any moment.
+                    try await Task.sleep(for: .milliseconds(Int.random(in: 0...400)))
+                    let killed = [suite.ingest, suite.sos, suite.desk].randomElement() ?? suite.sos
+                    let begun = Timestamp.now
+                    recoveries.add(try await killed.killAndRecover())
+                    if killed.name == suite.desk.name { outages.append(begun ... .now) }
+                }
+                try await load.untilAcknowledged(20)
+                let report = try await suite.judge(load, outages: outages)
+                print("figure: F03: kill -9 of anyone, \(FaultSizes.randomKills) cycles: \(recoveries.line); \(report.figures.line)")
+                #expect(report.violations.isEmpty, "\(report.summary)")
+            }
+        }
+
+        @Test(
+            "F04: NFR-08, SOS-28: kill -9 of everything at once during an emergency loses nothing and calls once", .timeLimit(.minutes(5)))
         func everything() async throws {
             try await RealSuite.with { suite in
                 let load = try LoadGenerator(try await suite.addPeople(4), to: suite)
@@ -76,7 +103,7 @@ extension SystemTests {
                 try await suite.sos.untilReady()
                 try await load.untilAcknowledged(10)
                 let report = try await suite.judge(load)
-                print("figure: kill -9 of both at once: \(report.figures.line)")
+                print("figure: F04: kill -9 of both at once: \(report.figures.line)")
                 #expect(report.violations.isEmpty, "\(report.summary)")
                 #expect(report.figures.breaches == 1)
             }

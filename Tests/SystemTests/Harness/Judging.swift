@@ -74,6 +74,14 @@ enum FaultSizes {
     static let kills = number("TRACKME_FAULT_CYCLES", 6)
     /// Courses of sharing, each with as many kills of consent as the above: `TRACKME_FAULT_SEEDS`.
     static let seeds = max(1, number("TRACKME_FAULT_SEEDS", 2))
+    /// Kills of any process: `TRACKME_FAULT_RANDOM_KILLS` (the matrix names 200).
+    static let randomKills = number("TRACKME_FAULT_RANDOM_KILLS", 5)
+    /// Flushes of which one after the other fails: `TRACKME_FAULT_FLUSHES` (the matrix names 60).
+    static let flushes = number("TRACKME_FAULT_FLUSHES", 3)
+    /// People who fall ill within a second: `TRACKME_FAULT_STORM`.
+    static let storm = number("TRACKME_FAULT_STORM", 40)
+    /// Whether the matrix is run in full: `TRACKME_FAULT_FULL` = 1.
+    static let isFull = number("TRACKME_FAULT_FULL", 0) == 1
     /// Power cuts: `TRACKME_FAULT_POWER_CUTS`.
     static let powerCuts = number("TRACKME_FAULT_POWER_CUTS", 2)
     /// How long the desk is down: `TRACKME_FAULT_OUTAGE_S` (issue 2 names a minute).

@@ -97,9 +97,12 @@ final class LoadGenerator: Sendable {
     /// - Parameters:
     ///   - entries: of one upload.
     ///   - interval: between the uploads of one person.
-    init(_ people: [AddDevice.Reply], to suite: RealSuite, entries: Int = 5, interval: Duration = .milliseconds(100)) throws {
+    ///   - server: where to, if not to ingest itself.
+    init(
+        _ people: [AddDevice.Reply], to suite: RealSuite, entries: Int = 5, interval: Duration = .milliseconds(100), server: String? = nil
+    ) throws {
         ledger = try LoadLedger(suite.root.appendingPathComponent("load-\(UInt32.random(in: 0 ... .max)).jsonl"))
-        let transport = UploadTransport.http(server: suite.server, authorities: nil)
+        let transport = UploadTransport.http(server: server ?? suite.server, authorities: nil)
         let ledger = ledger
         wearers = people.map { Wearer($0, ledger: ledger, transport: transport) }
         (self.entries, self.interval) = (entries, interval)

@@ -19,6 +19,8 @@ struct SuiteShape: Sendable {
     var storeFolder: (peers: Set<Peer>, folder: URL)?
     /// Whether consent and notifier run too.
     var hasAccounts = false
+    /// Further environment of the desk.
+    var deskEnvironment: [String: String] = [:]
     /// How the desk behaves.
     var deskMode = "accept"
 }
@@ -90,18 +92,21 @@ struct RealSuite: Sendable {
         sos = try service(.sosDispatcher, ports[1])
         consent = shape.hasAccounts ? try service(.consent, ports[3]) : nil
         notifier = shape.hasAccounts ? try service(.notifier, ports[4]) : nil
-        self.desk = try RealSuite.desk(root, layout, port: desk, sosPort: ports[1], mode: shape.deskMode)
+        self.desk = try RealSuite.desk(
+            root, layout, port: desk, sosPort: ports[1], mode: shape.deskMode, environment: shape.deskEnvironment)
         storeFolders = [layout.data] + (shape.storeFolder.map { [$0.folder] } ?? [])
     }
 
-    private static func desk(_ root: URL, _ layout: SuiteLayout, port: Int, sosPort: Int, mode: String) throws -> ServiceProcess {
+    private static func desk(
+        _ root: URL, _ layout: SuiteLayout, port: Int, sosPort: Int, mode: String, environment: [String: String] = [:]
+    ) throws -> ServiceProcess {
         let command = ChildCommand(
             executable: ServiceExecutable.folder.appendingPathComponent("trackme").path,
             arguments: [
                 "desk", "--port", "\(port)", "--ledger", root.appendingPathComponent("desk.jsonl").path, "--data", layout.data.path,
                 "--sos",
                 "http://127.0.0.1:\(sosPort)", "--mode", mode,
-            ], environment: layout.environment)
+            ], environment: layout.environment.merging(environment) { $1 })
         return try ServiceProcess("desk", port: port, command: command, log: root.appendingPathComponent("desk.log"))
     }
 

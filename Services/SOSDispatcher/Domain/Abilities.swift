@@ -1,0 +1,31 @@
+// Whether a person's devices can show an emergency at all (SOS-02, CON-26).
+
+import Contracts
+
+/// What AutomatedSOS needs of devices, each by itself; any one device may give either.
+enum NeededAbility: String, CaseIterable, Sendable {
+    case vitalParameter = "vital-parameter"
+    case positionSource = "position-source"
+
+    /// What is missing, and what to do.
+    var detail: String {
+        switch self {
+        case .vitalParameter:
+            "No paired device delivers a vital parameter, such as the heart rate, at least every \(Self.realTime.components.seconds) seconds: "
+                + "pair one, or have it tracked from yours."
+        case .positionSource: "No paired device delivers positions: pair a device with GPS, or a phone, or have them tracked."
+        }
+    }
+
+    /// A vital parameter that comes more seldom would show most emergencies too late.
+    static let realTime = Duration.seconds(60)
+
+    /// Those that none of the devices has, in order. A device that declared no interval is given the benefit of the doubt.
+    static func missing(in devices: [ReadAbilities.Ability]) -> [NeededAbility] {
+        let hasVital = devices.contains { device in
+            device.metrics.contains { $0.definition.vital } && device.intervalMs.map { Duration.milliseconds($0) <= realTime } ?? true
+        }
+        let hasPosition = devices.contains { $0.metrics.contains(.position) }
+        return [hasVital ? nil : .vitalParameter, hasPosition ? nil : .positionSource].compactMap { $0 }
+    }
+}

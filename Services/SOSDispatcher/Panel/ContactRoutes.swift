@@ -1,0 +1,99 @@
+// The doors of a subscriber's contacts: who is told in an emergency, and in which order (SOS-22).
+
+import Contracts
+import HTTPKit
+import ServiceKit
+
+struct ContactRoutes: Sendable {
+    private static let bodyLimit = 1 << 14
+    private static let idParameter = HTTPKit.Parameter.path("contact", .identifier(Contact.self), "One of the person's contacts.")
+
+    let panel: Panel
+
+    var all: [Route] { [list, add, order, change, remove] }
+
+    private static let answer = Answer.json(
+        200, "All contacts, in the order in which they are to be reached; `next` is null", Page<EmergencyContact>.schema)
+
+    private var list: Route {
+        Route(
+            .get, "/sos/v1/contacts", access: .person, summary: "Who is told in an emergency",
+            answers: [Self.answer, .problem(409, "not-subscribed")]
+        ) { exchange in
+            let person = try exchange.person
+            return try .json(Page(items: try await PanelDoor.answering { try await panel.contacts(of: person) }, next: nil))
+        }
+    }
+
+    private var add: Route {
+        Route(
+            .post, "/sos/v1/contacts", access: .person, summary: "Names one more, at the end",
+            description: "At most \(EmergencyContact.most); each telephone number once.",
+            body: .json(ContactForm.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            answers: [
+                .json(201, "The contact", EmergencyContact.schema),
+                .problem(409, "not-subscribed", "too-many-contacts", "contact-named-twice"), .problem(422, "invalid-body"),
+            ]
+        ) { exchange in
+            let person = try exchange.person
+            let contact = try Self.contact(try await exchange.json(ContactForm.self), "\(Identifier<Contact>.random())", exchange.language)
+            _ = try await PanelDoor.answering {
+                try await panel.changeContacts(of: person, "contact-added") { try ContactList.adding(contact, to: $0) }
+            }
+            return try .json(contact, status: 201)
+        }
+    }
+
+    private var order: Route {
+        Route(
+            .put, "/sos/v1/contacts", access: .person, summary: "Puts the contacts in another order",
+            body: .json(ContactOrder.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            answers: [Self.answer, .problem(409, "not-subscribed"), .problem(422, "invalid-contact-order")]
+        ) { exchange in
+            let person = try exchange.person
+            let order = try await exchange.json(ContactOrder.self).order
+            let items = try await PanelDoor.answering {
+                try await panel.changeContacts(of: person, "contacts-ordered") { try ContactList.ordered(order, of: $0) }
+            }
+            return try .json(Page(items: items, next: nil))
+        }
+    }
+
+    private var change: Route {
+        Route(
+            .put, "/sos/v1/contacts/{contact}", access: .person, summary: "Changes a contact", parameters: [Self.idParameter],
+            body: .json(ContactForm.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            answers: [
+                .json(200, "The contact as it is now", EmergencyContact.schema),
+                .problem(409, "not-subscribed", "contact-named-twice"), .problem(422, "invalid-body"),
+            ]
+        ) { exchange in
+            let person = try exchange.person
+            let id = try exchange.identifier("contact", of: Contact.self)
+            let contact = try Self.contact(try await exchange.json(ContactForm.self), "\(id)", exchange.language)
+            _ = try await PanelDoor.answering {
+                try await panel.changeContacts(of: person, "contact-changed") { try ContactList.changing(contact, in: $0) }
+            }
+            return try .json(contact)
+        }
+    }
+
+    private var remove: Route {
+        Route(
+            .delete, "/sos/v1/contacts/{contact}", access: .person, summary: "Removes a contact", parameters: [Self.idParameter],
+            answers: [Answer(204, "Nobody tells that contact any more"), .problem(409, "not-subscribed")]
+        ) { exchange in
+            let person = try exchange.person
+            let id = try exchange.identifier("contact", of: Contact.self)
+            _ = try await PanelDoor.answering {
+                try await panel.changeContacts(of: person, "contact-removed") { try ContactList.removing("\(id)", from: $0) }
+            }
+            return .empty()
+        }
+    }
+
+    private static func contact(_ form: ContactForm, _ id: String, _ language: Language) throws(Problem) -> EmergencyContact {
+        guard let contact = form.contact(id, language: language) else { throw .invalidBody(form.faults) }
+        return contact
+    }
+}

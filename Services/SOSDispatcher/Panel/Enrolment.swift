@@ -1,0 +1,52 @@
+// Beginning to watch over somebody, whoever asks for it: the person, consent at a registration, or an operator.
+
+import Contracts
+import ServiceKit
+
+struct Enrolment: Sendable {
+    let supervision: SupervisionService
+    let store: SOSStore
+    let keys: PersonKeys
+    let ingest: IngestAsking
+    /// Somebody has joined: whoever fits bounds begins at once.
+    let joined: @Sendable () -> Void
+
+    /// Whether anybody can be watched over by devices that they have (SOS-02).
+    /// - Throws: `conflict`, which names what is missing; what ingest says where it does not answer.
+    func requireAbilities(of person: PersonID) async throws {
+        let missing = try await ingest.missing(of: person)
+        guard missing.isEmpty else {
+            throw Failure(.conflict, "AutomatedSOS was not joined. " + missing.map(\.detail).joined(separator: " "))
+        }
+    }
+
+    /// Starts supervision, or changes what is given of one who is supervised already.
+    /// - Parameters:
+    ///   - own: nil leaves those that are.
+    ///   - amend: what is kept of the subscriber beside.
+    func enrol(
+        _ person: PersonID, own: [Metric: Bounds]?, answer: RememberedAnswer?, amend: @escaping @Sendable (inout Subscriber) -> Void = { _ in }
+    ) async throws {
+        guard await supervision.isListening() else {
+            throw Failure(.unavailable, "ingest was never heard yet, so nobody could be watched: ask again")
+        }
+        do {
+            _ = try await keys.makeKey(for: person)
+        } catch is KeyDestroyed {
+            throw Failure(.conflict, "this person was erased")
+        }
+        let known = await supervision.subscriber(of: person)?.supervision
+        let isNew = known?.subscribed != true
+        let interval = try? await store.longestInterval(of: person)
+        try await supervision.subscribe(
+            person, own: own ?? (isNew ? [:] : known?.own ?? [:]), interval: interval, answer: answer, amend: amend)
+        if (try? await store.isMonitoringPaused(person)) == true {
+            await supervision.monitoring(MonitoringState(person: person, paused: true))
+        }
+        await supervision.devicesChanged(of: [person])
+        guard isNew else { return }
+        joined()
+        // Nobody waits for this: until it comes, the person's position is unknown, and a call says so.
+        Task { await supervision.note(ingest.latest(person), of: person) }
+    }
+}

@@ -1,0 +1,49 @@
+// Reminds whoever has paused supervision, again and again, that nobody watches over them (SOS-04).
+
+import Contracts
+import Logging
+import ServiceKit
+
+/// Counted from when the pause began, through restarts: reminder number n is due n intervals after it. What was missed while nobody ran
+/// is made up by one reminder, not by many.
+struct PauseReminders: Sendable {
+    /// How often it looks; also the most by which a reminder is late.
+    private static let look = Duration.seconds(60)
+
+    let supervision: SupervisionService
+    let store: SOSStore
+    let messages: MessageOutbox
+    let names: Names
+    let interval: Duration
+    let logger: Logger
+
+    /// Runs until it is cancelled.
+    func run() async throws {
+        while true {
+            await remind(at: .now)
+            try await Task.sleep(for: min(Self.look, interval / 4))
+        }
+    }
+
+    func remind(at now: Timestamp) async {
+        for pausing in await supervision.pausing() {
+            let number = Self.number(since: pausing.since, at: now, interval)
+            guard number > 0 else { continue }
+            let message = SendMessage(
+                message: names.message("pause-reminder|\(pausing.person)|\(pausing.since.milliseconds)|\(number)"),
+                recipient: Recipient(person: pausing.person), channels: [.inbox, .push], template: .sosPauseReminder,
+                language: pausing.language, values: ["time": pausing.since.rfc3339])
+            do {
+                try await store.remind(pausing.person, since: pausing.since, number: number, message, through: messages)
+            } catch {
+                logger.error("a reminder of a pause could not be stored; it is tried again", metadata: ["reason": "\(type(of: error))"])
+            }
+        }
+    }
+
+    /// How many intervals have passed.
+    static func number(since: Timestamp, at now: Timestamp, _ interval: Duration) -> Int {
+        let (passed, each) = ((now - since).wholeMilliseconds, interval.wholeMilliseconds)
+        return passed < each || each <= 0 ? 0 : Int(passed / each)
+    }
+}

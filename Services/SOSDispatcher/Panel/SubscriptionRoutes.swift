@@ -1,0 +1,151 @@
+// The doors of the subscription: joining, looking, pausing, leaving, and what the person prefers (SOS-01 to SOS-04).
+
+import Contracts
+import HTTPKit
+import ServiceKit
+
+struct SubscriptionRoutes: Sendable {
+    private static let bodyLimit = 1 << 16
+
+    let panel: Panel
+
+    var all: [Route] { [read, join, leave, pause, resume, preferences, prefer] }
+
+    private var read: Route {
+        Route(
+            .get, "/sos/v1/subscription", access: .person, summary: "Whether AutomatedSOS watches over the person",
+            description: "With the clauses to be accepted, and what thresholds assume of one's health.",
+            answers: [.json(200, "As it is now", SubscriptionAnswer.schema)]
+        ) { exchange in
+            let person = try exchange.person
+            return try .json(await answer(to: person, exchange, missing: await panel.missing(of: person)))
+        }
+    }
+
+    private var join: Route {
+        Route(
+            .put, "/sos/v1/subscription", access: .person, summary: "Joins AutomatedSOS",
+            description: """
+                Needs the clauses accepted, and paired devices that deliver at least one vital parameter in real time and positions. Who \
+                has joined already changes what is given.
+                """,
+            body: .json(SubscriptionWish.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            answers: [
+                .json(200, "Supervision has started", SubscriptionAnswer.schema), .problem(409, "ability-missing"),
+                .problem(422, "clauses-not-accepted", "invalid-bounds", "invalid-body"), .problem(503, "unavailable"),
+            ]
+        ) { exchange in
+            let person = try exchange.person
+            let wish = try await exchange.json(SubscriptionWish.self)
+            guard wish.acceptedClauses == SubscriptionClauses.version else {
+                throw Problem.clausesNotAccepted(SubscriptionClauses.version)
+            }
+            let own = try wish.bounds.map { bounds throws(Problem) in try PanelDoor.bounds(bounds, under: "/bounds") }
+            try await PanelDoor.answering {
+                try await panel.join(
+                    person, .init(own: own, preferences: wish.preferences.map(Self.tidied)), at: exchange.receivedAt)
+            }
+            return try .json(await answer(to: person, exchange, missing: []))
+        }
+    }
+
+    private var leave: Route {
+        Route(
+            .delete, "/sos/v1/subscription", access: .person, summary: "Leaves AutomatedSOS",
+            description: """
+                Supervision ends at once; contacts, own thresholds and preferences are forgotten. An emergency that is running is \
+                completed.
+                """,
+            parameters: [.query("confirm", .boolean, "Must be true.")],
+            answers: [.json(200, "Nobody watches over the person any more", SubscriptionAnswer.schema), .problem(409, "confirmation-required")]
+        ) { exchange in
+            let person = try exchange.person
+            guard try exchange.queryFlag("confirm") == true else { throw Problem.confirmationRequired }
+            try await PanelDoor.answering { try await panel.leave(person) }
+            return try .json(await answer(to: person, exchange, missing: nil))
+        }
+    }
+
+    private var pause: Route {
+        Route(
+            .post, "/sos/v1/subscription/pause", access: .person, summary: "Pauses supervision",
+            description: "No emergency is detected meanwhile; the person is reminded of it.",
+            answers: [
+                .json(200, "Paused, with the warning", SubscriptionAnswer.schema), .problem(409, "not-subscribed", "emergency-running"),
+            ]
+        ) { exchange in
+            let person = try exchange.person
+            try await PanelDoor.answering { try await panel.pause(person, true) }
+            return try .json(await answer(to: person, exchange, missing: nil))
+        }
+    }
+
+    private var resume: Route {
+        Route(
+            .post, "/sos/v1/subscription/resume", access: .person, summary: "Resumes supervision",
+            answers: [.json(200, "Watched over again", SubscriptionAnswer.schema), .problem(409, "not-subscribed")]
+        ) { exchange in
+            let person = try exchange.person
+            try await PanelDoor.answering { try await panel.pause(person, false) }
+            return try .json(await answer(to: person, exchange, missing: nil))
+        }
+    }
+
+    // MARK: Preferences
+
+    private var preferences: Route {
+        Route(
+            .get, "/sos/v1/preferences", access: .person, summary: "What the person has chosen beside thresholds",
+            answers: [.json(200, "As they are", SupervisionPreferences.schema), .problem(409, "not-subscribed")]
+        ) { exchange in
+            let person = try exchange.person
+            guard let subscriber = await panel.supervision.subscriber(of: person), subscriber.supervision.subscribed else {
+                throw Problem.notSubscribed
+            }
+            return try .json(subscriber.preferences ?? SupervisionPreferences())
+        }
+    }
+
+    private var prefer: Route {
+        Route(
+            .put, "/sos/v1/preferences", access: .person, summary: "Chooses them",
+            body: .json(SupervisionPreferences.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            answers: [.json(200, "As they are now", SupervisionPreferences.schema), .problem(409, "not-subscribed")]
+        ) { exchange in
+            let person = try exchange.person
+            let chosen = Self.tidied(try await exchange.json(SupervisionPreferences.self))
+            try await PanelDoor.answering { try await panel.supervision.prefer(chosen, of: person) }
+            return try .json(chosen)
+        }
+    }
+
+    /// Empty notes are none.
+    private static func tidied(_ chosen: SupervisionPreferences) -> SupervisionPreferences {
+        var tidied = chosen
+        if chosen.medicalNotes?.allSatisfy(\.isWhitespace) ?? true { tidied.medicalNotes = nil }
+        return tidied
+    }
+
+    // MARK: The answer
+
+    private func answer(to person: PersonID, _ exchange: Exchange, missing: [NeededAbility]?) async -> SubscriptionAnswer {
+        let subscriber = await panel.supervision.subscriber(of: person)
+        let state = subscriber?.supervision ?? Supervision.State()
+        let language = exchange.language
+        let isPaused = state.subscribed && state.stage == .paused
+        let since = isPaused ? subscriber?.pausedSince : nil
+        let next = since.map { since in
+            since + panel.reminder * (PauseReminders.number(since: since, at: exchange.receivedAt, panel.reminder) + 1)
+        }
+        let hours = panel.reminder.wholeMilliseconds / 3_600_000
+        return SubscriptionAnswer(
+            subscribed: state.subscribed, state: state.stage.rawValue, monitoringPaused: state.monitoringPaused ?? false,
+            pausedSince: since?.rfc3339, nextReminder: next?.rfc3339,
+            warning: isPaused ? SubscriptionClauses.pauseWarning(language, reminderHours: "\(hours)") : nil,
+            emergencyRuns: Supervision(rules: panel.supervision.rules, state: state).emergencyRuns,
+            missing: missing?.map { .init(ability: $0.rawValue, detail: $0.detail) }, notice: SubscriptionClauses.notice(language),
+            clauses: .init(
+                version: SubscriptionClauses.version, language: language, text: SubscriptionClauses.text(language),
+                acceptedVersion: subscriber?.clauses?.version, acceptedAt: subscriber?.clauses?.at.rfc3339))
+    }
+}

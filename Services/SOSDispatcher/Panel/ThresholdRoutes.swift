@@ -1,0 +1,96 @@
+// The doors of thresholds: what is in force and why, own ones, and what they would have done (SOS-05 to SOS-08).
+
+import Contracts
+import HTTPKit
+import ServiceKit
+
+struct ThresholdRoutes: Sendable {
+    private static let bodyLimit = 1 << 16
+
+    let panel: Panel
+
+    var all: [Route] { [read, choose, preview] }
+
+    private var read: Route {
+        Route(
+            .get, "/sos/v1/thresholds", access: .person, summary: "The thresholds in force, and where they come from",
+            description: "Own thresholds come before personalised ones, these before the defaults. Who has not joined sees the defaults.",
+            answers: [.json(200, "Of every metric", ThresholdsAnswer.schema)]
+        ) { exchange in
+            let person = try exchange.person
+            return try .json(await answer(to: person, exchange.language))
+        }
+    }
+
+    private var choose: Route {
+        Route(
+            .put, "/sos/v1/thresholds", access: .person, summary: "Sets own thresholds, for instance together with a doctor",
+            description: "All of them or nothing; they take the place of those that were. Try them first: POST /sos/v1/thresholds/preview.",
+            body: .json(ThresholdChoice.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            answers: [
+                .json(200, "As they are now", ThresholdsAnswer.schema), .problem(409, "not-subscribed"), .problem(422, "invalid-bounds"),
+            ]
+        ) { exchange in
+            let person = try exchange.person
+            let own = try PanelDoor.bounds(try await exchange.json(ThresholdChoice.self).bounds, under: "/bounds")
+            try await PanelDoor.answering { try await panel.supervision.setOwn(own, of: person) }
+            return try .json(await answer(to: person, exchange.language))
+        }
+    }
+
+    private var preview: Route {
+        Route(
+            .post, "/sos/v1/thresholds/preview", access: .person, summary: "How many alerts the last 30 days would have raised",
+            description: "Nothing is saved.",
+            body: .json(ThresholdChoice.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            answers: [
+                .json(200, "Beside those of the thresholds in force", PreviewAnswer.schema), .problem(422, "invalid-bounds"),
+                .problem(503, "unavailable"),
+            ], isRateLimited: true
+        ) { exchange in
+            let person = try exchange.person
+            let own = try PanelDoor.bounds(try await exchange.json(ThresholdChoice.self).bounds, under: "/bounds")
+            let (proposed, present) = try await PanelDoor.answering {
+                try await panel.forecasts(own: own, of: person, at: exchange.receivedAt)
+            }
+            return try .json(
+                PreviewAnswer(
+                    from: proposed.period.lowerBound.rfc3339, to: proposed.period.upperBound.rfc3339, proposed: Forecast(proposed),
+                    present: Forecast(present), method: PreviewAnswer.method))
+        }
+    }
+
+    private func answer(to person: PersonID, _ language: Language) async -> ThresholdsAnswer {
+        let subscriber = await panel.supervision.subscriber(of: person)
+        let state = subscriber?.supervision ?? Supervision.State()
+        let thresholds = Supervision(rules: panel.supervision.rules, state: state).thresholds
+        let usual = panel.supervision.defaults
+        let items = Metric.all.filter { $0.definition.shape == .scalar }.map { metric in
+            let possible = metric.definition.possible
+            return MetricThresholds(
+                type: metric.code, unit: metric.definition.unit,
+                allowed: Bounds(low: possible.lowerBound, high: possible.upperBound), usual: usual[metric],
+                personal: subscriber?.fit?.bounds[metric], own: state.own[metric], inForce: thresholds.inForce(metric))
+        }
+        return ThresholdsAnswer(
+            items: items, pressuresTogether: thresholds.pairInForce,
+            personalised: Self.personalised(subscriber), notice: SubscriptionClauses.notice(language))
+    }
+
+    private static func personalised(_ subscriber: Subscriber?) -> ThresholdsAnswer.Personalised {
+        let isOn = subscriber?.preferences?.personalised ?? true
+        guard let fit = subscriber?.fit else { return .init(on: isOn) }
+        return .init(
+            on: isOn, fittedAt: fit.at.rfc3339, daysWithData: fit.days, enough: fit.isEnough,
+            detail: fit.isEnough ? nil : "There are not enough data yet to fit thresholds to you: the defaults stay.")
+    }
+}
+
+extension Thresholds {
+    /// The limits that a value is held against, its half of the pair included; nil where there is none.
+    func inForce(_ metric: Metric) -> Bounds? {
+        let low = breach(of: metric, value: -.infinity).flatMap { $0.side == .below ? $0.limit : nil }
+        let high = breach(of: metric, value: .infinity).flatMap { $0.side == .above ? $0.limit : nil }
+        return low == nil && high == nil ? nil : Bounds(low: low, high: high)
+    }
+}

@@ -1,0 +1,57 @@
+// The parts that face people in an emergency: the subscriber's prompt and the contacts' alarms, joined.
+
+import Bus
+import Contracts
+import HTTPKit
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+struct PeopleParts: Sendable {
+    let prompts: PromptDesk
+    let contacts: ContactAlarms
+    let messages: MessageOutbox
+    let routes: [Route]
+    let services: [any Service]
+
+    init(
+        _ settings: Settings, on runtime: Runtime, database: Store, keys: PersonKeys, names: Names, store: SOSStore,
+        supervision: SupervisionService, clock: SteadyClock
+    ) async throws {
+        let notifier = try await runtime.client(of: .notifier)
+        let hand: MessageOutbox.Hand = { message in
+            // The notifier answers after its commit, which on a busy disk may take longer than a quick question's 250 ms.
+            _ = try await notifier.ask(message, trace: "\(message.message)", deadline: .seconds(2))
+        }
+        messages = MessageOutbox(in: database, sealedUnder: try runtime.key("outbox"), logger: runtime.logger, hand: hand)
+        let messenger = Messenger(store: database, outbox: messages, hand: hand, logger: runtime.logger)
+        // Shared by both dispatchers of a pair, so that a link opens at either.
+        let capabilities = Capabilities(
+            key: try SymmetricKey(bytes: runtime.keys.secret("capabilities.key", of: .sosDispatcher)),
+            origin: runtime.settings.publicOrigin)
+        prompts = PromptDesk(
+            supervision: supervision, emergencies: store, store: PromptStore(store: database), messenger: messenger,
+            capabilities: capabilities, abortWindow: settings.abortWindow, logger: runtime.logger)
+        let contactStore = ContactStore(store: database, keys: keys, names: names)
+        contacts = ContactAlarms(
+            supervision: supervision, emergencies: store, store: contactStore, messenger: messenger, capabilities: capabilities,
+            rules: settings.escalation, clock: clock, logger: runtime.logger)
+        supervision.tidings.add(prompts.tidings)
+        supervision.tidings.add(contacts.tidings)
+        await prompts.resume()
+        await contacts.resume()
+        routes = PromptRoutes(desk: prompts).all + ContactPageRoutes(alarms: contacts, supervision: supervision).all
+        let follower = contactStore.follower(on: runtime)
+        let (prompts, contacts, messages) = (prompts, contacts, messages)
+        services = [
+            Background(messages.run), Background { await prompts.run() }, Background { await contacts.run() }, Background(follower.run),
+        ]
+    }
+
+    /// Nothing more is shown or told about the person.
+    func forget(_ person: PersonID) async {
+        await prompts.forget(person)
+        await contacts.forget(person)
+    }
+}

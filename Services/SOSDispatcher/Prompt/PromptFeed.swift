@@ -1,0 +1,48 @@
+// One open event stream of a person's prompt: what there is to see, whenever that changes.
+
+import Contracts
+import Foundation
+import HTTPKit
+import ServiceKit
+
+/// The prompt is a state: who reconnects gets what it is now, if that is not what they have seen last.
+actor PromptFeed {
+    /// Without a ring it is looked at all the same.
+    private static let look = Duration.seconds(10)
+    /// The event's id where there is nothing to see.
+    static let nothing = "none"
+
+    private let person: PersonID
+    private let desk: PromptDesk
+    private let hub: PromptHub
+    private let place: (number: Int, bell: Bell)
+    private var seen: String?
+
+    /// - Parameter seen: the id of the event that was seen last.
+    /// - Returns: nil where the person has as many streams open as they may.
+    init?(of person: PersonID, seen: String?, desk: PromptDesk, hub: PromptHub) {
+        guard let place = hub.listen(person) else { return nil }
+        (self.person, self.seen, self.desk, self.hub, self.place) = (person, seen, desk, hub, place)
+    }
+
+    deinit {
+        hub.leave(person, place.number)
+    }
+
+    /// nil when the task is cancelled.
+    func next() async throws -> ServerEvent? {
+        while !Task.isCancelled {
+            let prompt = await desk.prompt(of: person)
+            let id = prompt?.version ?? PromptFeed.nothing
+            if id != seen {
+                seen = id
+                guard let prompt else { return ServerEvent(id: id, event: "removed", data: "{}") }
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = .withoutEscapingSlashes
+                return ServerEvent(id: id, event: "prompt", data: String(decoding: try encoder.encode(PromptBody(prompt)), as: UTF8.self))
+            }
+            await place.bell.wait(atMost: PromptFeed.look)
+        }
+        return nil
+    }
+}

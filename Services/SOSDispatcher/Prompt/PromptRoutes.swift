@@ -1,0 +1,169 @@
+// The doors to the prompt: an API and an event stream for apps, and a page that needs no log-in.
+
+import Contracts
+import Foundation
+import HTTPKit
+import ServiceKit
+
+struct PromptRoutes: Sendable {
+    /// Answers are small.
+    private static let bodyLimit = 4 << 10
+
+    let desk: PromptDesk
+    /// By address, for links that open nothing.
+    private let strangers = RateLimiter<String>(rate: 1, burst: 30)
+    /// By link: looking and pressing again and again is what people in need do.
+    private let visitors = RateLimiter<[UInt8]>(rate: 5, burst: 100)
+
+    init(desk: PromptDesk) {
+        self.desk = desk
+    }
+
+    var all: [Route] { [current, events, answer, page, pageEvents, pageAnswer] }
+
+    // MARK: For apps
+
+    private var current: Route {
+        Route(
+            .get, "/sos/v1/prompt", access: .person, summary: "The prompt of the emergency that runs",
+            answers: [.json(200, "The prompt, if there is one", PromptAnswer.schema)]
+        ) { exchange in
+            try .json(PromptAnswer(prompt: await desk.prompt(of: try exchange.person).map(PromptBody.init)))
+        }
+    }
+
+    private var events: Route {
+        Route(
+            .get, "/sos/v1/prompt/events", access: .person, summary: "The prompt as it changes (server-sent events)",
+            description: "`prompt` events carry the prompt, `removed` events say that there is none. It is a state: with `Last-Event-ID` "
+                + "the present one is sent only where it is another than the one that was seen.",
+            parameters: [
+                .query("after", .string(length: 1...100), "As `Last-Event-ID`, for programs that cannot set headers."),
+                .header("Last-Event-ID", .string(length: 0...100), "The last id that was seen."),
+            ], answers: [.events("Events until the caller goes away"), .problem(429, "too-many-streams")]
+        ) { exchange in
+            try await feed(of: try exchange.person, exchange)
+        }
+    }
+
+    private func feed(of person: PersonID, _ exchange: Exchange) async throws -> HTTPAnswer {
+        guard let feed = PromptFeed(of: person, seen: exchange.lastEventID, desk: desk, hub: desk.hub) else {
+            throw Problem.tooManyStreams
+        }
+        return .events { try await feed.next() }
+    }
+
+    private var answer: Route {
+        Route(
+            .post, "/sos/v1/prompt/answers", access: .person, summary: "Answers the prompt, or reports a false alarm",
+            description: "The same answer to the same emergency again gets the first receipt again. The service's time counts.",
+            body: .json(PromptReplyBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            answers: [.json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over"), .problem(503, "unavailable")]
+        ) { exchange in
+            let person = try exchange.person
+            let body: PromptReplyBody = try await exchange.json()
+            return try await Self.answering {
+                let given =
+                    if let emergency = body.emergency {
+                        try await desk.answer(body.answer, to: emergency, by: person)
+                    } else {
+                        try await desk.callOffShaking(body.answer, by: person)
+                    }
+                return try .json(
+                    PromptReceipt(
+                        emergency: body.emergency, answer: given.answer, at: given.at.rfc3339, alreadyDispatched: given.alreadyDispatched))
+            }
+        }
+    }
+
+    private static func answering(_ body: () async throws -> HTTPAnswer) async throws -> HTTPAnswer {
+        do {
+            return try await body()
+        } catch let failure as Failure {
+            switch failure.code {
+            case .conflict, .notFound: throw Problem.promptOver
+            case .unavailable, .deadline: throw Refusal(.unavailable, retryAfter: .seconds(1))
+            default: throw Problem.internal
+            }
+        }
+    }
+
+    // MARK: The page
+
+    private static let capability = HTTPKit.Parameter.path("capability", .string(length: 1...64), "The end of the link that was sent.")
+
+    private var page: Route {
+        Route(
+            .get, "/sos/v1/prompt/page/{capability}", access: .anyone, summary: "The page of an emergency's link: four large buttons",
+            description: "Needs no log-in and no script. The link opens until an hour after the emergency is closed.",
+            parameters: [Self.capability], answers: [.page(200, "The prompt"), .page(404, "The link does not hold any more")],
+            isRateLimited: true
+        ) { exchange in
+            let capability = exchange.path("capability")
+            let words = PromptPage(language: exchange.language)
+            guard let (_, page) = try await look(capability, exchange) else { return try words.tooLate() }
+            return try words.page(page, at: exchange.receivedAt)
+        }
+    }
+
+    private var pageEvents: Route {
+        Route(
+            .get, "/sos/v1/prompt/page/{capability}/events", access: .anyone, summary: "Tells that page when to look again",
+            parameters: [
+                Self.capability, .query("after", .string(length: 1...100), "As `Last-Event-ID`."),
+                .header("Last-Event-ID", .string(length: 0...100), "The last id that was seen."),
+            ], answers: [.events("As `/sos/v1/prompt/events`"), .problem(429, "too-many-streams")], isRateLimited: true
+        ) { exchange in
+            guard let (door, _) = try await look(exchange.path("capability"), exchange) else { throw Problem.notFound }
+            return try await feed(of: door.person, exchange)
+        }
+    }
+
+    private var pageAnswer: Route {
+        Route(
+            .post, "/sos/v1/prompt/page/{capability}", access: .anyone, summary: "Presses a button of that page",
+            parameters: [Self.capability],
+            body: .form(.object(.required("answer", .oneOf(AnswerPrompt.Answer.allCases.map(\.rawValue))))),
+            answers: [
+                Answer(303, "It is in force: back to the page"), .page(404, "The link does not hold any more"),
+                .problem(403, "wrong-origin"), .problem(503, "unavailable"),
+            ], isRateLimited: true
+        ) { exchange in
+            try exchange.refuseForeignOrigin()
+            let capability = exchange.path("capability")
+            guard let (door, _) = try await look(capability, exchange) else {
+                return try PromptPage(language: exchange.language).tooLate()
+            }
+            guard let answer = try await exchange.form()["answer"].flatMap(AnswerPrompt.Answer.init) else {
+                throw Problem.invalidBody([.init(pointer: "/answer", detail: "is none of the four answers: press one of the buttons")])
+            }
+            do {
+                _ = try await desk.answer(answer, to: door.emergency, by: door.person)
+            } catch let failure as Failure where failure.code != .conflict && failure.code != .notFound {
+                throw Refusal(.unavailable, retryAfter: .seconds(1))
+            } catch is Failure {
+                // It is over: the page says so.
+            }
+            return .seeOther("/sos/v1/prompt/page/\(capability)")
+        }
+    }
+
+    private func look(_ capability: String, _ exchange: Exchange) async throws -> (door: PromptDesk.Door, page: PromptDesk.Page)? {
+        guard let opened = try await desk.page(capability) else {
+            try strangers.admit(exchange.remoteAddress)
+            return nil
+        }
+        try visitors.admit(Capabilities.digest(capability))
+        return opened
+    }
+}
+
+extension Problem {
+    static let promptOver = Problem(
+        "prompt-over", status: 409, title: "There is nothing to answer any more",
+        detail: "The emergency is over, or another one has begun: read the prompt again.")
+
+    static let tooManyStreams = Problem(
+        "too-many-streams", status: 429, title: "Too many event streams are open",
+        detail: "Close one of the \(PromptHub.mostPerPerson) streams that are open for this person.")
+}

@@ -1,0 +1,72 @@
+// What a person's app reads and writes about the prompt.
+
+import Contracts
+import HTTPKit
+
+/// A prompt as apps get it.
+struct PromptBody: Codable, Sendable, Documented {
+    var emergency: EmergencyID
+    var phase: String
+    var trigger: String
+    var t0: String
+    var callAt: String
+    var abortUntil: String
+    var dispatchedAt: String?
+    var acknowledgedAt: String?
+    var parameters: [String]
+
+    init(_ prompt: PromptState) {
+        (emergency, phase, trigger) = (prompt.emergency, prompt.phase.rawValue, prompt.trigger.rawValue)
+        (t0, callAt, abortUntil) = (prompt.t0.rfc3339, prompt.callAt.rfc3339, prompt.abortUntil.rfc3339)
+        (dispatchedAt, acknowledgedAt) = (prompt.dispatchedAt?.rfc3339, prompt.acknowledgedAt?.rfc3339)
+        parameters = prompt.parameters
+    }
+
+    static let schema = JSONSchema.object(
+        .required("emergency", .identifier(Emergency.self)),
+        .required(
+            "phase", .oneOf(PromptState.Phase.allCases.filter { $0 != .muted }.map(\.rawValue)),
+            "`asking`: count down to `callAt`. `calling`: still trying to reach the emergency service. `informed`: it has taken the call."),
+        .required("trigger", .oneOf(Trigger.Kind.allCases.map(\.rawValue)), "What the alert came from."),
+        .required("t0", .time, "When the first critical value was received."), .required("callAt", .time, "When the call goes out."),
+        .required("abortUntil", .time, "Until when the button that calls it off is to be prominent."),
+        .optional("dispatchedAt", .time), .optional("acknowledgedAt", .time),
+        .required("parameters", .array(of: .string()), "What became critical, by the codes of metrics, and `blood-pressure`.")
+    ).named("Prompt")
+}
+
+/// The answer to the question whether there is a prompt.
+struct PromptAnswer: Codable, Sendable, Documented {
+    /// Absent where nothing is to be asked or told.
+    var prompt: PromptBody?
+
+    static let schema = JSONSchema.object(.optional("prompt", PromptBody.schema, "Absent where there is none.")).named("CurrentPrompt")
+}
+
+/// What the person says.
+struct PromptReplyBody: Codable, Sendable, Documented {
+    var emergency: EmergencyID?
+    var answer: AnswerPrompt.Answer
+
+    static let schema = JSONSchema.object(
+        .optional(
+            "emergency", .identifier(Emergency.self),
+            "Of the prompt that is answered; absent calls off an alarm of shaking of which only the contacts know."),
+        .required("answer", .oneOf(AnswerPrompt.Answer.allCases.map(\.rawValue)))
+    ).named("PromptReply")
+}
+
+/// What became of it.
+struct PromptReceipt: Codable, Sendable, Documented {
+    var emergency: EmergencyID?
+    var answer: AnswerPrompt.Answer
+    var at: String
+    var alreadyDispatched: Bool
+
+    static let schema = JSONSchema.object(
+        .optional("emergency", .identifier(Emergency.self), "As it was sent."),
+        .required("answer", .oneOf(AnswerPrompt.Answer.allCases.map(\.rawValue))),
+        .required("at", .time, "When it was received: the service's time counts."),
+        .required("alreadyDispatched", .boolean, "Whether the call had gone out by then; the emergency service is then told.")
+    ).named("PromptReceipt")
+}

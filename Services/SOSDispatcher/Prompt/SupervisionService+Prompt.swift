@@ -1,0 +1,40 @@
+// What supervision knows that a prompt shows, and the answer to exactly that prompt.
+
+import Contracts
+import ServiceKit
+
+extension SupervisionService {
+    /// nil where no emergency of the person runs or is muted.
+    func prompt(of person: PersonID, abortWindow: Duration) -> PromptState? {
+        guard let state = people[person]?.subscriber.supervision, let episode = state.episode else { return nil }
+        let emergency = names.emergency(of: person, episode.trigger)
+        return PromptState(
+            state, emergency: emergency, record: records[person].flatMap { $0.id == emergency ? $0 : nil }, dispatchAt: rules.dispatchAt,
+            abortWindow: abortWindow)
+    }
+
+    /// Takes the answer if it is about the emergency that runs; a late answer must not call off the next one.
+    func answerPrompt(
+        _ person: PersonID, about emergency: EmergencyID, _ given: AnswerPrompt.Answer,
+        answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
+    ) async throws -> AnswerPrompt.Reply {
+        guard let episode = people[person]?.subscriber.supervision.episode, names.emergency(of: person, episode.trigger) == emergency else {
+            throw Failure(.conflict, "this emergency is over")
+        }
+        return try await answerPrompt(person, given, answer: answer)
+    }
+
+    /// Takes the word that shaking was nothing, unless an emergency runs: that one is answered by its name.
+    func callOffShaking(_ person: PersonID, _ given: AnswerPrompt.Answer) async throws {
+        guard given == .fine || given == .falseAlarm, people[person]?.subscriber.supervision.episode == nil else {
+            throw Failure(.conflict, "name the emergency that is answered")
+        }
+        _ = try await answerPrompt(person, given) { _ in nil }
+    }
+
+    /// How the person is addressed, and in which language.
+    func address(of person: PersonID) -> (name: String, language: Language) {
+        let card = people[person]?.subscriber.card
+        return (card?.name ?? "", card.flatMap { Language(rawValue: $0.language) } ?? .english)
+    }
+}

@@ -1,0 +1,127 @@
+// What a subscriber's own panel reads and changes, and what consent and history add to what is known of them.
+
+import Contracts
+import Foundation
+import ServiceKit
+
+extension SupervisionService {
+    // MARK: Reading
+
+    /// nil for somebody who is neither subscribed nor in an emergency.
+    func subscriber(of person: PersonID) -> Subscriber? {
+        people[person]?.subscriber
+    }
+
+    /// Of everybody who has no bounds of their own.
+    nonisolated var defaults: [Metric: Bounds] {
+        [
+            .heartRate: Bounds(low: rules.heartRateLow, high: rules.heartRateHigh),
+            .bloodPressureMax: Bounds(low: nil, high: rules.pressureMaxHigh),
+            .bloodPressureMin: Bounds(low: nil, high: rules.pressureMinHigh),
+        ]
+    }
+
+    /// Subscribers whose bounds were fitted longest ago, or never; those who want none are left out.
+    func peopleToFit(before time: Timestamp, limit: Int) -> [PersonID] {
+        let waiting = people.filter { _, watched in
+            let subscriber = watched.subscriber
+            guard subscriber.supervision.subscribed, subscriber.preferences?.personalised ?? true else { return false }
+            return subscriber.fit.map { $0.at < time } ?? true
+        }
+        return waiting.keys.prefix(limit).map { $0 }
+    }
+
+    /// One who has paused supervision.
+    struct Pausing: Sendable {
+        let person: PersonID
+        let since: Timestamp
+        let language: Language
+    }
+
+    func pausing() -> [Pausing] {
+        people.compactMap { person, watched in
+            let subscriber = watched.subscriber
+            guard subscriber.supervision.subscribed, subscriber.supervision.stage == .paused, let since = subscriber.pausedSince else {
+                return nil
+            }
+            return Pausing(person: person, since: since, language: subscriber.language)
+        }
+    }
+
+    // MARK: The person
+
+    /// Changes what is kept beside the supervision itself.
+    func amend(_ person: PersonID, _ action: String, _ body: @Sendable (inout Subscriber) throws -> Void) async throws {
+        guard var watched = people[person], watched.subscriber.supervision.subscribed else {
+            throw Failure(.notFound, "this person is not subscribed")
+        }
+        try body(&watched.subscriber)
+        people[person] = watched
+        changes.put(watched, of: person)
+        try await finish(Effects(), of: person, action, nil)
+    }
+
+    /// Own bounds in place of those that were; they count from the next upload on (SOS-08).
+    func setOwn(_ own: [Metric: Bounds], of person: PersonID) async throws {
+        guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
+        var effects = Effects()
+        change(person, &effects) { $0.subscribed(own: own, declaredInterval: nil, at: clock.now) }
+        try await finish(effects, of: person, "thresholds-set", nil)
+    }
+
+    func prefer(_ chosen: SupervisionPreferences, of person: PersonID) async throws {
+        try await amend(person, "preferences-set") { subscriber in
+            subscriber.prefer(chosen)
+            if !chosen.personalised { subscriber.fit = nil }
+        }
+    }
+
+    /// When a pause began, as reminders count it.
+    func notePause(of person: PersonID, _ isPaused: Bool) {
+        guard var watched = people[person] else { return }
+        watched.subscriber.pausedSince = isPaused ? watched.subscriber.pausedSince ?? .now : nil
+        people[person] = watched
+        changes.put(watched, of: person)
+    }
+
+    // MARK: What others know
+
+    /// One gapless stretch of consent's cards. Who is not in a snapshot keeps what is known: rescue fails open, and the card ends with
+    /// the subscription.
+    func know(_ cards: [EmergencyCardState], _ next: [StreamPosition]) async {
+        var effects = Effects()
+        for state in cards {
+            guard var watched = people[state.person] else { continue }
+            watched.subscriber.know(
+                state.card, whileRunning: Supervision(rules: rules, state: watched.subscriber.supervision).emergencyRuns)
+            people[state.person] = watched
+            changes.put(watched, of: state.person)
+            effects.people.insert(state.person)
+        }
+        for position in next { changes.positions[position.stream] = position }
+        await settle(effects)
+    }
+
+    /// Bounds fitted to the person's history; nothing changes for who has left or wants none meanwhile.
+    func fitted(_ fit: PersonalFit, of person: PersonID) async {
+        guard var watched = people[person], watched.subscriber.supervision.subscribed, watched.subscriber.preferences?.personalised ?? true
+        else { return }
+        watched.subscriber.fit = fit
+        people[person] = watched
+        changes.put(watched, of: person)
+        await storeChanges()
+    }
+
+    // MARK: Starting
+
+    /// Says what no fact has said: of people who subscribed before there was such a stream, or whose state was lost.
+    func saySubscriptions(said: Set<PersonID>) async {
+        let subscribed = Set(people.filter { $0.value.subscriber.supervision.subscribed }.keys)
+        var effects = Effects()
+        for person in subscribed.symmetricDifference(said) {
+            changes.subscriptions.append(SubscriptionState(person: person, subscribed: subscribed.contains(person)))
+            effects.people.insert(person)
+        }
+        await settle(effects)
+    }
+}

@@ -1,0 +1,196 @@
+// What one seed means: who lives in the simulated suite, what happens to them, and which faults come when.
+
+import Contracts
+
+/// A small generator, so that a seed means the same run everywhere.
+struct SimulationDice: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed &* 0xD134_2543_DE82_EF95 &+ 1
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func happens(_ percent: Int) -> Bool {
+        Int(next() % 100) < percent
+    }
+
+    mutating func between(_ low: Int64, _ high: Int64) -> Int64 {
+        low + Int64(next() % UInt64(high - low + 1))
+    }
+
+    mutating func one<Value>(of values: [Value]) -> Value {
+        values[Int(next() % UInt64(values.count))]
+    }
+}
+
+/// A stretch of virtual time in milliseconds.
+struct Span: Sendable {
+    var from: Int64
+    var until: Int64
+
+    func contains(_ time: Int64) -> Bool { time >= from && time < until }
+}
+
+/// One subscriber of the simulated population.
+struct SimulatedLife: Sendable {
+    enum Role: String, Sendable {
+        /// Critical from some moment on for good: exactly one emergency, acknowledged in time.
+        case breach
+        /// Critical for a while, then well again.
+        case passing
+        /// One critical entry: nobody is called unless the entries after it are late.
+        case spike
+        /// As `breach`, but the person says "I am fine" while the prompt stands.
+        case fine
+        /// As `breach`, and the person calls it a false alarm after the call.
+        case falseAlarm
+        /// Well throughout.
+        case healthy
+        /// Well, but the device hands in critical entries of long ago.
+        case stale
+    }
+
+    var person: PersonID
+    var role: Role
+    /// Between two measurements.
+    var interval: Int64
+    var critical: Span
+    var value: Double
+    /// How long after the alert, or the call, the person answers.
+    var answersAfter: Int64
+}
+
+/// How the integrators take messages during a stretch of time.
+enum IntegratorManners: CaseIterable, Sendable {
+    case accepts
+    /// Nobody listens.
+    case isDown
+    /// Takes the connection and never answers.
+    case blackHole
+    /// An error, or a 2xx without a word about the message.
+    case failsOrJustDelivers
+    case rejects
+    /// An acknowledgement that proves nothing: badly signed.
+    case forges
+    /// A well signed acknowledgement of another message.
+    case confusesMessages
+    case answersSlowly
+    /// Takes it, and acknowledges by a call of its own later.
+    case callsBack
+
+    /// Whether one who sends now may count on being answered in time.
+    var isReachable: Bool { self == .accepts || self == .callsBack }
+}
+
+struct SimulationPlan: Sendable {
+    struct Weather: Sendable {
+        var span: Span
+        var percentLost: Int
+        var percentDoubled: Int
+        var percentDelayed: Int
+        var percentCorrupt: Int
+    }
+
+    enum DiskMood: Sendable {
+        case slow
+        case hangs
+        case refuses
+    }
+
+    /// Faults end here; whatever is still to be done must be done before `end`.
+    static let calm: Int64 = 40_000
+    static let lastMeasurement: Int64 = 44_000
+    static let end: Int64 = 56_000
+    static let integrators = 2
+
+    var lives: [SimulatedLife] = []
+    var manners: [[(span: Span, manners: IntegratorManners)]] = [[], []]
+    var weathers: [Weather] = []
+    /// Nothing goes between ingest and the dispatcher.
+    var cuts: [Span] = []
+    var disks: [(span: Span, mood: DiskMood)] = []
+    var ingestDiskRefuses: [Span] = []
+    var dispatcherCrashes: [Span] = []
+    var ingestCrashes: [Span] = []
+    /// The dispatcher crashes in its n-th step, wherever that is.
+    var crashSteps: Set<Int> = []
+    var ingestCrashSteps: Set<Int> = []
+    var clockSteps: [(at: Int64, by: Int64)] = []
+
+    init(seed: UInt64) {
+        var dice = SimulationDice(seed: seed)
+        let roles: [SimulatedLife.Role] = [.breach, .breach, .passing, .spike, .fine, .falseAlarm, .healthy, .stale]
+        for index in 0..<Int(dice.between(2, 4)) {
+            let begins = dice.between(2000, 30_000)
+            let role: SimulatedLife.Role = index == 0 ? .breach : dice.one(of: roles)
+            let lasts = role == .passing ? dice.between(5000, 9000) : SimulationPlan.end
+            lives.append(
+                SimulatedLife(
+                    person: PersonID(bits: UInt128(dice.next()) << 64 | UInt128(dice.next())), role: role,
+                    interval: dice.one(of: [700, 1000, 1500, 2500]), critical: Span(from: begins, until: begins + lasts),
+                    value: dice.one(of: [30, 44, 121, 170]), answersAfter: dice.between(200, 2400)))
+        }
+        addFaults(&dice)
+    }
+
+    private mutating func addFaults(_ dice: inout SimulationDice) {
+        for _ in 0..<dice.between(0, 3) { weathers.append(weather(&dice)) }
+        for _ in 0..<dice.between(0, 1) { cuts.append(span(&dice, 100, 4000)) }
+        for _ in 0..<dice.between(0, 2) { disks.append((span(&dice, 300, 8000), dice.one(of: [.slow, .hangs, .refuses]))) }
+        for _ in 0..<dice.between(0, 1) { ingestDiskRefuses.append(span(&dice, 100, 600)) }
+        for _ in 0..<dice.between(0, 2) { dispatcherCrashes.append(span(&dice, 60, 800)) }
+        for _ in 0..<dice.between(0, 1) { ingestCrashes.append(span(&dice, 60, 800)) }
+        for _ in 0..<dice.between(0, 2) { crashSteps.insert(Int(dice.between(1, 500))) }
+        for _ in 0..<dice.between(0, 1) { ingestCrashSteps.insert(Int(dice.between(1, 100))) }
+        for integrator in 0..<SimulationPlan.integrators {
+            for _ in 0..<dice.between(0, 3) {
+                manners[integrator].append((span(&dice, 500, 20_000), dice.one(of: IntegratorManners.allCases)))
+            }
+        }
+        let day: Int64 = 86_400_000
+        for _ in 0..<dice.between(0, 1) {
+            clockSteps.append((dice.between(1000, SimulationPlan.calm), dice.one(of: [3_600_000, -3_600_000, day, -day, 1000, -1000])))
+        }
+    }
+
+    private func span(_ dice: inout SimulationDice, _ least: Int64, _ most: Int64) -> Span {
+        let from = dice.between(1000, SimulationPlan.calm - 1000)
+        return Span(from: from, until: min(SimulationPlan.calm, from + dice.between(least, most)))
+    }
+
+    private func weather(_ dice: inout SimulationDice) -> Weather {
+        Weather(
+            span: span(&dice, 500, 5000), percentLost: dice.one(of: [0, 5, 30]), percentDoubled: dice.one(of: [0, 30]),
+            percentDelayed: dice.one(of: [0, 30]), percentCorrupt: dice.one(of: [0, 10]))
+    }
+}
+
+extension SimulationPlan {
+    func manners(of integrator: Int, at time: Int64) -> IntegratorManners {
+        manners[integrator].last { $0.span.contains(time) }?.manners ?? .accepts
+    }
+
+    func isReachable(at time: Int64) -> Bool {
+        (0..<SimulationPlan.integrators).contains { manners(of: $0, at: time).isReachable }
+    }
+
+    func weather(at time: Int64) -> Weather? {
+        weathers.last { $0.span.contains(time) }
+    }
+
+    func isCut(at time: Int64) -> Bool {
+        cuts.contains { $0.contains(time) }
+    }
+
+    func disk(at time: Int64) -> (mood: DiskMood, until: Int64)? {
+        disks.last { $0.span.contains(time) }.map { ($0.mood, $0.span.until) }
+    }
+}

@@ -1,0 +1,151 @@
+// Charging, silence and shaking through the real dispatcher, and what those hear of it who show and send it.
+
+import Contracts
+import Foundation
+import ServiceKit
+import Synchronization
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+/// Keeps every tiding.
+private final class Listener: TidingsListener {
+    private let known = Mutex<[Tiding]>([])
+
+    func heard(_ tidings: [Tiding]) async {
+        known.withLock { $0 += tidings }
+    }
+
+    var kinds: [Tiding.Kind] { known.withLock { $0.map(\.kind) } }
+    var all: [Tiding] { known.withLock { $0 } }
+}
+
+@Suite("Circumstances, whole service")
+struct CircumstanceStories {
+    private static func standing(_ person: PersonID, _ stage: Stage) async throws -> String? {
+        try await stage.question(ReadSupervision(person: person)).standing
+    }
+
+    @Test("SOS-27, SOS-28: on charge is shown as such, also after a restart; a phone that measures nothing vital goes on charge unnoticed")
+    func charging() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let before = try await stage.start(deskPort: 9)
+            let listener = Listener()
+            before.parts.supervision.tidings.add(listener)
+            let (person, watch, phone) = (PersonID.random(), DeviceID.random(), DeviceID.random())
+            try await stage.subscribe(person)
+            try await stage.ingest.say(
+                DeviceState(device: phone, person: person, active: true, intervalMs: nil, charging: true, vital: false))
+            try await stage.ingest.say(DeviceState(device: watch, person: person, active: true, intervalMs: 1000))
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 70)])
+            #expect(try await Self.standing(person, stage) == "monitoring")
+            try await stage.ingest.say(DeviceState(device: watch, person: person, active: true, intervalMs: 1000, charging: true))
+            try await eventually("charging is shown", isTrue: { try await Self.standing(person, stage) == "charging" })
+            try await eventually("and told", isTrue: { listener.kinds == [.subscribed, .charging] })
+            await before.stop()
+            let dispatcher = try await stage.start(deskPort: 9)
+            #expect(try await Self.standing(person, stage) == "charging")
+            try await stage.ingest.say(DeviceState(device: watch, person: person, active: true, intervalMs: 1000))
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 71)])
+            try await eventually("it is worn again", isTrue: { try await Self.standing(person, stage) == "monitoring" })
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-25: the person is told of a silence, then the contacts; by option the ambulance, under an id of its own")
+    func silence() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let settings = [
+                "TRACKME_SOS_SIGNAL_LOST_S": "5", "TRACKME_SOS_SILENCE_CONTACTS_S": "5", "TRACKME_SOS_SILENCE_CALLS_AMBULANCE": "true",
+            ]
+            let dispatcher = try await stage.start(deskPort: 9, settings)
+            let listener = Listener()
+            dispatcher.parts.supervision.tidings.add(listener)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            let heard = Timestamp.now
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: heard, value: 70)])
+            try await eventually("the call", within: .seconds(60), isTrue: { listener.kinds.contains(.dispatched) })
+            #expect(listener.kinds == [.subscribed, .signalLost, .silenceContacts, .opened, .confirmed, .dispatched])
+            #expect(listener.all[1].since == heard && listener.all[2].since == heard)
+            let emergency = try #require(listener.all.last?.emergency)
+            let known = try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.map(\.emergency)
+            #expect(known == [emergency])
+            #expect(try await stage.timeline(emergency).prefix(3) == ["alerted", "confirmed", "dispatched"])
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-25: while ingest itself is silent the person is warned, but no contact hears of a silence that is not the person's")
+    func ingestSilent() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let settings = ["TRACKME_SOS_SIGNAL_LOST_S": "5", "TRACKME_SOS_SILENCE_CONTACTS_S": "5"]
+            let dispatcher = try await stage.start(deskPort: 9, settings)
+            let listener = Listener()
+            let supervision = dispatcher.parts.supervision
+            supervision.tidings.add(listener)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            await stage.ingest.close()
+            let due = try await eventually("the contacts' turn", within: .seconds(60)) {
+                await supervision.people[person]?.subscriber.supervision.contactsDue
+            }
+            try await eventually(
+                "it is put off", within: .seconds(60),
+                isTrue: {
+                    await (supervision.people[person]?.subscriber.supervision.contactsDue).map { $0 > due } ?? false
+                })
+            #expect(listener.kinds == [.subscribed, .signalLost])
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-23: shaking is told to whoever alerts the contacts, for subscribers who switched it on")
+    func shaking() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let dispatcher = try await stage.start(deskPort: 9)
+            let listener = Listener()
+            dispatcher.parts.supervision.tidings.add(listener)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            await dispatcher.parts.supervision.prefer(person, shaking: true)
+            let felt = Timestamp.now
+            try await stage.ingest.say(person, [Sample(type: .shaking, at: felt, value: 9)])
+            try await eventually("the alarm", isTrue: { listener.kinds == [.subscribed, .shakingAlarm] })
+            #expect(listener.all.last?.since == felt && listener.all.last?.emergency == nil)
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-07: personalised bounds are in force through a restart, and the emergency they make is told with its id in order")
+    func personalised() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let before = try await stage.start(deskPort: 9)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            await before.parts.supervision.personalise(person, [.heartRate: Bounds(low: nil, high: 90)])
+            await before.stop()
+            let dispatcher = try await stage.start(deskPort: 9)
+            let listener = Listener()
+            dispatcher.parts.supervision.tidings.add(listener)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 95)])
+            try await eventually("the call", within: .seconds(60), isTrue: { listener.kinds == [.opened, .confirmed, .dispatched] })
+            #expect(Set(listener.all.map(\.emergency)).count == 1 && listener.all.allSatisfy { $0.emergency != nil })
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-28: an emergency that runs when a process begins is told to those who may have missed it")
+    func goesOn() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let before = try await stage.start(deskPort: 9)
+            let emergency = try await stage.callForHelp(.random())
+            await before.stop()
+            let dispatcher = try await stage.start(deskPort: 9)
+            let known = await dispatcher.parts.supervision.running()
+            #expect(known.map(\.kind) == [.goesOn] && known.map(\.emergency) == [emergency])
+            await dispatcher.stop()
+        }
+    }
+}

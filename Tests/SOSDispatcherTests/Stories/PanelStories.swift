@@ -1,0 +1,227 @@
+// The subscriber's panel on the real dispatcher: joining, leaving, pausing with reminders, bounds, contacts, cards.
+
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("The subscriber's panel", .timeLimit(.minutes(2)))
+struct PanelStories {
+    private static let watch = ReadAbilities.Ability(metrics: [.heartRate], intervalMs: 1000)
+    private static let phone = ReadAbilities.Ability(metrics: [.position], intervalMs: nil)
+
+    private func play(_ body: (Stage, Desk, Int) async throws -> Void) async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        let (door, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            stage.ingest.can([Self.watch, Self.phone])
+            try await body(stage, desk, port)
+        }
+        await door.stop()
+    }
+
+    private func said(_ dispatcher: Stage.Dispatcher) async throws -> [SubscriptionState] {
+        try await dispatcher.parts.store.store.read { db in
+            try StreamLog().rows(db, SubscriptionTable.stream, from: 1, limit: 100).compactMap {
+                try? JSONDecoder().decode(SubscriptionState.self, from: Data($0.body))
+            }
+        }
+    }
+
+    @Test("SOS-01, SOS-02: without a device that can show an emergency nobody is subscribed and what is missing is named; with ingest silent neither")
+    func joining() async throws {
+        try await play { stage, _, port in
+            let dispatcher = try await stage.start(deskPort: port)
+            let (panel, anna) = (dispatcher.parts.panel, PersonID.random())
+            for (devices, missing) in [([], 2), ([Self.watch], 1), ([Self.phone], 1)] as [([ReadAbilities.Ability], Int)] {
+                stage.ingest.can(devices)
+                let refused = await #expect(throws: Problem.self) { try await panel.join(anna, .init(), at: .now) }
+                #expect(refused?.type == "urn:trackme:problem:ability-missing" && refused?.errors?.count == missing)
+            }
+            stage.ingest.can(nil)
+            let silent = await #expect(throws: Failure.self) { try await panel.join(anna, .init(), at: .now) }
+            #expect(silent?.isRetriable == true)
+            #expect(await !dispatcher.parts.supervision.isSubscribed(anna))
+            #expect(try await said(dispatcher).isEmpty)
+
+            stage.ingest.can([Self.watch, Self.phone])
+            try await panel.join(anna, .init(own: [.heartRate: Bounds(low: 50, high: nil)]), at: .now)
+            try await panel.join(anna, .init(), at: .now)
+            let subscriber = try #require(await dispatcher.parts.supervision.subscriber(of: anna))
+            #expect(subscriber.supervision.stage == .monitoring && subscriber.clauses?.version == SubscriptionClauses.version)
+            #expect(subscriber.supervision.own == [.heartRate: Bounds(low: 50, high: nil)], "joining again keeps what was given")
+            #expect(try await said(dispatcher) == [SubscriptionState(person: anna, subscribed: true)])
+
+            try await panel.leave(anna)
+            try await panel.leave(anna)
+            #expect(await dispatcher.parts.supervision.subscriber(of: anna) == nil)
+            #expect(try await said(dispatcher).map(\.subscribed) == [true, false])
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-02: consent's wish of a registration obeys the same rule; an operator's enrolment does not need a device")
+    func enrolment() async throws {
+        try await play { stage, _, port in
+            let dispatcher = try await stage.start(deskPort: port)
+            stage.ingest.can([Self.watch])
+            let refused = await #expect(throws: Failure.self) {
+                try await dispatcher.parts.panel.enrolment.requireAbilities(of: .random())
+            }
+            #expect(refused?.code == .conflict && refused?.reason.contains("GPS") == true)
+            stage.ingest.can([])
+            let bruno = PersonID.random()
+            try await stage.subscribe(bruno)
+            #expect(await dispatcher.parts.supervision.isSubscribed(bruno))
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-03: leaving during an emergency ends supervision at once, and the emergency is completed")
+    func leavingInAnEmergency() async throws {
+        try await play { stage, desk, port in
+            let dispatcher = try await stage.start(deskPort: port)
+            let anna = PersonID.random()
+            try await dispatcher.parts.panel.join(anna, .init(), at: .now)
+            try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 31)])
+            try await eventually("the alert") {
+                await dispatcher.parts.supervision.subscriber(of: anna)?.supervision.episode != nil
+            }
+            try await dispatcher.parts.panel.leave(anna)
+            #expect(await !dispatcher.parts.supervision.isSubscribed(anna))
+            try await eventually("the call is made all the same") { !desk.receipts.isEmpty }
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-04: whoever paused is reminded each interval, once, through restarts, and not after resuming")
+    func reminders() async throws {
+        try await play { stage, _, port in
+            var dispatcher = try await stage.start(deskPort: port)
+            let anna = PersonID.random()
+            let panel = dispatcher.parts.panel
+            let refused = await #expect(throws: Failure.self) { try await panel.pause(anna, true) }
+            #expect(refused?.code == .notFound)
+            try await dispatcher.parts.panel.join(anna, .init(), at: .now)
+            try await dispatcher.parts.panel.pause(anna, true)
+            let since = try #require(await dispatcher.parts.supervision.subscriber(of: anna)?.pausedSince)
+            func waiting() async throws -> Int {
+                try await dispatcher.parts.store.store.read { [messages = dispatcher.parts.messages] db in try messages.waiting(db) }
+            }
+            func remind(afterHours hours: Int64) async { await dispatcher.parts.reminders.remind(at: since + .seconds(hours * 3600)) }
+            await remind(afterHours: 11)
+            #expect(try await waiting() == 0)
+            await remind(afterHours: 12)
+            await remind(afterHours: 13)
+            #expect(try await waiting() == 1)
+            try await dispatcher.parts.panel.pause(anna, true)
+            #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.pausedSince == since, "pausing again is the same as once")
+            await dispatcher.stop()
+
+            dispatcher = try await stage.start(deskPort: port)
+            await remind(afterHours: 23)
+            #expect(try await waiting() == 1)
+            await remind(afterHours: 40)
+            #expect(try await waiting() == 2, "what was missed is made up by one")
+            try await dispatcher.parts.panel.pause(anna, false)
+            await remind(afterHours: 100)
+            #expect(try await waiting() == 2)
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-07: bounds are fitted from the history that ingest gives, own ones stay; who wants none has none; leaving forgets them")
+    func fitting() async throws {
+        try await play { stage, _, port in
+            let now = Timestamp.now
+            stage.ingest.remember(
+                (0..<2900).map { index in
+                    let mean = index.isMultiple(of: 2) ? 81.0 : 69
+                    return HistoryMinute(
+                        at: now - .seconds(Int64(2900 - index) * 864), least: mean, mean: mean, greatest: mean, count: 60)
+                })
+            let dispatcher = try await stage.start(deskPort: port)
+            let (anna, supervision) = (PersonID.random(), dispatcher.parts.supervision)
+            try await dispatcher.parts.panel.join(anna, .init(), at: .now)
+            let fit = try await eventually("the fit") { await supervision.subscriber(of: anna)?.fit }
+            #expect(fit.bounds == [.heartRate: Bounds(low: 51, high: 99)] && fit.days >= 29)
+            try await supervision.prefer(SupervisionPreferences(personalised: false), of: anna)
+            #expect(await supervision.subscriber(of: anna)?.fit == nil)
+            try await dispatcher.parts.fitting.fit(anna, at: .now)
+            #expect(await supervision.subscriber(of: anna)?.fit == nil, "who wants none has none")
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-08: a preview says what the last 30 days would have raised, and saves nothing")
+    func preview() async throws {
+        try await play { stage, _, port in
+            let now = Timestamp.now
+            // A value a minute over two days; three of them critical by proposed bounds, one also by the defaults.
+            stage.ingest.remember(
+                (0..<2880).map { index in
+                    let value = index == 500 ? 130.0 : index == 1500 || index == 2500 ? 112 : 75
+                    return HistoryMinute(
+                        at: now - .seconds(Int64(2880 - index) * 60), least: value, mean: value, greatest: value, count: 1)
+                })
+            let dispatcher = try await stage.start(deskPort: port)
+            let (anna, panel) = (PersonID.random(), dispatcher.parts.panel)
+            try await panel.join(anna, .init(), at: .now)
+            let own: [Metric: Bounds] = [.heartRate: Bounds(low: nil, high: 110)]
+            let forecast = try await panel.forecasts(own: own, of: anna, at: now)
+            #expect(forecast.proposed.alerts.map(\.breach.value) == [130, 112, 112])
+            #expect(forecast.present.alerts.map(\.breach.value) == [130])
+            // Nothing came for a minute after each: the alert went on to the call.
+            #expect(forecast.proposed.alerts.allSatisfy { $0.called })
+            #expect(forecast.proposed.from == forecast.proposed.period.lowerBound)
+            #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.supervision.own == [:])
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-16, SOS-22: contacts, preferences and the card are kept through a restart, sealed; notes are told only as consented")
+    func kept() async throws {
+        try await play { stage, _, port in
+            var dispatcher = try await stage.start(deskPort: port)
+            let anna = PersonID.random()
+            let panel = dispatcher.parts.panel
+            await #expect(throws: Failure.self) { try await panel.contacts(of: anna) }
+            try await dispatcher.parts.panel.join(anna, .init(), at: .now)
+            let mother = EmergencyContact(
+                id: "ctc_1", name: "Canarina Madre", telephone: "+390551234567", email: nil, language: .italian)
+            _ = try await dispatcher.parts.panel.changeContacts(of: anna, "contact-added") { try ContactList.adding(mother, to: $0) }
+            let card = EmergencyCard(
+                name: "Anna Canarinieri", telephone: "+393331234567", language: "en", birthYear: 1940, sex: "female",
+                address: "Vicolo 73", medicalNotes: nil)
+            await dispatcher.parts.supervision.know([EmergencyCardState(person: anna, card: card)], [])
+            let notes = SupervisionPreferences(medicalNotes: "penicillina-canarina", tellsMedicalNotes: false)
+            try await dispatcher.parts.supervision.prefer(notes, of: anna)
+            #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.card == card)
+            try await dispatcher.parts.supervision.prefer(
+                SupervisionPreferences(medicalNotes: "penicillina-canarina", tellsMedicalNotes: true), of: anna)
+            #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.card?.medicalNotes == "penicillina-canarina")
+            await dispatcher.stop()
+
+            dispatcher = try await stage.start(deskPort: port)
+            let subscriber = try #require(await dispatcher.parts.supervision.subscriber(of: anna))
+            #expect(subscriber.contacts == [mother])
+            #expect(subscriber.card?.name == card.name && subscriber.language == .english)
+            await dispatcher.parts.supervision.know([EmergencyCardState(person: anna, card: nil)], [])
+            #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.card == nil)
+            await dispatcher.stop()
+            let folder = stage.folder.appendingPathComponent("sos-dispatcher")
+            for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
+                guard let bytes = FileManager.default.contents(atPath: folder.appendingPathComponent(name).path) else { continue }
+                for needle in ["anarin", "1234567", "Vicolo"] {
+                    #expect(bytes.range(of: Data(needle.utf8)) == nil, "\(needle) is in \(name)")
+                }
+            }
+        }
+    }
+}

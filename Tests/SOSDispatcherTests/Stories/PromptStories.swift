@@ -1,0 +1,142 @@
+// The person's prompt through an emergency: shown, pushed, answered, over.
+
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import ServiceKit
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("The prompt, played", .timeLimit(.minutes(2)))
+struct PromptStories {
+    private func alert(_ stage: Stage, _ dispatcher: Stage.Dispatcher, _ anna: PersonID) async throws -> PromptState {
+        try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 31)])
+        return try await eventually("the prompt") { await dispatcher.parts.people.prompts.prompt(of: anna) }
+    }
+
+    @Test(
+        "SOS-13, SOS-14: the prompt is pushed with a link whose page needs no log-in and no script; \"I am fine\" there keeps everybody from being called"
+    )
+    func fine() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        let (door, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let notifier = try await TalkingNotifier(in: stage.folder)
+            let dispatcher = try await stage.start(deskPort: port, ["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
+            let anna = PersonID.random()
+            try await stage.subscribe(anna)
+            let prompt = try await alert(stage, dispatcher, anna)
+            #expect(prompt.phase == .asking)
+            let push = try await eventually("the push") { notifier.messages(.sosPrompt).first }
+            #expect(push.channels == [.push, .inbox] && push.recipient.person == anna)
+            #expect(push.path.hasPrefix("/sos/v1/prompt/page/") && !push.path.contains("\(prompt.emergency)"))
+
+            let visitor = await Visitor(of: dispatcher)
+            let page = try await visitor.open(push.path)
+            for words in ["I am fine", "I need help", "False alarm", "Help is here", "Call in", "<noscript>"] {
+                #expect(page.text.contains(words), "\(words)")
+            }
+            #expect(try await visitor.open(push.path, in: "it-IT").text.contains("Sto bene"))
+            #expect(try await visitor.open("/sos/v1/prompt/page/AAAAAAAAAAAAAAAAAAAAAA").status == 404)
+            #expect(try await visitor.press("fine", at: push.path, origin: "https://elsewhere.example").status == 403)
+            #expect(try await visitor.press("fine", at: push.path).status == 303)
+            #expect(await dispatcher.parts.people.prompts.prompt(of: anna) == nil, "it is gone wherever the person looks")
+            let done = try await visitor.open(push.path)
+            #expect(done.text.contains("Nobody was called") && done.text.contains("I need help"))
+            #expect(desk.receipts.isEmpty)
+            // A changed mind counts.
+            #expect(try await visitor.press("help", at: push.path).status == 303)
+            try await eventually("help is called") { !desk.receipts.isEmpty }
+            await dispatcher.stop()
+            await notifier.close()
+        }
+        await door.stop()
+    }
+
+    @Test(
+        "SOS-19, SOS-21: the page tells that it is still being tried, then that the ambulance is informed; calling it off then says that the call had gone out"
+    )
+    func afterTheCall() async throws {
+        let desk = Desk(.silent)
+        let (door, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let notifier = try await TalkingNotifier(in: stage.folder)
+            let dispatcher = try await stage.start(deskPort: port)
+            let anna = PersonID.random()
+            let prompts = dispatcher.parts.people.prompts
+            try await stage.subscribe(anna)
+            let emergency = try await alert(stage, dispatcher, anna).emergency
+            let given = try await prompts.answer(.help, to: emergency, by: anna)
+            #expect(!given.alreadyDispatched)
+            let path = try await eventually("the push") { notifier.messages(.sosPrompt).first?.path }
+            let visitor = await Visitor(of: dispatcher)
+            #expect(try await visitor.open(path).text.contains("Still trying"))
+            desk.become(.acknowledges(.accepted))
+            try await eventually("it is informed") { try await visitor.open(path).text.contains("The ambulance is informed") }
+            try await eventually("the person is told too") { notifier.messages(.sosAmbulanceInformed).first?.recipient.person == anna }
+
+            let first = try await prompts.answer(.falseAlarm, to: emergency, by: anna)
+            #expect(first.alreadyDispatched)
+            #expect(try await prompts.answer(.falseAlarm, to: emergency, by: anna) == first, "idempotent")
+            #expect(try await visitor.open(path).text.contains("The call had already gone out"))
+            await #expect(throws: Failure.self) { try await prompts.answer(.fine, to: .random(), by: anna) }
+            await dispatcher.stop()
+
+            let again = try await stage.start(deskPort: port)
+            #expect(try await again.parts.people.prompts.answer(.falseAlarm, to: emergency, by: anna) == first, "also after a restart")
+            #expect(try await stage.timeline(emergency).count { $0 == "cancelled" } == 1)
+            #expect(try await Visitor(of: again).open(path).status == 200, "the link still opens")
+            await again.stop()
+            await notifier.close()
+        }
+        await door.stop()
+    }
+
+    @Test("SOS-13: the event stream shows a prompt at once and removes it; who reconnects gets what is new, and nothing that was seen")
+    func feed() async throws {
+        let desk = Desk(.silent)
+        let (door, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start(deskPort: port, ["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
+            let anna = PersonID.random()
+            let prompts = dispatcher.parts.people.prompts
+            try await stage.subscribe(anna)
+            let feed = try #require(PromptFeed(of: anna, seen: nil, desk: prompts, hub: prompts.hub))
+            #expect(try await feed.next()?.event == "removed")
+            async let shown = feed.next()
+            let emergency = try await alert(stage, dispatcher, anna).emergency
+            let event = try #require(try await shown)
+            #expect(event.event == "prompt" && event.data.contains("\"phase\":\"asking\"") && event.data.contains("\(emergency)"))
+            let again = try #require(PromptFeed(of: anna, seen: event.id, desk: prompts, hub: prompts.hub))
+            async let next = again.next()
+            _ = try await prompts.answer(.fine, to: emergency, by: anna)
+            #expect(try await next?.event == "removed")
+            #expect(try await feed.next()?.event == "removed")
+            var open: [PromptFeed] = []
+            while let more = PromptFeed(of: anna, seen: nil, desk: prompts, hub: prompts.hub) { open.append(more) }
+            #expect(open.count <= PromptHub.mostPerPerson, "streams of one person are bounded")
+            await dispatcher.stop()
+        }
+        await door.stop()
+    }
+
+    @Test("SOS-25: the person is told when no data arrive")
+    func signalLost() async throws {
+        let desk = Desk(.silent)
+        let (door, port) = await desk.open()
+        try await Stage.play(desk) { stage in
+            let notifier = try await TalkingNotifier(in: stage.folder)
+            let dispatcher = try await stage.start(deskPort: port, ["TRACKME_SOS_SIGNAL_LOST_S": "5"])
+            let anna = PersonID.random()
+            try await stage.subscribe(anna)
+            let told = try await eventually("the warning") { notifier.messages(.sosSignalLost).first }
+            #expect(told.recipient.person == anna && told.channels == [.push, .inbox])
+            await dispatcher.stop()
+            await notifier.close()
+        }
+        await door.stop()
+    }
+}

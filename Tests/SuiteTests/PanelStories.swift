@@ -1,0 +1,181 @@
+// AutomatedSOS as a person meets it: asked for at the registration, joined from the panel, configured, paused and left.
+
+import Contracts
+import Foundation
+import ServiceKit
+import TestKit
+import Testing
+
+@testable import Consent
+@testable import Operator
+@testable import SOSDispatcher
+
+@Suite("Joining AutomatedSOS")
+struct PanelStories {
+    /// Somebody logged in; bodies are plain JSON, as an app sends them.
+    private struct Subscriber: Sendable {
+        let suite: StorySuite
+        let login = DemoPerson.random()
+        let person: PersonID
+        let token: String
+
+        init(in suite: StorySuite, _ changes: [String: any Sendable]) async throws {
+            let form = login.form(acceptedTerms: Conditions.version).merging(changes) { (_: Any, new: Any) in new }
+            let plain = form.compactMapValues { value -> (any Sendable)? in
+                value as? String ?? (value as? Bool).map { $0 as any Sendable } ?? (value as? Int) ?? value as? Double
+            }
+            let registered = try await suite.say("POST", suite.consent + "/consent/v1/accounts", plain)
+            #expect(registered.status == 201)
+            struct LogIn: Decodable { var accessToken: String }
+            struct Registered: Decodable {
+                var person: PersonID
+            }
+            person = try registered.decoded(Registered.self).person
+            let said = try await suite.say(
+                "POST", suite.consent + "/consent/v1/sessions", ["login": login.email, "password": login.password])
+            token = try said.decoded(LogIn.self).accessToken
+            self.suite = suite
+        }
+
+        func sos(_ method: String, _ path: String, _ body: [String: any Sendable]? = nil) async throws -> StorySuite.Said {
+            try await suite.say(method, suite.sos + "/sos/v1/" + path, body, as: token)
+        }
+
+        func subscription(_ said: StorySuite.Said) throws -> SubscriptionAnswer {
+            #expect(said.status == 200)
+            return try said.decoded()
+        }
+
+        func problem(_ said: StorySuite.Said) -> String? {
+            (try? said.decoded(Problem.self))?.type.replacing(Problem.prefix, with: "")
+        }
+
+        struct Profile: Decodable {
+            var automatedSOS: AutomatedSOSItem
+        }
+
+        func wish() async throws -> AutomatedSOSItem {
+            try await suite.say("GET", suite.consent + "/consent/v1/profile", as: token).decoded(Profile.self).automatedSOS
+        }
+
+        /// A device with a token, paired by an operator's hand; it delivers everything.
+        func addDevice() async throws -> AddDevice.Reply {
+            try await eventually("ingest knows the account") { [suite, person] in
+                try? await suite.ask(AddDevice(person: person, name: "watch", intervalMs: 1000))
+            }
+        }
+    }
+
+    @Test(
+        """
+        SC-05, ACC-06, SOS-01 to SOS-04, SOS-30: refused without a device and told why; with clauses, device and position joined, paused, \
+        resumed and left, and profile and dispatcher tell the same
+        """)
+    func joining() async throws {
+        try await StorySuite.with { suite in
+            let anna = try await Subscriber(in: suite, ["joinsAutomatedSOS": true, "acceptedSOSClauses": true])
+            let told = try await eventually("the wish is answered") {
+                let wish = try await anna.wish()
+                return wish.status == .refused ? wish : nil
+            }
+            #expect(told.reason?.contains("GPS") == true)
+            let page = try await eventually("the dispatcher knows who is logged in") {
+                let said = try await anna.sos("GET", "subscription")
+                return said.status == 200 ? try said.decoded(SubscriptionAnswer.self) : nil
+            }
+            #expect(!page.subscribed && page.state == "off" && page.missing?.count == 2 && !page.clauses.text.isEmpty)
+            #expect(page.notice.contains("doctor") || page.notice.contains("medico"))
+
+            let without = try await anna.sos("PUT", "subscription", [:])
+            #expect(without.status == 422 && anna.problem(without) == "clauses-not-accepted")
+            let clauses = ["acceptedClauses": page.clauses.version]
+            let bare = try await anna.sos("PUT", "subscription", clauses)
+            #expect(bare.status == 409 && anna.problem(bare) == "ability-missing")
+
+            _ = try await anna.addDevice()
+            let joined = try anna.subscription(try await anna.sos("PUT", "subscription", clauses))
+            #expect(joined.subscribed && joined.state == "monitoring" && joined.clauses.acceptedVersion == page.clauses.version)
+            try await eventually("the profile says so") { try await anna.wish().status == .active }
+
+            let paused = try anna.subscription(try await anna.sos("POST", "subscription/pause"))
+            #expect(paused.state == "paused" && paused.warning?.isEmpty == false && paused.nextReminder != nil)
+            let resumed = try anna.subscription(try await anna.sos("POST", "subscription/resume"))
+            #expect(resumed.state == "monitoring" && resumed.warning == nil)
+
+            let unsure = try await anna.sos("DELETE", "subscription")
+            #expect(unsure.status == 409 && anna.problem(unsure) == "confirmation-required")
+            let left = try anna.subscription(try await anna.sos("DELETE", "subscription?confirm=true"))
+            #expect(!left.subscribed)
+            try await eventually("the profile says that too") { try await anna.wish().status == .left }
+            let consents = try await suite.say("GET", suite.consent + "/consent/v1/profile/consents", as: anna.token)
+            let text = String(decoding: consents.body, as: UTF8.self)
+            #expect(text.components(separatedBy: "automated-sos").count == 3, "given once and withdrawn once")
+            let late = try await anna.sos("POST", "subscription/pause")
+            #expect(late.status == 409 && anna.problem(late) == "not-subscribed")
+        }
+    }
+
+    @Test("SC-50, SOS-06 to SOS-08, SOS-22, SOS-29: thresholds, contacts and preferences are set or refused by field; emergencies are seen by their own person alone")
+    func configuring() async throws {
+        try await StorySuite.with { suite in
+            let anna = try await Subscriber(in: suite, [:])
+            let watch = try await anna.addDevice()
+            let joined = try await eventually("joined") {
+                let said = try await anna.sos("PUT", "subscription", ["acceptedClauses": SubscriptionClauses.version])
+                return said.status == 200 ? said : nil
+            }
+            #expect(try anna.subscription(joined).subscribed)
+
+            for (bounds, pointer) in [
+                (["heart-rate": ["low": 120.0, "high": 60]], "/bounds/heart-rate"), (["heart-rate": ["high": 4000.0]], "/bounds/heart-rate"),
+                (["mood": ["low": 1.0]], "/bounds/mood"), (["position": ["low": 1.0]], "/bounds/position"),
+            ] as [([String: [String: Double]], String)] {
+                let refused = try await anna.sos("PUT", "thresholds", ["bounds": bounds])
+                #expect(refused.status == 422 && anna.problem(refused) == "invalid-bounds")
+                #expect(try refused.decoded(Problem.self).errors?.map(\.pointer) == [pointer])
+                if pointer.hasSuffix("rate") { #expect(try refused.decoded(Problem.self).errors?[0].detail.contains("350") == true) }
+            }
+            let set = try await anna.sos("PUT", "thresholds", ["bounds": ["heart-rate": ["low": 50.0], "oxygen-saturation": ["low": 88.0]]])
+            let thresholds = try set.decoded(ThresholdsAnswer.self).items
+            #expect(thresholds.first { $0.type == "heart-rate" }?.inForce == Bounds(low: 50, high: 120))
+            #expect(thresholds.first { $0.type == "oxygen-saturation" }?.inForce == Bounds(low: 88, high: nil))
+            #expect(thresholds.first { $0.type == "respiration-rate" }?.inForce == nil)
+            let preview = try await anna.sos("POST", "thresholds/preview", ["bounds": ["heart-rate": ["low": 50.0]]])
+            #expect(preview.status == 200)
+            #expect(try preview.decoded(PreviewAnswer.self).proposed.complete)
+
+            let wrong = try await anna.sos("POST", "contacts", ["name": "", "telephone": "1"])
+            #expect(wrong.status == 422)
+            #expect(try wrong.decoded(Problem.self).errors?.map(\.pointer) == ["/name", "/telephone"])
+            var ids: [String] = []
+            for (name, telephone) in [("Madre", "055 1234567"), ("Padre", "055 1234568")] {
+                let added = try await anna.sos("POST", "contacts", ["name": name, "telephone": telephone])
+                #expect(added.status == 201)
+                ids.append(try added.decoded(EmergencyContact.self).id)
+            }
+            let twice = try await anna.sos("POST", "contacts", ["name": "Zia", "telephone": "+39 055 1234567"])
+            #expect(twice.status == 409 && anna.problem(twice) == "contact-named-twice")
+            let ordered = try await anna.sos("PUT", "contacts", ["order": Array(ids.reversed())])
+            #expect(try ordered.decoded(Page<EmergencyContact>.self).items.map(\.name) == ["Padre", "Madre"])
+            #expect(try await anna.sos("DELETE", "contacts/\(ids[0])").status == 204)
+            #expect(try await anna.sos("DELETE", "contacts/\(ids[0])").status == 404)
+            let chosen = try await anna.sos(
+                "PUT", "preferences",
+                ["shaking": true, "personalised": true, "medicalNotes": "epilessia", "tellsMedicalNotes": true])
+            #expect(try chosen.decoded(SupervisionPreferences.self).shaking)
+
+            try await suite.beat(31, from: watch)
+            let emergency = try await eventually("the alert is listed") {
+                try await anna.sos("GET", "emergencies").decoded(Page<OwnEmergency>.self).items.first
+            }
+            let steps = try await anna.sos("GET", "emergencies/\(emergency.id)").decoded(OwnEmergency.self).steps
+            #expect(steps?.first?.event == "alerted")
+            let bruno = try await Subscriber(in: suite, [:])
+            try await eventually("the dispatcher knows Bruno's log-in") { try await bruno.sos("GET", "subscription").status == 200 }
+            #expect(try await bruno.sos("GET", "emergencies/\(emergency.id)").status == 404)
+            #expect(try await bruno.sos("GET", "emergencies").decoded(Page<OwnEmergency>.self).items.isEmpty)
+            #expect(try await suite.say("GET", suite.sos + "/sos/v1/subscription").status == 401)
+            #expect(try await suite.say("GET", suite.sos + "/sos/v1/subscription", as: watch.token).status == 401)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+// A TCP proxy on loopback that delays, slices, cuts and swallows what goes through it.
+
+import Foundation
+import Synchronization
+
+final class FaultProxy: Sendable {
+    enum Manners: Sendable {
+        case honest
+        /// Every piece of at most 16 bytes, each a little late.
+        case slices
+        /// 200 ms, more or less 200.
+        case late
+        /// Reset after some hundred bytes.
+        case resets
+        /// Accepts, and never says anything.
+        case halfOpen
+    }
+
+    let port: Int
+    private let listener: Int32
+    private let state = Mutex((manners: Manners.honest, target: 0, connections: 0, isOpen: true))
+
+    struct Fault: Error {}
+
+    init() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.listener = listener
+        var address = FaultProxy.loopback(0)
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        guard FaultProxy.with(&address, { bind(listener, $0, length) }) == 0, listen(listener, 256) == 0 else { throw Fault() }
+        var bound = length
+        guard FaultProxy.with(&address, { getsockname(listener, $0, &bound) }) == 0 else { throw Fault() }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        Thread { [self] in accepts() }.start()
+    }
+
+    /// Where everything goes.
+    func lead(to target: Int) { state.withLock { $0.target = target } }
+    func behave(_ manners: Manners) { state.withLock { $0.manners = manners } }
+    var connections: Int { state.withLock { $0.connections } }
+
+    func end() {
+        state.withLock { $0.isOpen = false }
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    private static func loopback(_ port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+
+    private static func with<Value>(_ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>) -> Value) -> Value {
+        withUnsafeMutablePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
+    }
+
+    private func accepts() {
+        while state.withLock({ $0.isOpen }) {
+            let client = accept(listener, nil, nil)
+            guard client >= 0 else { continue }
+            let (manners, target) = state.withLock { state in
+                state.connections += 1
+                return (state.manners, state.target)
+            }
+            // One that nobody answers is closed when the client has had enough of it.
+            if case .halfOpen = manners {
+                Thread { self.drain(client) }.start()
+                continue
+            }
+            let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = FaultProxy.loopback(target)
+            guard FaultProxy.with(&address, { connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }) == 0 else {
+                close(server)
+                close(client)
+                continue
+            }
+            let ends = Mutex(2)
+            let finish: @Sendable () -> Void = {
+                let left = ends.withLock { ends in
+                    ends -= 1
+                    return ends
+                }
+                if left == 0 {
+                    close(client)
+                    close(server)
+                }
+            }
+            Thread { [self] in pump(client, server, manners, finish) }.start()
+            Thread { [self] in pump(server, client, manners, finish) }.start()
+        }
+    }
+
+    private func drain(_ client: Int32) {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        while recv(client, &bytes, bytes.count, 0) > 0 {}
+        close(client)
+    }
+
+    private func pump(_ from: Int32, _ to: Int32, _ manners: Manners, _ finish: @Sendable () -> Void) {
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        var passed = 0
+        while true {
+            let count = recv(from, &bytes, bytes.count, 0)
+            guard count > 0 else { break }
+            if case .late = manners { Thread.sleep(forTimeInterval: Double.random(in: 0...0.2)) }
+            var sent = 0
+            while sent < count {
+                let piece: Int
+                if case .slices = manners { piece = min(count - sent, Int.random(in: 1...16)) } else { piece = count - sent }
+                let written = bytes[sent..<sent + piece].withUnsafeBytes { send(to, $0.baseAddress, piece, Int32(MSG_NOSIGNAL)) }
+                guard written > 0 else { break }
+                sent += written
+            }
+            passed += count
+            if case .resets = manners, passed > Int.random(in: 200...1500) {
+                var abrupt = linger(l_onoff: 1, l_linger: 0)
+                setsockopt(to, SOL_SOCKET, SO_LINGER, &abrupt, socklen_t(MemoryLayout<linger>.size))
+                setsockopt(from, SOL_SOCKET, SO_LINGER, &abrupt, socklen_t(MemoryLayout<linger>.size))
+                shutdown(from, Int32(SHUT_RDWR))
+                break
+            }
+        }
+        shutdown(to, Int32(SHUT_WR))
+        finish()
+    }
+}
+
+/// An emergency desk's port on which every connection is answered in another wrong way, in turns.
+final class RudeDesk: Sendable {
+    static let answers: [String] = [
+        "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/elsewhere\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n" + String(repeating: "x", count: 100_000),
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 70\r\n\r\n"
+            + #"{"ack":{"ackId":"a1","messageId":"emg_0-0","result":"accepted"}}      "#,
+        "no HTTP at all\r\n\r\n",
+        "",
+    ]
+
+    private let listener: Int32
+    private let served = Mutex(0)
+
+    /// On this very port, which must be free.
+    init(port: Int) throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.listener = listener
+        var on: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let bound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+        guard bound == 0, listen(listener, 64) == 0 else { throw FaultProxy.Fault() }
+        Thread { [self] in serve() }.start()
+    }
+
+    /// Connections that have been answered.
+    var count: Int { served.withLock { $0 } }
+
+    func end() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    private func serve() {
+        while true {
+            let client = accept(listener, nil, nil)
+            guard client >= 0 else { return }
+            let answer = RudeDesk.answers[count % RudeDesk.answers.count]
+            served.withLock { $0 += 1 }
+            Thread {
+                var bytes = [UInt8](repeating: 0, count: 65_536)
+                _ = recv(client, &bytes, bytes.count, 0)
+                let text = Array(answer.utf8)
+                _ = send(client, text, text.count, Int32(MSG_NOSIGNAL))
+                close(client)
+            }.start()
+        }
+    }
+}
