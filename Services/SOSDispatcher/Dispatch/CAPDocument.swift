@@ -80,7 +80,8 @@ enum CAPDocument {
         parameters += said.location.previous.map {
             ("location.previous", "\(written($0.lat)),\(written($0.lon)) \($0.measuredAt)")
         }
-        parameters.append(("trigger", said.trigger.threshold.map(passed) ?? said.trigger.kind))
+        parameters.append(("trigger", said.trigger.kind))
+        if let threshold = said.trigger.threshold { parameters.append(("trigger.threshold", passed(threshold))) }
         if let since = said.trigger.silentSince { parameters.append(("trigger.silentSince", since)) }
         parameters += said.parameters.map { ("parameter", passed($0)) }
         parameters += said.vitals.map { ("vital", "\($0.code) \(written($0.value)) \($0.unit) \($0.at)") }

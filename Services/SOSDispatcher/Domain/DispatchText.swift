@@ -18,12 +18,10 @@ struct DispatchText: Hashable, Sendable {
         if message.status != .actual { fields.append(("s", message.status.rawValue)) }
         fields += DispatchText.place(message.location)
         // The first to go where there is no room.
-        let threshold = message.trigger.threshold
-        let optional: [(String, String?)] = [
-            ("k", threshold.map { DispatchText.shortCodes[$0.metric] ?? $0.metric } ?? message.trigger.kind),
-            ("v", threshold.map { DispatchText.written($0.value) }), ("n", message.subject.telephone),
-        ]
-        let further = optional.compactMap { name, value in value.map { (name, $0) } }
+        let further = [
+            ("k", message.trigger.threshold.map { DispatchText.shortCodes[$0.metric] ?? $0.metric } ?? message.trigger.kind),
+            ("v", message.trigger.threshold.map { DispatchText.written($0.value) }), ("n", message.subject.telephone),
+        ].compactMap { name, value in value.map { (name, $0) } }
         text =
             (0...further.count).lazy.reversed()
             .map { DispatchText.joined(fields + further.suffix($0)) }
