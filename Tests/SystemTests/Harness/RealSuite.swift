@@ -146,6 +146,11 @@ struct RealSuite: Sendable {
         try await SuiteConnection.with(layout) { try await $0.ask(request) }
     }
 
+    /// As `ask`, of one of those who answer it.
+    func ask<Request: BusRequest>(_ request: Request, at peer: Peer) async throws -> Request.Reply {
+        try await SuiteConnection.with(layout) { try await $0.ask(request, at: peer) }
+    }
+
     /// A new person with one device, supervised on request.
     func addPerson(name: String = "watch", supervised: Bool) async throws -> AddDevice.Reply {
         try await SuiteConnection.with(layout) { connection in
