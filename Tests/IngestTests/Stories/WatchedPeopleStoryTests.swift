@@ -42,7 +42,8 @@ import Testing
             }
             let minutes = try await ask(.minute, from: 0, to: 86_400)
             #expect(minutes.times == [start, start + .seconds(60)] && minutes.next == nil)
-            #expect(minutes.values == [89.5, 89.5] && minutes.least == [60, 60] && minutes.greatest == [119, 119] && minutes.counts == [60, 60])
+            #expect(
+                minutes.values == [89.5, 89.5] && minutes.least == [60, 60] && minutes.greatest == [119, 119] && minutes.counts == [60, 60])
             let entries = try await ask(.entry, from: 30, to: 90)
             #expect(entries.times.first == start + .seconds(30) && entries.times.count == 60 && entries.least == nil)
             #expect(entries.values.first == 90 && entries.next == nil)
