@@ -38,6 +38,18 @@ struct GoldenTests {
         #expect(refused.failure == Failure(.notFound, "no such device"))
     }
 
+    @Test("AutomatedSOS: who is subscribed, what may be told of them, what their devices deliver, the weeks before")
+    func subscribers() throws {
+        #expect(try Golden.roundTrip(SubscriptionState.self, "subscription-changed.v1.json").subscribed)
+        #expect(try Golden.roundTrip(EmergencyCardState.self, "emergency-card-changed.v1.json").card?.birthYear == 1940)
+        _ = try Golden.roundTrip(RequestEnvelope<ReadAbilities>.self, "read-abilities.v1.json")
+        let abilities = try Golden.roundTrip(ReplyEnvelope<ReadAbilities.Reply>.self, "read-abilities.reply.v1.json")
+        #expect(abilities.ok?.devices.map(\.intervalMs) == [1000, nil])
+        #expect(try Golden.roundTrip(RequestEnvelope<ReadHistory>.self, "read-history.v1.json").body.grain == .minute)
+        let page = try Golden.roundTrip(ReplyEnvelope<ReadHistory.Reply>.self, "read-history.reply.v1.json")
+        #expect(page.ok?.counts == [60, 58])
+    }
+
     @Test("A key that is not known yet is passed over")
     func unknownKeys() throws {
         let heartbeat = try JSONDecoder().decode(Heartbeat.self, from: Data(#"{"epoch":"e","heads":{"s":1},"later":[1]}"#.utf8))

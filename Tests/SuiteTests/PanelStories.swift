@@ -115,7 +115,11 @@ struct PanelStories {
         }
     }
 
-    @Test("SC-50, SOS-06 to SOS-08, SOS-22, SOS-29: thresholds, contacts and preferences are set or refused by field; emergencies are seen by their own person alone")
+    @Test(
+        """
+        SC-50, SOS-06 to SOS-08, SOS-22, SOS-29: thresholds, contacts and preferences are set or refused by field; emergencies are seen \
+        by their own person alone
+        """)
     func configuring() async throws {
         try await StorySuite.with { suite in
             let anna = try await Subscriber(in: suite, [:])
@@ -127,7 +131,8 @@ struct PanelStories {
             #expect(try anna.subscription(joined).subscribed)
 
             for (bounds, pointer) in [
-                (["heart-rate": ["low": 120.0, "high": 60]], "/bounds/heart-rate"), (["heart-rate": ["high": 4000.0]], "/bounds/heart-rate"),
+                (["heart-rate": ["low": 120.0, "high": 60]], "/bounds/heart-rate"),
+                (["heart-rate": ["high": 4000.0]], "/bounds/heart-rate"),
                 (["mood": ["low": 1.0]], "/bounds/mood"), (["position": ["low": 1.0]], "/bounds/position"),
             ] as [([String: [String: Double]], String)] {
                 let refused = try await anna.sos("PUT", "thresholds", ["bounds": bounds])
@@ -135,7 +140,8 @@ struct PanelStories {
                 #expect(try refused.decoded(Problem.self).errors?.map(\.pointer) == [pointer])
                 if pointer.hasSuffix("rate") { #expect(try refused.decoded(Problem.self).errors?[0].detail.contains("350") == true) }
             }
-            let set = try await anna.sos("PUT", "thresholds", ["bounds": ["heart-rate": ["low": 50.0], "oxygen-saturation": ["low": 88.0]]])
+            let set = try await anna.sos(
+                "PUT", "thresholds", ["bounds": ["heart-rate": ["low": 50.0], "oxygen-saturation": ["low": 88.0]]])
             let thresholds = try set.decoded(ThresholdsAnswer.self).items
             #expect(thresholds.first { $0.type == "heart-rate" }?.inForce == Bounds(low: 50, high: 120))
             #expect(thresholds.first { $0.type == "oxygen-saturation" }?.inForce == Bounds(low: 88, high: nil))

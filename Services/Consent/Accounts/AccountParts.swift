@@ -66,7 +66,8 @@ struct AccountParts: Sendable {
         addresses = AddressService(store: store, book: book, duties: duties, tell: tell)
         guardians = GuardianService(store: store, book: book, duties: duties, tell: tell, logger: logger)
         profiles = ProfileService(
-            store: store, book: book, places: places, duties: duties, tell: tell, profileChanged: { [bell = ground.profilesBell] in bell.ring() })
+            store: store, book: book, places: places, duties: duties, tell: tell,
+            profileChanged: { [bell = ground.profilesBell] in bell.ring() })
         announcements = AnnouncementService(store: store, firstAnswers: FirstAnswers(secret: ground.answersKey), logger: logger)
         (self.book, self.places, self.duties, self.store) = (book, places, duties, store)
     }

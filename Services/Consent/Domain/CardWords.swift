@@ -9,7 +9,8 @@ extension EmergencyCard {
         let sex = profile.gender.flatMap { $0 == .other ? nil : $0.rawValue } ?? FiscalCode(profile.fiscalCode)?.sex.rawValue
         self.init(
             name: "\(profile.name) \(profile.surname)", telephone: profile.phone?.text, language: profile.language.rawValue,
-            birthYear: Int(profile.birthDate.date.year), sex: sex, address: [profile.address, place].compactMap { $0 }.joined(separator: ", "),
+            birthYear: Int(profile.birthDate.date.year), sex: sex,
+            address: [profile.address, place].compactMap { $0 }.joined(separator: ", "),
             medicalNotes: nil)
     }
 }

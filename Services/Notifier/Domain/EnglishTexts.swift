@@ -91,10 +91,6 @@ extension MessageText {
                 + "and AutomatedSOS cannot call for help.",
             short: "TrackMe: monitoring paused since {time}. Nothing is recorded and AutomatedSOS cannot call for help.",
             title: "Monitoring is paused"),
-        .sosPauseReminder: MessageText(
-            subject: "AutomatedSOS is still paused",
-            body: "you paused AutomatedSOS on {time}. As long as it is paused no emergency is detected and nobody is called.",
-            short: "TrackMe: AutomatedSOS has been paused since {time}. No emergency is detected.", title: "AutomatedSOS is paused"),
         .erasureOrdered: MessageText(
             subject: "Your data are being erased",
             body: "as you asked, your data can no longer be read from now on, and are erased everywhere within {hours} h. "

@@ -96,10 +96,6 @@ extension MessageText {
                 + "e AutomatedSOS non può chiamare aiuto.",
             short: "TrackMe: monitoraggio in pausa dal {time}. Non si registra nulla e AutomatedSOS non chiama aiuto.",
             title: "Il monitoraggio è in pausa"),
-        .sosPauseReminder: MessageText(
-            subject: "AutomatedSOS è ancora in pausa",
-            body: "hai messo in pausa AutomatedSOS il {time}. Finché è in pausa nessuna emergenza è rilevata e nessuno è chiamato.",
-            short: "TrackMe: AutomatedSOS è in pausa dal {time}. Nessuna emergenza è rilevata.", title: "AutomatedSOS è in pausa"),
         .erasureOrdered: MessageText(
             subject: "I tuoi dati vengono cancellati",
             body: "come hai chiesto, da ora i tuoi dati non si possono più leggere e sono cancellati ovunque entro {hours} ore. "

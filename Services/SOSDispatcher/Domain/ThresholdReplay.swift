@@ -81,7 +81,8 @@ struct ReplayPlan: Sendable {
         var critical: [Timestamp] = []
         for (metric, minutes) in history {
             for minute in minutes
-            where thresholds.breach(of: metric, value: minute.least) != nil || thresholds.breach(of: metric, value: minute.greatest) != nil {
+            where thresholds.breach(of: metric, value: minute.least) != nil || thresholds.breach(of: metric, value: minute.greatest) != nil
+            {
                 critical.append(minute.at)
             }
         }

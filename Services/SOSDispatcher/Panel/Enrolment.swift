@@ -25,7 +25,8 @@ struct Enrolment: Sendable {
     ///   - own: nil leaves those that are.
     ///   - amend: what is kept of the subscriber beside.
     func enrol(
-        _ person: PersonID, own: [Metric: Bounds]?, answer: RememberedAnswer?, amend: @escaping @Sendable (inout Subscriber) -> Void = { _ in }
+        _ person: PersonID, own: [Metric: Bounds]?, answer: RememberedAnswer?,
+        amend: @escaping @Sendable (inout Subscriber) -> Void = { _ in }
     ) async throws {
         guard await supervision.isListening() else {
             throw Failure(.unavailable, "ingest was never heard yet, so nobody could be watched: ask again")

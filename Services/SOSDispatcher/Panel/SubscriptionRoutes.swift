@@ -57,7 +57,9 @@ struct SubscriptionRoutes: Sendable {
                 completed.
                 """,
             parameters: [.query("confirm", .boolean, "Must be true.")],
-            answers: [.json(200, "Nobody watches over the person any more", SubscriptionAnswer.schema), .problem(409, "confirmation-required")]
+            answers: [
+                .json(200, "Nobody watches over the person any more", SubscriptionAnswer.schema), .problem(409, "confirmation-required"),
+            ]
         ) { exchange in
             let person = try exchange.person
             guard try exchange.queryFlag("confirm") == true else { throw Problem.confirmationRequired }

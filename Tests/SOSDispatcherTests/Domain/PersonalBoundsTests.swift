@@ -9,7 +9,8 @@ import Testing
 struct PersonalBoundsTests {
     private static let now = Timestamp(milliseconds: 1_800_000_000_000)
     private static let defaults: [Metric: Bounds] = [
-        .heartRate: Bounds(low: 45, high: 120), .bloodPressureMax: Bounds(low: nil, high: 170), .bloodPressureMin: Bounds(low: nil, high: 100),
+        .heartRate: Bounds(low: 45, high: 120), .bloodPressureMax: Bounds(low: nil, high: 170),
+        .bloodPressureMin: Bounds(low: nil, high: 100),
     ]
 
     /// Minutes of `days` days, each with this mean, least and greatest.
@@ -23,7 +24,9 @@ struct PersonalBoundsTests {
         }
     }
 
-    private static func fit(_ minutes: [HistoryMinute], _ metric: Metric = .heartRate, _ rules: PersonalRules = PersonalRules()) -> PersonalFit {
+    private static func fit(
+        _ minutes: [HistoryMinute], _ metric: Metric = .heartRate, _ rules: PersonalRules = PersonalRules()
+    ) -> PersonalFit {
         PersonalFit([metric: minutes], defaults: defaults, rules: rules, at: now)
     }
 

@@ -45,7 +45,9 @@ struct ErasureStories {
     private func rows(of person: PersonID, in dispatcher: Stage.Dispatcher) async throws -> [String: Int] {
         try await dispatcher.parts.store.store.read { db in
             var counts: [String: Int] = [:]
-            for table in ["subscribers", "emergencies", "dispatch_outbox", "devices", "monitoring_pauses", "subscriptions", "pause_reminders"] {
+            for table in [
+                "subscribers", "emergencies", "dispatch_outbox", "devices", "monitoring_pauses", "subscriptions", "pause_reminders",
+            ] {
                 counts[table] = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table) WHERE person = ?", arguments: [person.data])
             }
             counts["stream_log"] = try Int.fetchOne(db, sql: "SELECT count(*) FROM stream_log WHERE subject = ?", arguments: [person.data])

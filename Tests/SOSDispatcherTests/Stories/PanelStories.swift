@@ -34,7 +34,8 @@ struct PanelStories {
         }
     }
 
-    @Test("SOS-01, SOS-02: without a device that can show an emergency nobody is subscribed and what is missing is named; with ingest silent neither")
+    @Test(
+        "SOS-01, SOS-02: nobody is subscribed without a device that can show an emergency, or with ingest silent; what is missing is named")
     func joining() async throws {
         try await play { stage, _, port in
             let dispatcher = try await stage.start(deskPort: port)

@@ -1,0 +1,123 @@
+// What the dispatcher is told of its subscribers: exactly them, as their profile stands, sealed; and profiles that say the same.
+
+import Contracts
+import Foundation
+import GRDB
+import Logging
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import Consent
+
+@Suite("Emergency cards")
+struct EmergencyCardStories {
+    private struct Cards: Sendable {
+        let house: AccountHouse
+        let cards: EmergencyCards
+
+        init(_ house: AccountHouse) async throws {
+            self.house = house
+            cards = EmergencyCards(
+                store: house.opened.store, book: house.parts.book, places: house.parts.places, epoch: house.opened.epoch,
+                relay: try await house.opened.relay(of: .emergencyCards), bell: Bell(),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        }
+
+        func hear(_ person: PersonID, _ subscribed: Bool) async throws {
+            try await house.opened.store.write { db in
+                try EmergencySubscribers().note(db, SubscriptionState(person: person, subscribed: subscribed))
+            }
+            try await cards.sayDue()
+        }
+
+        /// Everything that was said, as a replay renders it; nil for a row whose person's key is gone.
+        func said() async throws -> [EmergencyCardState?] {
+            let rows = try await rows()
+            return try rows.map { row in
+                try cards.render(row).map { try JSONDecoder().decode(EmergencyCardState.self, from: Data($0)) }
+            }
+        }
+
+        func rows() async throws -> [StreamRow] {
+            try await house.opened.store.read { db in try StreamLog().rows(db, EmergencyCardNews.stream, from: 1, limit: 100) }
+        }
+
+        func snapshot() async throws -> [String] {
+            try await cards.snapshot(SnapshotStream(stream: EmergencyCardNews.stream, after: nil)).facts.map(\.payload)
+        }
+    }
+
+    @Test("SOS-16, SOS-20, ACC-06: a subscriber's card is said, again when the profile changes, and taken back when the subscription ends")
+    func cards() async throws {
+        try await AccountHouse.run { house in
+            let cards = try await Cards(house)
+            let form = Applicant.form(["phone": "333 1234567", "language": "it"])
+            let person = try await house.register(form).decoded(as: RegistrationItem.self).person
+            try await cards.cards.sayDue()
+            #expect(try await cards.rows().isEmpty, "of who is not subscribed nothing is said")
+            #expect(try await cards.snapshot().isEmpty)
+
+            try await cards.hear(person, true)
+            let known = try house.parts.book.vault.profile(try #require(try await house.row(person)))
+            let card = try #require(try await cards.said().last??.card)
+            #expect(card.name == "\(known.name) \(known.surname)" && card.telephone == "+393331234567" && card.language == "it")
+            #expect(card.birthYear == Int(known.birthDate.date.year) && card.medicalNotes == nil)
+            #expect(card.address?.hasPrefix(known.address) == true && card.sex != nil)
+            #expect(known.automatedSOS.status == .active)
+            for row in try await cards.rows() {
+                #expect(Data(row.body).range(of: Data(known.surname.utf8)) == nil, "the row is sealed")
+            }
+            #expect(try await cards.snapshot().count == 1)
+
+            let changed = try await house.request(
+                "PATCH", "/consent/v1/profile", bearer: person.description, json: ["address": "Via Nuova 5"])
+            #expect(changed.status == 200)
+            #expect(try await cards.cards.sayDue() == 1)
+            #expect(try await cards.said().last??.card?.address?.hasPrefix("Via Nuova 5") == true)
+            #expect(try await cards.cards.sayDue() == 0)
+
+            try await cards.hear(person, false)
+            #expect(try await cards.said().last == EmergencyCardState(person: person, card: nil))
+            let after = try house.parts.book.vault.profile(try #require(try await house.row(person)))
+            #expect(after.automatedSOS.status == .left)
+            #expect(try await cards.snapshot().isEmpty)
+            #expect(try await house.count("emergency_subscribers") == 0)
+            let consents = try await house.opened.store.read { [book = house.parts.book] db in
+                let row = try book.requirePerson(db, person)
+                return try book.consents.page(db, account: row.number, of: row.subject, before: nil, limit: 10)
+            }
+            #expect(consents.filter { $0.record.what == .automatedSOS }.map(\.record.given) == [false, true])
+        }
+    }
+
+    @Test("Of people without an account, and of the erased, nothing is said and nothing can be read")
+    func strangers() async throws {
+        try await AccountHouse.run { house in
+            let cards = try await Cards(house)
+            try await cards.hear(.random(), true)
+            #expect(try await cards.rows().isEmpty)
+            let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
+            try await cards.hear(person, true)
+            #expect(try await cards.said().count == 1)
+            try await house.opened.keys.destroyKey(of: person)
+            #expect(try await cards.said() == [nil])
+            try await cards.hear(person, false)
+            #expect(try await cards.rows().count == 1)
+            #expect(try await cards.snapshot().isEmpty)
+        }
+    }
+
+    @Test("A snapshot of subscriptions replaces what was known: who is not in it has left")
+    func snapshot() async throws {
+        try await AccountHouse.run { house in
+            let cards = try await Cards(house)
+            let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
+            try await cards.hear(person, true)
+            try await house.opened.store.write { db in try EmergencySubscribers().replace(db, by: []) }
+            try await cards.cards.sayDue()
+            #expect(try await cards.said().last == EmergencyCardState(person: person, card: nil))
+        }
+    }
+}
