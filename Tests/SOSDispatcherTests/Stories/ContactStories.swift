@@ -259,7 +259,7 @@ struct ContactStories {
                 }
             }
             let rows = try await database.write { db in
-                try PersonErasure().erase(
+                try PersonErasure(messages: dispatcher.parts.messages).erase(
                     db, PersonErased(erasure: .random(), person: anna, scope: .data, orderedAt: .now).person, scope: .data)
             }
             #expect(rows >= 3)
