@@ -34,7 +34,7 @@ extension SupervisionService {
 
     /// How the person is addressed, and in which language.
     func address(of person: PersonID) -> (name: String, language: Language) {
-        let card = people[person]?.subscriber.card
-        return (card?.name ?? "", card.flatMap { Language(rawValue: $0.language) } ?? .english)
+        let subscriber = people[person]?.subscriber
+        return (subscriber?.card?.name ?? "", subscriber?.language ?? .italian)
     }
 }

@@ -1,6 +1,7 @@
 // Who among the emergency contacts is told what and when, as tables of cases.
 
 import Contracts
+import TestKit
 import Testing
 
 @testable import SOSDispatcher
@@ -139,7 +140,7 @@ struct ContactEscalationTests {
         "whatever is said in whatever order, nobody gets the same message twice and everybody was alarmed",
         arguments: 0..<200 as Range<UInt64>)
     func anyOrder(seed: UInt64) {
-        var random = Generator(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
+        var random = SeededGenerator(seed: seed)
         let play = Play(Int.random(in: 1...5, using: &random))
         var told: [ContactCase.Notice] = []
         for second in 0..<120 {
@@ -159,16 +160,5 @@ struct ContactEscalationTests {
         let alerts = told.count { $0.matter == .alert }
         #expect(alerts == 0 || alerts == play.alarm.contacts.count)
         for notice in told where notice.matter == .falseAlarm { #expect(told.contains(.init(to: notice.to, matter: .alert))) }
-    }
-
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return state
-        }
     }
 }
