@@ -61,7 +61,7 @@ struct BurstBenchmark {
             "sos, \(burst.took.count) emergencies in \(stage.within) s under \(Int(burst.uploadsPerSecond.rounded())) uploads/s, \(how)"
         return [
             Row("\(what), acknowledged, p50", "ms", [burst.took.percentile(50)]),
-            Row("\(what), acknowledged, p99", "ms", [burst.took.percentile(99)], p99.map { .below($0) } ?? .none),
+            Row("\(what), acknowledged, p99", "ms", [burst.took.percentile(99)], p99.map(Row.Demand.below) ?? Row.Demand.none),
             Row("\(what), acknowledged, longest", "ms", [burst.took.last ?? .nan], .below(longest)),
         ]
     }
