@@ -20,6 +20,10 @@ struct App: AsyncParsableCommand {
     var seconds = 4
     @Option(help: "Devices that upload, one for each person.")
     var devices = 2000
+    @Option(help: "Emergencies of `burst`, by themselves and with help asked for.")
+    var emergencies = 2000
+    @Option(help: "Seconds within which they begin.")
+    var within = 60
     @Option(parsing: .upToNextOption, help: "Entries of one upload, for `ingest`.")
     var batches = [1, 10, 100, 1000]
     @Option(help: "Folder for results and, below it, for everything that is stored meanwhile.")
@@ -28,11 +32,14 @@ struct App: AsyncParsableCommand {
     var check = false
 
     func validate() throws {
-        guard rounds >= 1, seconds >= 1, devices >= 2 else { throw ValidationError("rounds, seconds and devices must be positive") }
+        guard rounds >= 1, seconds >= 1, devices >= 2, emergencies >= 1, within >= 1 else {
+            throw ValidationError("rounds, seconds and devices must be positive")
+        }
     }
 
     func run() async throws {
-        let stage = try Stage(folder: folder, rounds: rounds, seconds: seconds, devices: devices, batches: batches)
+        let stage = try Stage(
+            folder: folder, rounds: rounds, seconds: seconds, devices: devices, batches: batches, emergencies: emergencies, within: within)
         let interrupts = Program.endAllOnInterrupt()
         defer { withExtendedLifetime(interrupts) { Program.endAll() } }
         print(Machine.line)
@@ -50,9 +57,9 @@ struct App: AsyncParsableCommand {
 }
 
 enum BenchmarkName: String, ExpressibleByArgument, CaseIterable {
-    case bus, ingest, query, sos, restart, all
+    case bus, ingest, query, sos, burst, restart, all
 
-    static let each: [BenchmarkName] = [.bus, .ingest, .query, .sos, .restart]
+    static let each: [BenchmarkName] = [.bus, .ingest, .query, .sos, .burst, .restart]
 
     func measure(on stage: Stage) async throws -> [Row] {
         switch self {
@@ -60,6 +67,7 @@ enum BenchmarkName: String, ExpressibleByArgument, CaseIterable {
         case .ingest: try await IngestBenchmark(stage: stage).rows()
         case .query: try await QueryBenchmark(stage: stage).rows()
         case .sos: try await SOSBenchmark(stage: stage).rows()
+        case .burst: try await BurstBenchmark(stage: stage).rows()
         case .restart: try await RestartBenchmark(stage: stage).rows()
         case .all: []
         }

@@ -8,10 +8,13 @@ struct Stage: Sendable {
     let seconds: Int
     let devices: Int
     let batches: [Int]
+    let emergencies: Int
+    let within: Int
 
-    init(folder: String, rounds: Int, seconds: Int, devices: Int, batches: [Int]) throws {
+    init(folder: String, rounds: Int, seconds: Int, devices: Int, batches: [Int], emergencies: Int, within: Int) throws {
         results = URL(fileURLWithPath: folder, isDirectory: true)
         (self.rounds, self.seconds, self.devices, self.batches) = (rounds, seconds, devices, batches)
+        (self.emergencies, self.within) = (emergencies, within)
         try FileManager.default.createDirectory(at: results, withIntermediateDirectories: true)
     }
 

@@ -142,7 +142,10 @@ extension SimulatedWorld {
 
     private func apply(_ events: [StreamEvent], _ next: [StreamPosition]) {
         var effects = SimulatedEffects()
-        for event in events {
+        // As `SteadyClock.steady(fromWall:)`, and no later than what followed.
+        let received = ReceiptOrder.settled(
+            events.map { ($0.header.stream, min(dispatcherClock, dispatcherClock + ($0.header.at - wall))) })
+        for (event, at) in zip(events, received) {
             let index = Int(String(decoding: event.payload, as: UTF8.self)).flatMap { uploads.indices.contains($0) ? $0 : nil }
             guard let index else {
                 violation("a fact cannot be read")
@@ -153,20 +156,20 @@ extension SimulatedWorld {
             let person = plan.lives[upload.life].person
             let isNew = dispatcher?.people[person]?.watched.hears(event.header) == true
             guard isNew || flaw == .hearsTwice else { continue }
-            judge(upload, event.header.sequence, of: person, &effects)
+            judge(upload, at, event.header.sequence, of: person, &effects)
         }
         for position in next { dispatcher?.changes.positions[position.stream] = position }
         settle(effects)
     }
 
-    private func judge(_ upload: SimulatedUpload, _ sequence: Int64, of person: PersonID, _ effects: inout SimulatedEffects) {
+    private func judge(
+        _ upload: SimulatedUpload, _ at: Timestamp, _ sequence: Int64, of person: PersonID, _ effects: inout SimulatedEffects
+    ) {
         let last = dispatcher?.people[person]?.lastJudged ?? 0
         if sequence <= last { violation("fact \(sequence) of life \(upload.life) is judged again") }
         dispatcher?.people[person]?.lastJudged = sequence
         dispatcher?.people[person]?.judged += 1
         let entry = Sample(type: .heartRate, at: upload.measuredAt, value: upload.value)
-        // As `SteadyClock.steady(fromWall:)`.
-        let at = min(dispatcherClock, dispatcherClock + (upload.wall - wall))
         let heard = Supervision.Upload(at: at, receivedAt: upload.wall, declaredInterval: nil, entries: [entry])
         change(person, &effects, after: heard) { $0.uploaded(heard) }
     }

@@ -122,14 +122,15 @@ struct SimulationChecker {
         guard taken != .max else { return world.violation("\(what): never acknowledged") }
         let took = taken - t0 - excused(from: t0, to: taken)
         world.account.slowest = max(world.account.slowest, took)
-        // Known, and not mended: what was received before the clock was set back seems to lie ahead; judged again after a crash, it
-        // draws the person's time on to the restart, and `t0` with it (docs/sos-rules.md §7).
+        // What nobody can tell any more: received, then the clock was set back, then a crash before that could be stored. Judged again,
+        // it counts as received when the next upload was.
         if isJudgedAgainAfterStep(from: t0, to: taken) { return }
         if took > SimulationChecker.promised { world.violation("LATE: \(what): acknowledged after \(taken - t0) ms, \(took) of them ours") }
     }
 
     private func isJudgedAgainAfterStep(from begin: Int64, to end: Int64) -> Bool {
-        world.plan.clockSteps.contains { $0.by < 0 && $0.at < end } && world.account.downs.contains { $0.from >= begin && $0.until <= end }
+        world.plan.clockSteps.contains { $0.by < 0 && $0.at >= begin && $0.at < end }
+            && world.account.downs.contains { $0.from >= begin && $0.until <= end }
     }
 
     /// How much of the time nobody could have done anything: no integrator took calls, or no word got from ingest to the dispatcher.

@@ -123,7 +123,7 @@ extension SystemTests {
                     let lines = DeskLine.read(suite.deskLedger).filter { $0.sequence == 1 && $0.isAcknowledgement }
                     return Set(lines.map(\.emergency)) == cancelled
                 }
-                let report = try await suite.judge(load)
+                let report = try await suite.judge(load, patience: .seconds(5))
                 let wrong = report.violations.filter { violation in
                     // The first is not to be called for, and a call that was called off need not be acknowledged any more.
                     switch violation {

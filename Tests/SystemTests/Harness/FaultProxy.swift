@@ -12,7 +12,7 @@ final class FaultProxy: Sendable {
         case late
         /// Reset after some hundred bytes.
         case resets
-        /// Accepts, and never says anything.
+        /// Takes everything, and nothing comes out at the other end.
         case halfOpen
     }
 
@@ -61,14 +61,9 @@ final class FaultProxy: Sendable {
         while state.withLock({ $0.isOpen }) {
             let client = accept(listener, nil, nil)
             guard client >= 0 else { continue }
-            let (manners, target) = state.withLock { state in
+            let target = state.withLock { state in
                 state.connections += 1
-                return (state.manners, state.target)
-            }
-            // One that nobody answers is closed when the client has had enough of it.
-            if case .halfOpen = manners {
-                Thread { self.drain(client) }.start()
-                continue
+                return state.target
             }
             let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             var address = FaultProxy.loopback(target)
@@ -88,23 +83,20 @@ final class FaultProxy: Sendable {
                     close(server)
                 }
             }
-            Thread { [self] in pump(client, server, manners, finish) }.start()
-            Thread { [self] in pump(server, client, manners, finish) }.start()
+            Thread { [self] in pump(client, server, finish) }.start()
+            Thread { [self] in pump(server, client, finish) }.start()
         }
     }
 
-    private func drain(_ client: Int32) {
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        while recv(client, &bytes, bytes.count, 0) > 0 {}
-        close(client)
-    }
-
-    private func pump(_ from: Int32, _ to: Int32, _ manners: Manners, _ finish: @Sendable () -> Void) {
+    /// The manners of the moment hold for connections that stand already, too: clients keep theirs.
+    private func pump(_ from: Int32, _ to: Int32, _ finish: @Sendable () -> Void) {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         var passed = 0
         while true {
             let count = recv(from, &bytes, bytes.count, 0)
             guard count > 0 else { break }
+            let manners = state.withLock { $0.manners }
+            if case .halfOpen = manners { continue }
             if case .late = manners { Thread.sleep(forTimeInterval: Double.random(in: 0...0.2)) }
             var sent = 0
             while sent < count {
