@@ -39,7 +39,8 @@ struct MigrationTests {
             }
             await old.close()
             let new = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
-            let memory = try SOSStore(new, keys: keys, logger: Running.quiet).load()
+            let pair = PairTables(place: .first, keys: keys, own: .random())
+            let memory = try SOSStore(new, keys: keys, pair: pair, logger: Running.quiet).load()
             let file = try #require(memory.outboxes[EmergencyID(bits: 3)]?.outbox)
             let line = try #require(file.lines[Integrator.configuredID])
             #expect(line.messages.map(\.end) == [.acknowledged, nil] && line.messages.map(\.attempts) == [4, 4])

@@ -1,6 +1,7 @@
 // Watching somebody whose state cannot be read.
 
 import Contracts
+import ServiceKit
 
 extension SupervisionService {
     /// Rescue fails open: who cannot be watched as before is watched as anybody else. Messages of an emergency that was open are
