@@ -137,6 +137,6 @@ enum TextSchedule {
     /// The latest text that is due by then: those that were missed before it are not made up for.
     static func latest(after elapsed: Duration) -> Int {
         guard let last = early.last, elapsed >= last else { return max(0, early.count { $0 <= elapsed } - 1) }
-        return early.count - 1 + Int((elapsed - last) / pause)
+        return early.count - 1 + Int((elapsed - last).wholeMilliseconds / pause.wholeMilliseconds)
     }
 }

@@ -20,7 +20,7 @@ extension ServiceArea {
         if let polygon {
             guard (3...ServiceArea.mostCorners).contains(polygon.count) else { return "a polygon has 3 to 500 corners" }
             guard polygon.allSatisfy(\.isOnEarth) else { return "a corner of the polygon is not on Earth" }
-            guard squareKm > 0 else { return "the polygon has no inside" }
+            guard ServiceArea.hasInside(ServiceArea.unwound(polygon)) else { return "the polygon has no inside" }
         }
         return nil
     }
@@ -73,6 +73,14 @@ extension ServiceArea {
             unwound.append(corner)
         }
         return unwound
+    }
+
+    /// Whether the corners do not all lie in one line.
+    private static func hasInside(_ corners: [Corner]) -> Bool {
+        let doubled = zip(corners, corners.dropFirst() + corners.prefix(1)).reduce(0.0) { sum, edge in
+            sum + edge.0.longitude * edge.1.latitude - edge.1.longitude * edge.0.latitude
+        }
+        return abs(doubled) > 1e-9
     }
 
     /// Counts the edges that a ray to the east crosses.

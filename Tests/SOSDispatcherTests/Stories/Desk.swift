@@ -72,7 +72,8 @@ final class Desk: Sendable {
     private var route: Route {
         Route(
             .post, "/desk/v1/messages", access: .anyone, summary: "Receive a dispatch",
-            body: BodyShape([.init(DispatchMessage.contentType, .anything)]), answers: [Answer(200, "An acknowledgement")]
+            body: BodyShape([.init(DispatchMessage.contentType, .anything), .init(CAPDocument.contentType, .anything)]),
+            answers: [Answer(200, "An acknowledgement")]
         ) { [self] exchange in
             let receipt = Receipt(
                 id: exchange.header(WebhookSignature.idHeader) ?? "", timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
