@@ -92,7 +92,7 @@ struct SOSParts: Sendable {
 
         let people = try await PeopleParts(
             settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, clock: clock)
-        let memory = try store.load()
+        let memory = try await store.loadWithoutCanary(pair.desk, supervision)
         let asker = try await runtime.client(of: .ingest)
         let ingest = IngestAsking(asker)
         let link = PairLink(

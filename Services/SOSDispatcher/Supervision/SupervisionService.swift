@@ -243,7 +243,7 @@ extension SupervisionService {
         var subscriber = watched.subscriber
         var machine = Supervision(rules: rules, state: subscriber.supervision)
         let actions = body(&machine)
-        if machine.state.subscribed != subscriber.supervision.subscribed {
+        if machine.state.subscribed != subscriber.supervision.subscribed, person != canary {
             changes.subscriptions.append(SubscriptionState(person: person, subscribed: machine.state.subscribed))
             effects.people.insert(person)
         }

@@ -74,3 +74,18 @@ struct CanaryTable: Sendable {
         }
     }
 }
+
+extension SOSStore {
+    /// What a start needs to know. A test emergency that a crash has cut off is not gone on with: nobody is to be called in earnest.
+    func loadWithoutCanary(_ pair: PairDesk, _ supervision: SupervisionService) async throws -> Memory {
+        var memory = try load()
+        guard let canary = try await store.read({ try CanaryTable().load($0) })?.person else { return memory }
+        pair.keepSecret(canary)
+        await supervision.admit(canary: canary)
+        memory.subscribers[canary] = nil
+        memory.unreadable[canary] = nil
+        memory.emergencies[canary] = nil
+        memory.outboxes = memory.outboxes.filter { $0.value.person != canary }
+        return memory
+    }
+}

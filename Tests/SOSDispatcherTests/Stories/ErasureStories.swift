@@ -75,7 +75,7 @@ struct ErasureStories {
             #expect(try await rows(of: anna, in: dispatcher).isEmpty)
             #expect(await dispatcher.parts.supervision.people[anna] == nil)
             let others = try await rows(of: bruno, in: dispatcher).filter { $0.key != "stream_log" }
-            #expect(others == ["pair_versions": 1, "subscribers": 1, "subscriptions": 1])
+            #expect(others == ["subscribers": 1, "subscriptions": 1])
             // What ingest says of the person's devices later finds nobody.
             try await stage.ingest.say(DeviceState(device: .random(), person: anna, active: true, intervalMs: 1000))
             try await stage.ingest.say(DeviceState(device: .random(), person: bruno, active: true, intervalMs: 1000))
