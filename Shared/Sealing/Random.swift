@@ -1,6 +1,7 @@
 // Bytes that nobody can foresee.
 
 import COpenSSL
+import Synchronization
 
 package enum Random {
     /// From OpenSSL's generator, which the kernel seeds.
@@ -10,6 +11,24 @@ package enum Random {
             filled = count
         }
     }
+
+    /// Bytes that need not be secret, only never come again: drawn many at a time, since each drawing has its price.
+    static func fillNonce(_ buffer: UnsafeMutableRawBufferPointer) {
+        nonces.withLock { drawn in
+            if drawn.left.count < buffer.count {
+                drawn.left = bytes(nonceBytesAtOnce)[...]
+            }
+            buffer.copyBytes(from: drawn.left.prefix(buffer.count))
+            drawn.left.removeFirst(buffer.count)
+        }
+    }
+
+    private struct Drawn {
+        var left: ArraySlice<UInt8> = []
+    }
+
+    private static let nonceBytesAtOnce = 3072
+    private static let nonces = Mutex(Drawn())
 
     static func fill(_ buffer: UnsafeMutableRawBufferPointer) {
         guard buffer.count > 0 else { return }

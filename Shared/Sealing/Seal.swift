@@ -58,7 +58,7 @@ extension Seal {
     ) -> Bool {
         output[0] = version
         let nonce = UnsafeMutableRawBufferPointer(rebasing: output[1..<1 + nonceLength])
-        Random.fill(nonce)
+        Random.fillNonce(nonce)
         let text = output.baseAddress?.advanced(by: 1 + nonceLength).assumingMemoryBound(to: UInt8.self)
         let tag = output.baseAddress?.advanced(by: 1 + nonceLength + plain.count)
         return CipherContext.borrow { cipher in

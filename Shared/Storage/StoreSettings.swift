@@ -2,7 +2,7 @@
 
 /// How a store writes. The defaults are those that the suite promises with; only what is documented as a service's choice differs.
 package struct StoreSettings: Sendable {
-    /// How long the first waiting body waits at most for others to share its disk flush. It waits for as many as shared the last
+    /// How long the first waiting body waits at most for others to share its disk flush. It waits for half as many as shared the last
     /// one: a body that comes alone is committed at once. Zero commits what waits at once.
     package var groupCommitWindow: Duration = .milliseconds(2)
     /// Most bodies in one transaction; reaching it ends the window early.

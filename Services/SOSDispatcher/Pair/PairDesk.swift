@@ -1,7 +1,6 @@
 // What a dispatcher knows of the other one: what it has told, and what it has heard.
 
 import Contracts
-import GRDB
 import ServiceKit
 import Synchronization
 
@@ -26,16 +25,6 @@ final class PairDesk: Sendable {
         var taken: [Errand: Acknowledgement] = [:]
         var attempts: [Errand: Timestamp] = [:]
         var kinds: [Int: DispatchMessage.Kind] = [:]
-    }
-
-    /// A part that keeps something of its own in step on both sides.
-    struct Neighbour: Sendable {
-        /// Everything that a newcomer must know, as bodies of notes.
-        var snapshot: @Sendable (Database) throws -> [String]
-        /// In the transaction of the stream's position; the same body may come again.
-        var apply: @Sendable (Database, String) throws -> Void
-        /// After that is committed, or soon will be.
-        var after: @Sendable () async -> Void
     }
 
     private struct State {

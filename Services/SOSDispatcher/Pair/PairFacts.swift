@@ -6,7 +6,7 @@ import Foundation
 /// One fact of the stream between the two, in either direction. Personal; sealed at rest under the person's key by both ends.
 /// Each may be heard more than once and must then change nothing.
 enum PairFact: Hashable, Codable, Sendable {
-    static let type = "pair-fact.v1"
+    static let type = PairNews.type
 
     /// What a subscriber has set, or that there is a subscription no more.
     case settings(PersonSettings)

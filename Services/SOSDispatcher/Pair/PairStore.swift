@@ -200,3 +200,15 @@ extension SOSStore {
         return try await hasDeputy()
     }
 }
+
+extension PairDesk {
+    /// A part that keeps something of its own in step on both sides.
+    struct Neighbour: Sendable {
+        /// Everything that a newcomer must know, as bodies of notes.
+        var snapshot: @Sendable (Database) throws -> [String]
+        /// In the transaction of the stream's position; the same body may come again.
+        var apply: @Sendable (Database, String) throws -> Void
+        /// After that is committed, or soon will be.
+        var after: @Sendable () async -> Void
+    }
+}

@@ -4,8 +4,8 @@ import Dispatch
 import Synchronization
 
 /// Any thread or task adds; one thread, the writer, takes. Adding never blocks. The writer is woken once for a group, not once
-/// for each body: when the first one comes to an idle writer, and when as many have come as shared the group before: whoever
-/// waits for an answer before asking again is then there, and waiting longer would bring nobody else.
+/// for each body: when the first one comes to an idle writer, and when half as many have come as shared the group before: of those
+/// who wait for an answer before asking again, one half is then committed while the other half asks.
 final class WriteQueue: Sendable {
     private struct State {
         var waiting: [WaitingWrite] = []
@@ -15,8 +15,8 @@ final class WriteQueue: Sendable {
         var isClosed = false
         /// The writer sleeps until so many bodies wait; `nil` while it is awake.
         var sleepsUntil: Int?
-        /// How many bodies shared the last group.
-        var lastGroup = 1
+        /// How many bodies are waited for: half of those that shared the last group.
+        var company = 1
     }
 
     private let state = Mutex(State())
@@ -97,7 +97,7 @@ extension WriteQueue {
         while true {
             sleep(untilWaiting: 1, atMost: nil)
             // What came during the last commit has waited for some or all of its window already.
-            let (since, company) = state.withLock { ($0.waitingSince, $0.lastGroup) }
+            let (since, company) = state.withLock { ($0.waitingSince, $0.company) }
             let rest = window - (ContinuousClock.now - since)
             if rest > .zero { sleep(untilWaiting: company, atMost: rest) }
             if let work = take() { return work }
@@ -108,7 +108,7 @@ extension WriteQueue {
         state.withLock { state in
             if !state.maintenance.isEmpty { return .maintenance(state.maintenance.removeFirst()) }
             if state.waiting.isEmpty { return state.isClosed ? .end : nil }
-            state.lastGroup = min(state.waiting.count, groupLimit)
+            state.company = (min(state.waiting.count, groupLimit) + 1) / 2
             guard state.waiting.count > groupLimit else {
                 defer { state.waiting.removeAll(keepingCapacity: true) }
                 return .writes(state.waiting)
