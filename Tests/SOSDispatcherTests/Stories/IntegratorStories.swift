@@ -34,7 +34,8 @@ struct IntegratorStories {
             try await runtime.answer(methods)
         }
 
-        var all: [SendMessage] { taken.withLock { $0 } }
+        /// Those to emergency services; the person and the contacts get others.
+        var all: [SendMessage] { taken.withLock { $0.filter { $0.template == .sosDispatch } } }
 
         func reply(_ text: String, from number: String) async throws -> String? {
             let dispatcher = try await runtime.client(of: .sosDispatcher)
