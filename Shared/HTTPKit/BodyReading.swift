@@ -1,14 +1,18 @@
 // A body read whole into a type of the service's: what does not fit is named, member by member.
 
 import Contracts
-import Foundation
+package import Foundation
 import NIOCore
 
 extension Exchange {
     /// The JSON body. It is held against the schema that the route declares, which refuses unknown members too, and then decoded.
     /// - Throws: `invalid-body`, with a pointer for each fault.
     package func json<Body: Decodable>(_: Body.Type = Body.self) async throws -> Body {
-        let bytes = Data(try await body().readableBytesView)
+        try json(Body.self, in: Data(try await body().readableBytesView))
+    }
+
+    /// As `json()`, of a body that has been read already: its signature had to be verified first.
+    package func json<Body: Decodable>(_: Body.Type = Body.self, in bytes: Data) throws -> Body {
         let tree: JSONTree
         do {
             tree = try JSONDecoder().decode(JSONTree.self, from: bytes)

@@ -64,7 +64,9 @@ struct DocumentTests {
 
     @Test("a golden file is only ever added: a change of the wire is a new version")
     func goldenFiles() throws {
-        let folders = [":(glob)Tests/**/Golden/**", ":(glob)Tests/**/GoldenFiles/**"]
+        // Lists of alarms are what the rules of today make of a recording, and change with them; nobody reads them off a wire.
+        let lists = ":(exclude,glob)Tests/SOSDispatcherTests/Golden/recording-*"
+        let folders = [":(glob)Tests/**/Golden/**", ":(glob)Tests/**/GoldenFiles/**", lists]
         guard let commits = try Self.git(["rev-list", "--count", "HEAD"]), Int(commits) ?? 0 > 0 else { return }
         let changed = try Self.git(["diff", "--no-renames", "--diff-filter=MD", "--name-only", "HEAD", "--"] + folders) ?? ""
         let earlier = try Self.git(["log", "--no-renames", "--diff-filter=MD", "--name-only", "--format=", "--"] + folders) ?? ""

@@ -66,11 +66,7 @@ struct PanelStories {
         }
     }
 
-    @Test(
-        """
-        SC-05, ACC-06, SOS-01 to SOS-04, SOS-30: refused without a device and told why; with clauses, device and position joined, paused, \
-        resumed and left, and profile and dispatcher tell the same
-        """)
+    @Test("SC-05, ACC-06, SOS-01 to SOS-04, SOS-30: refused without a device; with one joined, paused, resumed, left, the profile alike")
     func joining() async throws {
         try await StorySuite.with { suite in
             let anna = try await Subscriber(in: suite, ["joinsAutomatedSOS": true, "acceptedSOSClauses": true])
@@ -115,11 +111,7 @@ struct PanelStories {
         }
     }
 
-    @Test(
-        """
-        SC-50, SOS-06 to SOS-08, SOS-22, SOS-29: thresholds, contacts and preferences are set or refused by field; emergencies are seen \
-        by their own person alone
-        """)
+    @Test("SC-50, SOS-06 to SOS-08, SOS-22, SOS-29: settings are taken or refused by field; emergencies are seen by their person alone")
     func configuring() async throws {
         try await StorySuite.with { suite in
             let anna = try await Subscriber(in: suite, [:])

@@ -18,7 +18,8 @@ struct OwnErasure: Sendable {
             destroysKey: { $0.scope == .account }, delete: { db, order in try erase(db, order.person, scope: order.scope) },
             streams: { order in
                 guard order.scope == .account else { return [] }
-                return StreamFamily.people.streams + StreamFamily.emergencyCards.streams + StreamFamily.grants.streams + StreamFamily.requests.streams
+                return StreamFamily.people.streams + StreamFamily.emergencyCards.streams + StreamFamily.grants.streams
+                    + StreamFamily.requests.streams
                     + [StreamFamily.sessionsStream]
             }, kept: "first answers to repeated requests, sealed, gone within 24 hours")
     }

@@ -57,7 +57,7 @@ struct InboundRoutes: Sendable {
             guard (try? signature.verify(body: body, secrets: [secret], now: exchange.receivedAt)) != nil else {
                 throw Problem.unauthorised
             }
-            let told = try await exchange.json(GatewayText.self)
+            let told = try exchange.json(GatewayText.self, in: Data(body))
             _ = try await take(InboundText(from: told.from, text: told.text))
             return .empty()
         }

@@ -13,7 +13,8 @@ enum AuditFile {
         var configuration = Configuration()
         configuration.readonly = true
         do {
-            let proof = try DatabaseQueue(path: file.path, configuration: configuration).read { db in
+            // Outside a transaction: on a damaged page its end fails, although all that could be read was read.
+            let proof = try DatabaseQueue(path: file.path, configuration: configuration).unsafeRead { db in
                 var proof = AuditProof()
                 let rows = try Row.fetchCursor(db, sql: "SELECT sequence, entry, previous, hash, object FROM audit ORDER BY sequence")
                 do {
@@ -34,9 +35,11 @@ enum AuditFile {
     }
 
     private static func check(_ row: Row, _ proof: inout AuditProof) {
-        guard let sequence = Int64.fromDatabaseValue(row["sequence"]), let entry = String.fromDatabaseValue(row["entry"]),
-            let previous = Data.fromDatabaseValue(row["previous"]), let hash = Data.fromDatabaseValue(row["hash"]),
-            let object = String.fromDatabaseValue(row["object"])
+        let values: [DatabaseValue] = [row["sequence"], row["entry"], row["previous"], row["hash"], row["object"]]
+        // By what each is stored as: text that was made a blob reads alike, and is a changed file all the same.
+        guard case .int64(let sequence) = values[0].storage, case .string(let entry) = values[1].storage,
+            case .blob(let previous) = values[2].storage, case .blob(let hash) = values[3].storage,
+            case .string(let object) = values[4].storage
         else { return proof.unreadable() }
         proof.check(sequence: sequence, entry: entry, previous: Array(previous), hash: Array(hash), object: object)
     }

@@ -30,7 +30,8 @@ struct SuitePorts: ParsableArguments, Sendable {
     }
 
     var services: [ServiceExecutable] {
-        ServiceExecutable.all(consentPort: consentPort, ingestPort: ingestPort, sosPort: sosPort, deputyPort: sosDeputyPort, notifierPort: notifierPort)
+        ServiceExecutable.all(
+            consentPort: consentPort, ingestPort: ingestPort, sosPort: sosPort, deputyPort: sosDeputyPort, notifierPort: notifierPort)
     }
 
     /// Port, part and the option that changes it.

@@ -107,6 +107,13 @@ actor Dispatcher: Service {
         change(emergency) { file, order in
             file.add(message, order: order, at: clock.now)
         }
+        tellIfTaken(message.id)
+    }
+
+    /// What the other dispatcher had acknowledged before this one came to decide it: the word came too early for the machine.
+    private func tellIfTaken(_ id: MessageID) {
+        guard let work = works[id.emergency], work.drill == nil, work.file.latestAlert?.id == id, work.file.isTaken else { return }
+        Task { await acknowledged(work.person, id.emergency) }
     }
 
     /// So that the place in the first message is known before anybody is chosen.

@@ -58,9 +58,11 @@ extension SOSStore {
 extension AuditRow {
     /// nil where a column holds no value of its type: only a changed file has such rows.
     init?(readable row: Row) {
-        guard let sequence = Int64.fromDatabaseValue(row["sequence"]), let entry = String.fromDatabaseValue(row["entry"]),
-            let previous = Data.fromDatabaseValue(row["previous"]), let hash = Data.fromDatabaseValue(row["hash"]),
-            let object = String.fromDatabaseValue(row["object"])
+        let values: [DatabaseValue] = [row["sequence"], row["entry"], row["previous"], row["hash"], row["object"]]
+        // By what each is stored as: text that was made a blob reads alike, and is a changed file all the same.
+        guard case .int64(let sequence) = values[0].storage, case .string(let entry) = values[1].storage,
+            case .blob(let previous) = values[2].storage, case .blob(let hash) = values[3].storage,
+            case .string(let object) = values[4].storage
         else { return nil }
         self.init(sequence: sequence, entry: entry, previous: Array(previous), hash: Array(hash), object: object)
     }

@@ -109,7 +109,9 @@ extension SupervisionService {
         watched.subscriber.fit = fit
         people[person] = watched
         changes.put(watched, of: person)
-        await storeChanges()
+        var effects = Effects()
+        effects.people.insert(person)
+        await settle(effects)
     }
 
     // MARK: Starting

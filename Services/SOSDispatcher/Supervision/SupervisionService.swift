@@ -327,7 +327,8 @@ extension SupervisionService {
         let decidedAt = episode.receivedAt + (action.at - episode.t0)
         let facts = DispatchFacts(
             id: id, kind: kind, episode: episode, subscriber: subscriber, rules: rules, pid: names.pid(of: person), decidedAt: decidedAt,
-            sent: decidedAt, calledOffBy: action.calledOffBy, trace: String("\(emergency)".suffix(Crockford.digits)), code: names.code(of: id))
+            sent: decidedAt, calledOffBy: action.calledOffBy, trace: String("\(emergency)".suffix(Crockford.digits)),
+            code: names.code(of: id))
         do {
             var letterhead = letterhead
             if person == canary { letterhead.status = .system }

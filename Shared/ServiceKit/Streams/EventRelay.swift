@@ -20,6 +20,19 @@ package final class EventRelay: Sendable {
     private struct Line {
         var next: Int64
         var waiting: [Int64: Committed] = [:]
+
+        mutating func take(_ fact: Committed, _ publish: (Committed) -> Void) {
+            guard fact.header.sequence == next else {
+                waiting[fact.header.sequence] = fact
+                return
+            }
+            publish(fact)
+            next += 1
+            while !waiting.isEmpty, let following = waiting.removeValue(forKey: next) {
+                publish(following)
+                next += 1
+            }
+        }
     }
 
     private let publisher: Publisher
@@ -34,14 +47,7 @@ package final class EventRelay: Sendable {
     /// Call once for every sequence, after its commit, in any order.
     package func committed(_ fact: Committed) {
         lines.withLock { lines in
-            let stream = fact.header.stream
-            var line = lines[stream] ?? Line(next: 1)
-            line.waiting[fact.header.sequence] = fact
-            while let next = line.waiting.removeValue(forKey: line.next) {
-                publish(next)
-                line.next += 1
-            }
-            lines[stream] = line
+            lines[fact.header.stream, default: Line(next: 1)].take(fact, publish)
         }
     }
 

@@ -26,9 +26,16 @@ struct GroupCommit: Sendable {
         var next = 0
         do {
             try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+            let isOneRun = group[0].kind != nil && Self.run(in: group, from: 0).count == group.count
+            if isOneRun, let acknowledges = try inTransaction(on: database, { try Self.perform(group[...], on: database) }) {
+                for (write, acknowledge) in zip(group, acknowledges) {
+                    performed.append(Performed(write: write, acknowledge: acknowledge))
+                }
+                next = group.count
+            }
             while next < group.count {
                 let run = Self.run(in: group, from: next)
-                if run.count > 1, let acknowledges = try inSavepoint(on: database, { try Self.perform(run, on: database) }) {
+                if run.count > 1, !isOneRun, let acknowledges = try inSavepoint(on: database, { try Self.perform(run, on: database) }) {
                     for (write, acknowledge) in zip(run, acknowledges) {
                         performed.append(Performed(write: write, acknowledge: acknowledge))
                     }
@@ -66,6 +73,19 @@ struct GroupCommit: Sendable {
     private static func perform(_ run: ArraySlice<WaitingWrite>, on database: Database) throws -> [@Sendable () -> Void] {
         guard case .gathered(let work)? = run.first else { return [] }
         return try work.perform(run, in: database)
+    }
+
+    /// For work that is all of the transaction: a savepoint would keep a copy of each page that is changed. Nil where it threw: then
+    /// it is undone and the transaction begun again.
+    private func inTransaction<Value>(on database: Database, _ work: () throws -> Value) throws -> Value? {
+        do {
+            return try work()
+        } catch {
+            guard database.isInsideTransaction, Fault(error)?.isFatal != true else { throw error }
+            try database.rollback()
+            try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+            return nil
+        }
     }
 
     /// Nil where the work threw and it alone was undone: `orElse` has been told why. Throws what ends the group.

@@ -124,6 +124,8 @@ struct CircumstanceStories {
             let before = try await stage.start(deskPort: 9)
             let person = PersonID.random()
             try await stage.subscribe(person)
+            // Whoever joins is fitted at once: here to nothing, which must not come after what is set now.
+            try await eventually("the first fit", isTrue: { await before.parts.supervision.subscriber(of: person)?.fit != nil })
             var fit = PersonalFit([:], defaults: [:], rules: PersonalRules(), at: .now)
             fit.bounds = [.heartRate: Bounds(low: nil, high: 90)]
             await before.parts.supervision.fitted(fit, of: person)
