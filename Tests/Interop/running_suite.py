@@ -60,6 +60,8 @@ class Suite:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("TRACKME_")} | settings
         # There is no edge here: the origin is that of the service whose pages are looked at.
         environment.setdefault("TRACKME_HTTP_PUBLIC_ORIGIN", self.urls[origin])
+        # Its entries would be in the streams whose every fact a test accounts for.
+        environment.setdefault("TRACKME_SOS_CANARY", "false")
         self.log = open(os.path.join(self.folder, "up.log"), "wb")
         self.up = subprocess.Popen(
             [self.executable("trackme"), "up", "--data", self.data, "--only", *EXECUTABLES[1:],

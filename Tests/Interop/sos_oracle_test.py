@@ -48,7 +48,7 @@ CASES = {
         expected=["3000 opened blood-pressure-max", "3000 transient blood-pressure-max"]),
     "MONITORING: half a pair holds for 600 s": dict(
         steps=[up(0, (MIN, 110)), up(600_000, (MAX, 180)), up(600_001, (MAX, 190))], until=600_001,
-        expected=["30000 signal-lost -", "600000 signal-returned -", "600000 opened blood-pressure-max",
+        expected=["30000 signal-lost -", "330000 silence-contacts -", "600000 signal-returned -", "600000 opened blood-pressure-max",
                   "600001 transient blood-pressure-max"]),
     "MONITORING: just outside, both directions (SOS-06)": dict(
         steps=[hr(0, 44.9), hr(1000), hr(2000, 120.1), hr(3000)], until=10_000,
@@ -114,14 +114,17 @@ CASES = {
         expected=[line.replace(HR, SPO2) for line in ACKED] + ["730000 closed oxygen-saturation"]),
     "STOOD-DOWN: silence closes and suspends": dict(
         steps=[hr(0, 130), answer(4000, "fine")], until=DAY,
-        expected=CALLED + ["4000 cancelled heart-rate", "30000 closed heart-rate", "30000 signal-lost -"]),
+        expected=CALLED + ["4000 cancelled heart-rate", "30000 closed heart-rate", "30000 signal-lost -",
+                           "330000 silence-contacts -"]),
     "STOOD-DOWN: a silence that is due already ends it at once": dict(
         steps=[hr(0, 130), ack(3600), answer(40_000, "fine")], until=DAY,
-        expected=ACKED + ["40000 cancelled heart-rate", "40000 closed heart-rate", "40000 signal-lost -"]),
+        expected=ACKED + ["40000 cancelled heart-rate", "40000 closed heart-rate", "40000 signal-lost -",
+                          "340000 silence-contacts -"]),
     "SUSPENDED: after 30 s, back with the data (SOS-25)": dict(
         steps=[hr(0), hr(29_999), hr(60_000, 130)], until=60_000,
         expected=["59999 signal-lost -", "60000 signal-returned -", "60000 opened heart-rate"]),
-    "SUSPENDED: from subscription on, without any data": dict(steps=[], until=DAY, expected=["29000 signal-lost -"]),
+    "SUSPENDED: from subscription on, without any data": dict(
+        steps=[], until=DAY, expected=["29000 signal-lost -", "329000 silence-contacts -"]),
     "ALERTED: silence goes on to the call (CON-32); an hour after the silence limit it is closed": dict(
         steps=[hr(0, 130), ack(3600)], until=DAY, expected=ACKED + ["3630000 closed heart-rate", "3630000 signal-lost -"]),
     "DISPATCHING: no silence ends a call; the hour counts from the acknowledgement": dict(
@@ -131,7 +134,8 @@ CASES = {
         steps=[lambda m: m.pause(0), hr(1000, 200), lambda m: m.resume(2000), up(3000, (SPO2, 50))], until=33_000,
         expected=["33000 signal-lost -"]),
     "resumed from SUSPENDED: silence is noticed again": dict(
-        steps=[lambda m: m.pause(30_000), lambda m: m.resume(40_000)], until=DAY, expected=["29000 signal-lost -", "70000 signal-lost -"]),
+        steps=[lambda m: m.pause(30_000), lambda m: m.resume(40_000)], until=DAY,
+        expected=["29000 signal-lost -", "70000 signal-lost -", "370000 silence-contacts -"]),
     "any: unsubscribe completes the running emergency (SOS-03)": dict(
         steps=[hr(0, 130), lambda m: m.unsubscribe(1000), hr(2000), ack(3600), hr(5000, 200)], until=DAY,
         expected=ACKED + ["3600 closed heart-rate"]),
@@ -141,7 +145,7 @@ CASES = {
         expected=OPEN + ["2000 transient heart-rate", "2500 opened heart-rate", "2600 transient heart-rate"]),
     "a receive clock that was set back hides nothing (SOS-09)": dict(
         steps=[hr(0), hr(10_000_000), hr(5_000_000, 130)], until=10_000_000,
-        expected=["30000 signal-lost -", "10000000 signal-returned -", "10000000 opened heart-rate"]),
+        expected=["30000 signal-lost -", "330000 silence-contacts -", "10000000 signal-returned -", "10000000 opened heart-rate"]),
 }
 
 

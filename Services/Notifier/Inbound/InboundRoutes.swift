@@ -28,7 +28,10 @@ struct InboundRoutes: Sendable {
                 .query("token", .string(length: 64...64), required: true, "Proves that it is Kannel that asks."),
                 .query("from", .string(length: 1...32), required: true, "Who sent it."),
                 .query("text", .string(length: 0...2000), required: true, "What it says."),
-            ], answers: [Answer(200, "Taken; what is texted back", contents: [.init(MediaType.text, .string())])]
+            ],
+            answers: [
+                Answer(200, "Taken; what is texted back", contents: [.init(MediaType.text, .string())]), .problem(404, "not-found"),
+            ]
         ) { exchange in
             let shown = try exchange.required("token", exchange.query("token"))
             guard Digest.constantTimeEqual(Array(shown.utf8), Array(token.utf8)) else { throw Problem.notFound }
