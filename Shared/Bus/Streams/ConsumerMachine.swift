@@ -34,6 +34,8 @@ struct ConsumerMachine: Sendable {
     private var turn = 0
     private var lastHeard: Instant
     private var mustReopen = false
+    /// Whether the publisher has said, on this connection, how far its streams go.
+    private var knowsHeads = false
     private var heldBack = 0
     private var steps: [Step] = []
     private var passedOver: [(stream: String, facts: Int64)] = []
@@ -66,6 +68,11 @@ struct ConsumerMachine: Sendable {
         lines.values.allSatisfy { $0.next != nil && $0.missing == 0 }
     }
 
+    /// As `isCurrent`, of one stream, and by the publisher's own word since the connection began.
+    func isCurrent(_ stream: String) -> Bool {
+        knowsHeads && lines[stream].map { $0.next != nil && $0.missing == 0 } ?? false
+    }
+
     // MARK: What happened
 
     /// A frame of one of the streams came, live.
@@ -81,6 +88,7 @@ struct ConsumerMachine: Sendable {
 
     mutating func heard(_ heartbeat: Heartbeat, at now: Instant) {
         lastHeard = now
+        knowsHeads = true
         for stream in streams {
             guard let head = heartbeat.heads[stream], let line = lines[stream] else { continue }
             switch line.place {
@@ -132,6 +140,7 @@ struct ConsumerMachine: Sendable {
         // The answering socket may work where the subscription does not: ask it too.
         lastHeard = now
         mustReopen = true
+        knowsHeads = false
         for stream in streams { lines[stream]?.mustProbe = true }
     }
 

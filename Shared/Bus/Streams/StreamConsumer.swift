@@ -55,9 +55,7 @@ package struct StreamConsumer: Sendable {
                 let arrivals = await inbox.next()
                 if arrivals.isClosed { return }
                 let now = clock.now
-                for frame in arrivals.frames {
-                    if let early = hear(frame, &machine, at: now) { await provisional?(early) }
-                }
+                let early = arrivals.frames.compactMap { hear($0, &machine, at: now) }
                 for answer in arrivals.answers {
                     switch answer {
                     case .replayed(let stream, let page): machine.replayed(stream, page, at: clock.now)
@@ -80,6 +78,8 @@ package struct StreamConsumer: Sendable {
                     case .passOver(let stream, let facts): passOver(stream, facts)
                     }
                 }
+                // After what came before it: whoever is still behind would take the second of two entries for the first.
+                for event in early where machine.isCurrent(event.header.stream) { await provisional?(event) }
                 tally.record(machine)
                 if !arrivals.frames.isEmpty, machine.isCurrent { freshness.noteCurrent(at: now) }
                 if clock.now >= nextConfirmation, !stored.isEmpty {
