@@ -62,6 +62,7 @@ let package = Package(
         .executable(name: "consent", targets: ["Consent"]),
         .executable(name: "sos-dispatcher", targets: ["SOSDispatcher"]),
         .executable(name: "notifier", targets: ["Notifier"]),
+        .executable(name: "thirdparty-gateway", targets: ["ThirdPartyGateway"]),
         .executable(name: "trackme", targets: ["Operator"]),
     ],
     dependencies: [
@@ -134,6 +135,12 @@ let package = Package(
                 .logging, .metrics, .lifecycle,
             ]),
         service(
+            "ThirdPartyGateway",
+            [
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "Documents", "ServiceKit", .grdb, .httpTypes, .nioCore,
+                .logging, .metrics, .lifecycle,
+            ]),
+        service(
             "Operator",
             [
                 "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "Documents", "ServiceKit", .argumentParser, .grdb,
@@ -182,12 +189,18 @@ let package = Package(
                 .httpTypes,
                 .lifecycle, .logging, .nioCore,
             ], exclude: ["Golden"]),
+        tests(
+            of: "ThirdPartyGateway",
+            [
+                "ThirdPartyGateway", "Bus", "Contracts", "Documents", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage", "TestKit",
+                .grdb, .httpTypes, .lifecycle, .logging, .nioCore,
+            ]),
         tests(of: "Operator", ["Operator", "Contracts", "Sealing", "ServiceKit", "TestKit", .argumentParser]),
         tests(of: "House", []),
         tests(
             of: "Suite",
             [
-                "Ingest", "Consent", "SOSDispatcher", "Notifier", "Operator", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing",
+                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Operator", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing",
                 "ServiceKit", "Storage",
                 "TestKit", .grdb,
                 .lifecycle, .logging,
@@ -195,7 +208,7 @@ let package = Package(
         tests(
             of: "System",
             [
-                "Ingest", "Consent", "SOSDispatcher", "Notifier", "Operator", "Bus", "Contracts", "Outbound", "Sealing", "ServiceKit",
+                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Operator", "Bus", "Contracts", "Outbound", "Sealing", "ServiceKit",
                 "Storage", "TestKit", .grdb, .lifecycle, .logging,
             ], exclude: ["Chaos/fault.c"]),
     ]

@@ -111,6 +111,12 @@ package enum Member: Identified { package static let prefix = "mem" }
 package enum OperatorAccount: Identified { package static let prefix = "opr" }
 /// A third party.
 package enum Organisation: Identified { package static let prefix = "org" }
+/// Software that acts for an organisation, with a secret of its own.
+package enum APIClient: Identified { package static let prefix = "cli" }
+/// What a third party owes or has paid for one request.
+package enum Payment: Identified { package static let prefix = "pay" }
+/// An address at a third party that takes what is new.
+package enum WebhookEndpoint: Identified { package static let prefix = "end" }
 /// One log-in on one device.
 package enum Session: Identified { package static let prefix = "ses" }
 /// A third party's request for one person's data.
@@ -136,6 +142,9 @@ package typealias EmergencyID = Identifier<Emergency>
 package typealias MemberID = Identifier<Member>
 package typealias OperatorID = Identifier<OperatorAccount>
 package typealias OrganisationID = Identifier<Organisation>
+package typealias ClientID = Identifier<APIClient>
+package typealias PaymentID = Identifier<Payment>
+package typealias WebhookEndpointID = Identifier<WebhookEndpoint>
 package typealias SessionID = Identifier<Session>
 package typealias RequestID = Identifier<DataRequest>
 package typealias GrantID = Identifier<Grant>

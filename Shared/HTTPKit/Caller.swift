@@ -63,10 +63,12 @@ package enum Caller: Sendable {
     case person(PersonID, SessionID)
     case member(MemberID, OrganisationID, SessionID)
     case `operator`(OperatorID, SessionID)
+    /// An organisation's software, with what its token was issued for (RFC 6749 §3.3).
+    case client(ClientID, OrganisationID, scopes: Set<String>)
 
     package var context: (any Sendable)? {
         switch self {
-        case .anyone, .person, .member, .operator: nil
+        case .anyone, .person, .member, .operator, .client: nil
         case .device(_, _, let context), .integrator(_, let context): context
         }
     }

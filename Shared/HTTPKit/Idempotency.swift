@@ -21,6 +21,7 @@ package enum IdempotencyRule {
         case .person(let person, _): person.description + " " + operation
         case .member(let member, _, _): member.description + " " + operation
         case .operator(let `operator`, _): `operator`.description + " " + operation
+        case .client(_, let organisation, _): organisation.description + " " + operation
         }
     }
 

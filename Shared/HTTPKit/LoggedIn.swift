@@ -37,7 +37,7 @@ extension Exchange {
             case .person(let person, let session): (.person(person), session)
             case .member(let member, let organisation, let session): (.member(member, organisation), session)
             case .operator(let `operator`, let session): (.operator(`operator`), session)
-            case .anyone, .device, .integrator: throw .notForThisAccount
+            case .anyone, .device, .integrator, .client: throw .notForThisAccount
             }
         }
     }

@@ -74,6 +74,7 @@ package enum OpenAPIDocument {
         case .account: "Access token (JWS with EdDSA) of any account."
         case .passwordChange: "Access token (JWS with EdDSA) of any account, also of one that must choose a new password first."
         case .owner: "Access token (JWS with EdDSA) of a person's account, or the token of one of the person's devices."
+        case .organisation: "Access token (JWS with EdDSA) of a member of an organisation, or of one of its API clients (OAuth 2)."
         }
     }
 

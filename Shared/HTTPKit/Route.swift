@@ -22,12 +22,14 @@ package enum Access: String, Sendable, CaseIterable {
     case passwordChange = "account choosing a password"
     /// A person, logged in, or one of the person's devices, by its own token.
     case owner
+    /// Who works for an organisation, logged in, or the organisation's own software, by the token of its API client.
+    case organisation
 
     /// Whether accounts come in here, so that a browser's cookie counts.
     package var admitsAccounts: Bool {
         switch self {
         case .anyone, .device, .integrator: false
-        case .person, .member, .operator, .account, .passwordChange, .owner: true
+        case .person, .member, .operator, .account, .passwordChange, .owner, .organisation: true
         }
     }
 }

@@ -27,11 +27,11 @@ struct OwnDemoSuite: Sendable {
     }
 
     func run(_ play: (DemoStage) async throws -> Void) async throws {
-        let found = try FreePorts.find(6)
+        let found = try FreePorts.find(7)
         let layout = SuiteLayout(data: folder.path, environment: ProcessInfo.processInfo.environment)
         var ports = SuitePorts()
         (ports.ingestPort, ports.sosPort, ports.consentPort, ports.notifierPort) = (found[0], found[1], found[3], found[4])
-        ports.sosDeputyPort = found[5]
+        (ports.sosDeputyPort, ports.gatewayPort) = (found[5], found[6])
         let isReady = Mutex(false)
         let log = try DemoLog(folder.appendingPathComponent("services.log"), shown: verbose)
         let supervision = SuiteSupervision(

@@ -14,16 +14,17 @@ struct ServiceExecutable: Hashable, Sendable {
     static let sosDeputyPort = 8112
     static let consentPort = 8103
     static let notifierPort = 8104
+    static let gatewayPort = 8105
 
     /// In the order of starting: who speaks before who listens.
     static func all(
         consentPort: Int = consentPort, ingestPort: Int = ingestPort, sosPort: Int = sosDispatcherPort,
-        deputyPort: Int = sosDeputyPort, notifierPort: Int = notifierPort
+        deputyPort: Int = sosDeputyPort, notifierPort: Int = notifierPort, gatewayPort: Int = gatewayPort
     ) -> [ServiceExecutable] {
         [
             ServiceExecutable(peer: .consent, port: consentPort), ServiceExecutable(peer: .ingest, port: ingestPort),
             ServiceExecutable(peer: .sosDispatcher, port: sosPort), ServiceExecutable(peer: .sosDeputy, port: deputyPort),
-            ServiceExecutable(peer: .notifier, port: notifierPort),
+            ServiceExecutable(peer: .notifier, port: notifierPort), ServiceExecutable(peer: .thirdPartyGateway, port: gatewayPort),
         ]
     }
 

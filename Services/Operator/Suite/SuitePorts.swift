@@ -14,6 +14,8 @@ struct SuitePorts: ParsableArguments, Sendable {
     var consentPort = ServiceExecutable.consentPort
     @Option(help: "Port of the notifier on loopback.")
     var notifierPort = ServiceExecutable.notifierPort
+    @Option(help: "Port of the third parties' gateway on loopback.")
+    var gatewayPort = ServiceExecutable.gatewayPort
     @Option(help: "The edge's port for https.")
     var edgePort = 8443
     @Option(help: "The edge's port for http, which only leads to https.")
@@ -31,7 +33,8 @@ struct SuitePorts: ParsableArguments, Sendable {
 
     var services: [ServiceExecutable] {
         ServiceExecutable.all(
-            consentPort: consentPort, ingestPort: ingestPort, sosPort: sosPort, deputyPort: sosDeputyPort, notifierPort: notifierPort)
+            consentPort: consentPort, ingestPort: ingestPort, sosPort: sosPort, deputyPort: sosDeputyPort, notifierPort: notifierPort,
+            gatewayPort: gatewayPort)
     }
 
     /// Port, part and the option that changes it.
@@ -40,6 +43,7 @@ struct SuitePorts: ParsableArguments, Sendable {
             (ingestPort, "ingest", "--ingest-port"), (sosPort, "sos-dispatcher", "--sos-port"),
             (sosDeputyPort, "sos-deputy", "--sos-deputy-port"),
             (consentPort, "consent", "--consent-port"), (notifierPort, "notifier", "--notifier-port"),
+            (gatewayPort, "thirdparty-gateway", "--gateway-port"),
             (edgePort, "edge", "--edge-port"), (edgeHTTPPort, "edge, http", "--edge-http-port"),
         ]
     }
@@ -52,5 +56,6 @@ enum OperatorSettings {
     static let variables: Set<String> = [
         "TRACKME_EDGE_HTTPS_PORT", "TRACKME_EDGE_HTTP_PORT", "TRACKME_EDGE_SITES", "TRACKME_EDGE_STORAGE", "TRACKME_EDGE_INGEST",
         "TRACKME_EDGE_SOS", "TRACKME_EDGE_SOS_DEPUTY", "TRACKME_EDGE_CONSENT", "TRACKME_EDGE_NOTIFIER",
+        "TRACKME_EDGE_THIRDPARTY",
     ]
 }

@@ -27,6 +27,7 @@ struct Edge: Sendable {
         environment["TRACKME_EDGE_SOS_DEPUTY"] = "127.0.0.1:\(ports.sosDeputyPort)"
         environment["TRACKME_EDGE_CONSENT"] = "127.0.0.1:\(ports.consentPort)"
         environment["TRACKME_EDGE_NOTIFIER"] = "127.0.0.1:\(ports.notifierPort)"
+        environment["TRACKME_EDGE_THIRDPARTY"] = "127.0.0.1:\(ports.gatewayPort)"
         environment["XDG_CONFIG_HOME"] = layout.edgeFolder.appendingPathComponent("config").path
         environment["XDG_DATA_HOME"] = layout.edgeFolder.path
         let command = ChildCommand(

@@ -74,6 +74,12 @@ enum EdgeConfiguration {
         			flush_interval -1
         		}
         	}
+        	@thirdparty path /thirdparty/*
+        	handle @thirdparty {
+        		reverse_proxy {$TRACKME_EDGE_THIRDPARTY:127.0.0.1:8105} {
+        			flush_interval -1
+        		}
+        	}
         	handle {
         		header Content-Type application/problem+json
         		respond `{"type":"urn:trackme:problem:not-found","title":"Nothing is here","status":404}` 404

@@ -25,7 +25,7 @@ package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The second SOS dispatcher: the same executable in the second place, with a store of its own.
     package static let sosDeputy = Peer("sos-deputy")
     package static let notifier = Peer("notifier")
-    /// The door of organisations; until it is one of the suite's own services, an operator admits it as a further peer.
+    /// The door of organisations.
     package static let thirdPartyGateway = Peer("thirdparty-gateway")
     /// The operator's tool.
     package static let trackme = Peer("trackme")
@@ -38,12 +38,13 @@ package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
         case .sosDeputy: 5750
         case .consent: 5730
         case .notifier: 5740
+        case .thirdPartyGateway: 5770
         default: nil
         }
     }
 
     /// The peers that have a place in the suite, in the order of the README's table.
-    package static let suite: [Peer] = [.ingest, .consent, .sosDispatcher, .sosDeputy, .notifier, .trackme]
+    package static let suite: [Peer] = [.ingest, .consent, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway, .trackme]
 
     /// Whose questions this peer answers too when that one does not; nil for all but deputies.
     package var deputyOf: Peer? { self == .sosDeputy ? .sosDispatcher : nil }

@@ -67,6 +67,21 @@ package struct ReadSamples: BusRequest {
     }
 }
 
+/// Said by ingest on `ingest.arrivals` with the upload that brought it: there are new entries of this type between the two times.
+/// The subject is the person. Late and corrected entries are told of as well; what was measured is asked for with `read-samples`.
+package struct DataArrived: Hashable, Codable, Sendable {
+    package static let type = "data-arrived.v1"
+
+    package var metric: Metric
+    /// Of the oldest and, excluded, after the newest new entry.
+    package var from: Timestamp
+    package var to: Timestamp
+
+    package init(metric: Metric, from: Timestamp, to: Timestamp) {
+        (self.metric, self.from, self.to) = (metric, from, to)
+    }
+}
+
 /// Said by ingest on `ingest.accesses` before a page leaves it; the person can see it (SHR-24).
 package struct DataRead: Hashable, Codable, Sendable {
     package static let type = "data-read.v1"

@@ -62,10 +62,15 @@ extension StreamFamily {
         name: "ingest.accesses", owner: .ingest, streams: ["ingest.accesses"], keepsState: false, heartbeat: .milliseconds(250),
         hearers: [.consent], tcpPort: 5713)
 
+    /// `DataArrived` facts, of people alone whom an active grant concerns: that there is something new, never what.
+    package static let arrivals = StreamFamily(
+        name: "ingest.arrivals", owner: .ingest, streams: ["ingest.arrivals"], keepsState: false, heartbeat: .milliseconds(250),
+        hearers: [.thirdPartyGateway], tcpPort: 5714)
+
     /// What every service needs to know who is who: `SigningKeyState`, `SessionEnded` and `PersonErased` facts.
     package static let accounts = StreamFamily(
         name: "consent.accounts", owner: .consent, streams: [signingKeysStream, sessionsStream, erasuresStream], keepsState: true,
-        heartbeat: .milliseconds(250), hearers: [.ingest, .sosDispatcher, .sosDeputy, .notifier], tcpPort: 5731)
+        heartbeat: .milliseconds(250), hearers: [.ingest, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway], tcpPort: 5731)
     package static let signingKeysStream = "consent.signing-keys"
     package static let sessionsStream = "consent.sessions"
     package static let erasuresStream = "consent.erasures"
@@ -78,13 +83,13 @@ extension StreamFamily {
     /// `GrantState` facts. Whoever holds data denies when this family has been silent for `grantSilence`.
     package static let grants = StreamFamily(
         name: "consent.grants", owner: .consent, streams: ["consent.grants"], keepsState: true, heartbeat: .milliseconds(250),
-        hearers: [.ingest], tcpPort: 5733)
+        hearers: [.ingest, .thirdPartyGateway], tcpPort: 5733)
     package static let grantSilence = Duration.seconds(5)
 
     /// `RequestState` facts: what became of third parties' requests.
     package static let requests = StreamFamily(
         name: "consent.requests", owner: .consent, streams: ["consent.requests"], keepsState: true, heartbeat: .milliseconds(250),
-        hearers: [.trackme], tcpPort: 5734)
+        hearers: [.trackme, .thirdPartyGateway], tcpPort: 5734)
 
     /// `MessageSettled` facts: which messages arrived and which never will.
     package static let deliveries = StreamFamily(
@@ -92,7 +97,7 @@ extension StreamFamily {
         hearers: [.consent, .sosDispatcher, .sosDeputy], tcpPort: 5741)
 
     package static let all: [StreamFamily] = [
-        .samples, .devices, .accesses, .accounts, .people, .grants, .requests, .emergencyCards, .emergencies, .subscriptions, .pairOfFirst,
+        .samples, .devices, .accesses, .arrivals, .accounts, .people, .grants, .requests, .emergencyCards, .emergencies, .subscriptions, .pairOfFirst,
         .pairOfSecond, .deliveries,
     ]
 

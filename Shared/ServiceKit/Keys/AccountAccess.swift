@@ -28,7 +28,7 @@ package enum AccountAccess {
     private static func kinds(admittedTo access: Access) throws(Problem) -> Set<AccountKind> {
         switch access {
         case .person, .owner: [.person]
-        case .member: [.member]
+        case .member, .organisation: [.member]
         case .operator: [.operator]
         case .account, .passwordChange: Set(AccountKind.allCases)
         case .anyone, .device, .integrator: throw .forbidden

@@ -1,0 +1,23 @@
+// The schema of thirdparty-gateway.db, step by step. Times are ms since 1970; what concerns a person is sealed under that person's key.
+
+import GRDB
+import ServiceKit
+import Storage
+
+enum GatewaySchema {
+    /// 'TMgw': tells the gateway's store from any other SQLite file.
+    static let applicationID: Int32 = 0x544D_6777
+
+    static let migrations = [
+        Migration(1, "streams, answers, tokens, messages") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+            try ConsumerPositions.create(in: db)
+            try AnswerTable.create(in: db)
+            try IdempotencyKeys.create(in: db)
+            try MessageOutbox.create(in: db)
+            try TokenChecker.create(in: db)
+            try ErasureFollower.create(in: db)
+        }
+    ]
+}
