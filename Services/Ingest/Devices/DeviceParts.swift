@@ -82,7 +82,7 @@ struct DeviceParts: Sendable {
                 guard access == .owner else { throw Problem.unauthorised }
                 return try tokens.caller(for: credentials, access: access)
             case .person, .member, .operator, .account, .passwordChange: return try tokens.caller(for: credentials, access: access)
-            case .anyone, .integrator: throw Problem.forbidden
+            case .anyone, .integrator, .organisation: throw Problem.forbidden
             }
         }
     }
