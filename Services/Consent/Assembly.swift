@@ -68,6 +68,8 @@ struct ConsentParts: Sendable {
                 store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays),
             settings: settings.sharing, people: accounts.sharingPeople, runtime: runtime)
 
+        let organisations = OrganisationAccounts(
+            settings, opened, book: accounts.book, logIns: logIns, sharing: sharing, relays: relays, logger: runtime.logger)
         cards = EmergencyCards(
             store: opened.store, book: accounts.book, places: accounts.places, epoch: opened.epoch,
             relay: try await opened.relay(of: .emergencyCards), bell: profilesBell, logger: runtime.logger)
@@ -86,8 +88,9 @@ struct ConsentParts: Sendable {
                 if StreamFamily.emergencyCards.streams.contains(row.stream) { return try cards.render(row) }
                 return SharingParts.families.contains { $0.streams.contains(row.stream) } ? try sharing.render(row) : row.body
             }, snapshot: { try await snapshots($0) })
-        try await runtime.answer(
-            ConsentQuestions(logIns: logIns, sharing: sharing, erasure: erasure, streams: streams, answers: opened.answers).methods)
+        let questions = ConsentQuestions(
+            logIns: logIns, sharing: sharing, erasure: erasure, organisations: organisations, streams: streams, answers: opened.answers)
+        try await runtime.answer(questions.methods)
 
         server = HTTPServer(
             .init(

@@ -8,6 +8,7 @@ struct ConsentQuestions: Sendable {
     let logIns: LogInParts
     let sharing: SharingParts
     let erasure: ErasureParts
+    let organisations: OrganisationAccounts
     let streams: StreamSource
     let answers: StoredAnswers
 
@@ -16,6 +17,7 @@ struct ConsentQuestions: Sendable {
         logIns.register(in: &methods)
         sharing.register(in: &methods)
         erasure.register(in: &methods)
+        organisations.register(in: &methods)
         streams.register(in: &methods)
         return methods
     }

@@ -24,5 +24,6 @@ enum ConsentSchema {
         },
         Migration(2, "subscriptions end by themselves") { db in try SharingTable.createRunning(in: db) },
         Migration(3, "emergency cards") { db in try EmergencySubscribers.create(in: db) },
+        Migration(4, "organisations end") { db in try SharingTable.createByOrganisation(in: db) },
     ]
 }

@@ -26,7 +26,7 @@ struct IngestAssembly: Assembly {
 
 /// The parts of the service.
 struct IngestParts: Sendable {
-    static let families: [StreamFamily] = [.samples, .devices, .accesses]
+    static let families: [StreamFamily] = [.samples, .devices, .accesses, .arrivals]
 
     let opened: OpenedStore
     let server: HTTPServer
@@ -35,6 +35,7 @@ struct IngestParts: Sendable {
     let deviceParts: DeviceParts
     let ownData: OwnDataParts
     let alerts: Follower
+    let granted: GrantedParts
     let services: [any Service]
 
     var store: Store { opened.store }
@@ -52,10 +53,12 @@ struct IngestParts: Sendable {
             settings, store: store, vault: vault, relay: try await opened.relay(of: .devices), epoch: epoch, answers: answers, on: runtime)
         devices = deviceParts.devices
         let (registry, people) = (deviceParts.registry, deviceParts.people)
-        let granted = GrantedParts(
-            store: store, vault: vault, epoch: epoch, relay: try await opened.relay(of: .accesses), on: runtime)
+        let shared = GrantedPeople(try await store.read { db in try GrantTable().active(db) })
+        granted = GrantedParts(
+            store: store, vault: vault, epoch: epoch, relay: try await opened.relay(of: .accesses), people: shared, on: runtime)
+        let arrivals = ArrivalNews(people: shared, epoch: epoch, relay: try await opened.relay(of: .arrivals))
         let uploads = Uploads(
-            settings: settings, store: store, vault: vault, memory: memory, relay: sampleRelay, epoch: epoch,
+            settings: settings, store: store, vault: vault, memory: memory, relay: sampleRelay, epoch: epoch, arrivalNews: arrivals,
             digests: try runtime.key("digests"), logger: runtime.logger)
         let readings = Readings(store: store, vault: vault, registry: registry, undeclaredInterval: settings.undeclaredInterval)
         let news = SampleNews(vault: vault, logger: runtime.logger)

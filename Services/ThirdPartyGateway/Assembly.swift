@@ -26,6 +26,10 @@ struct GatewayAssembly: Assembly {
 struct GatewayParts: Sendable {
     let opened: OpenedStore
     let checker: TokenChecker
+    let organisations: OrganisationParts
+    let payments: PaymentParts
+    let subscriptions: SubscriptionParts
+    let requests: RequestParts
     let server: HTTPServer
     let services: [any Service]
 
@@ -34,19 +38,43 @@ struct GatewayParts: Sendable {
         let opened = try await OpenedStore(on: runtime, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations)
         let outbox = try await MessageOutbox(in: opened.store, on: runtime)
         let checker = try TokenChecker(store: opened.store, issuer: runtime.settings.publicOrigin)
-        let methods = Methods(memory: opened.answers)
+        let joints = GatewayJoints()
+        organisations = try await OrganisationParts(
+            settings.organisations, on: .init(opened: opened, outbox: outbox, runtime: runtime, neighbours: joints.closing))
+        let (book, door) = (organisations.book, organisations.door)
+        let admit: Admit = { exchange, right in try await door.admit(exchange, needing: right) }
+        payments = try PaymentParts(
+            settings.payments, on: opened, runtime: runtime, neighbours: joints.payment(book), admit: admit)
+        joints.join(payments.book)
+        subscriptions = try await SubscriptionParts(
+            settings.subscriptions, opened: opened, runtime: runtime, neighbours: joints.subscription(book, admit: admit))
+        joints.join(subscriptions.book)
+        requests = try RequestParts(
+            settings.requests, opened: opened, runtime: runtime,
+            neighbours: RequestNeighbours(
+                questions: try await RequestQuestions(on: runtime), data: try await GrantedData(on: runtime), hooks: joints.request(book),
+                admit: admit))
+        joints.join(requests.news)
+        var methods = Methods(memory: opened.answers)
+        organisations.register(in: &methods)
+        payments.register(in: &methods)
         try await runtime.answer(methods)
-        let erasures = try await ErasureFollower(on: runtime, store: opened.store, keys: opened.keys, steps: [])
+        let erasures = try await ErasureFollower(
+            on: runtime, store: opened.store, keys: opened.keys, steps: .all([subscriptions.erasure, requests.erasure]))
         let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures)
+        let routes = GatewayRoutes(
+            organisations: organisations, requests: requests, payments: payments, subscriptions: subscriptions)
         server = HTTPServer(
             .init(
                 title: "TrackMe for third parties", version: "1.0.0",
                 summary: "Ask for data, be allowed, pay, download, and miss nothing that comes next.", prefix: "thirdparty"),
-            routes: GatewayRoutes().all, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
+            routes: routes.all, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
             publicOrigin: runtime.settings.publicOrigin, health: Health(missing: { [] }, metrics: runtime.metrics),
-            authenticate: { credentials, access in try checker.caller(for: credentials, access: access) }, logger: runtime.logger)
+            authenticate: organisations.authenticate(checker), logger: runtime.logger)
+        let background = [Background(outbox.run), Background(accounts.run), Background(erasures.run)]
         services =
-            opened.parts(publishing: []) + [Background(outbox.run), Background(accounts.run), Background(erasures.run), server]
+            opened.parts(publishing: []) + background + organisations.services + payments.services + subscriptions.services
+            + requests.services + [server]
         (self.opened, self.checker) = (opened, checker)
     }
 }

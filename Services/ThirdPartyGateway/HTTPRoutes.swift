@@ -3,7 +3,13 @@
 import HTTPKit
 
 struct GatewayRoutes: Sendable {
+    let organisations: OrganisationParts
+    let requests: RequestParts
+    let payments: PaymentParts
+    let subscriptions: SubscriptionParts
+
+    /// Those of organisations within their limits.
     var all: [Route] {
-        []
+        organisations.allowance.limiting(organisations.routes + requests.routes + payments.routes + subscriptions.routes)
     }
 }

@@ -18,6 +18,10 @@ enum GatewaySchema {
             try MessageOutbox.create(in: db)
             try TokenChecker.create(in: db)
             try ErasureFollower.create(in: db)
-        }
+        },
+        Migration(2, "organisations, members, API clients") { db in try OrganisationTables.create(in: db) },
+        Migration(3, "requests, lists, data files") { db in try RequestTables.create(in: db) },
+        Migration(4, "prices, payments, invoices") { db in try PaymentTables.create(in: db) },
+        Migration(5, "subscriptions and webhooks") { db in try SubscriptionMigration.create(in: db) },
     ]
 }

@@ -4,5 +4,15 @@ import ServiceKit
 
 /// Under the prefixes `org` and `pay`.
 struct GatewaySettings: Sendable {
-    init(_ reader: inout SettingsReader) {}
+    let organisations: OrganisationSettings
+    let requests: RequestSettings
+    let payments: PaymentSettings
+    let subscriptions: SubscriptionSettings
+
+    init(_ reader: inout SettingsReader) {
+        organisations = OrganisationSettings(&reader)
+        requests = RequestSettings(&reader)
+        payments = PaymentSettings(&reader)
+        subscriptions = SubscriptionSettings(&reader)
+    }
 }

@@ -76,6 +76,7 @@ extension HTTPAnswer {
             let seconds = max(1, (wait.wholeMilliseconds + 999) / 1000)
             answer.headers.append(HTTPField(name: .retryAfter, value: String(seconds)))
         }
+        for field in refusal.headers { answer.headers.append(field) }
         if let allow = refusal.allow { answer.headers.append(HTTPField(name: .allow, value: allow)) }
         if problem.status == 401 { answer.headers.append(HTTPField(name: .wwwAuthenticate, value: "Bearer")) }
         return answer

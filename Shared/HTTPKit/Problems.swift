@@ -1,6 +1,7 @@
 // The refusals that HTTPKit itself gives. Services add their own, as one enum per service.
 
 package import Contracts
+package import HTTPTypes
 
 /// A problem with something to say in the headers as well. Throw it, or throw the `Problem` alone.
 package struct Refusal: Error, Sendable {
@@ -9,9 +10,11 @@ package struct Refusal: Error, Sendable {
     package var retryAfter: Duration?
     /// The methods that the path does take; written as `Allow`.
     var allow: String?
+    /// Further headers of the answer.
+    package var headers: HTTPFields
 
-    package init(_ problem: Problem, retryAfter: Duration? = nil) {
-        (self.problem, self.retryAfter) = (problem, retryAfter)
+    package init(_ problem: Problem, retryAfter: Duration? = nil, headers: HTTPFields = HTTPFields()) {
+        (self.problem, self.retryAfter, self.headers) = (problem, retryAfter, headers)
     }
 }
 
@@ -82,7 +85,7 @@ extension Problem {
         "bad-encoding", status: 400, title: "The body cannot be inflated",
         detail: "It is damaged, cut off, or not what Content-Encoding says. Compress and send it again.")
 
-    static func invalidParameter(_ pointer: String, _ detail: String) -> Problem {
+    package static func invalidParameter(_ pointer: String, _ detail: String) -> Problem {
         Problem(
             "invalid-parameter", status: 400, title: "A parameter cannot be understood", detail: "Correct the named parameter.",
             errors: [.init(pointer: pointer, detail: detail)])

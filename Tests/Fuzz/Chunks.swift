@@ -1,5 +1,5 @@
 // Fuzz target: stored chunks and rows of the stream's log. What is decoded is encoded to bytes that mean the same.
-// decoders: Services/Ingest/Domain/ChunkCodec.swift Services/Ingest/Domain/ByteCoding.swift Services/Ingest/Domain/NumberColumn.swift Services/Ingest/Domain/DecimalForm.swift Services/Ingest/Domain/UploadRecord.swift
+// decoders: Services/Ingest/Domain/ChunkCodec.swift Services/Ingest/Domain/ByteCoding.swift Services/Ingest/Domain/NumberColumn.swift Services/Ingest/Domain/UploadRecord.swift
 
 import Contracts
 

@@ -1,5 +1,7 @@
 // Fiscal codes as people type them: whatever is taken reads back the same, and so do its variants.
-// decoders: Services/Consent/Domain/FiscalCode.swift
+// decoders:
+
+import Contracts
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

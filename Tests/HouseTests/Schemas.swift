@@ -9,7 +9,7 @@ enum Schemas {
         "RequestId": "{ type: string, pattern: \"^[0-9a-f]{32}$\", description: \"128 random bits in hex; a retry repeats it.\" }",
         "PersonID": identifier("per"), "DeviceID": identifier("dev"), "EmergencyID": identifier("emg"),
         "OperatorID": identifier("opr"), "MemberID": identifier("mem"), "OrganisationID": identifier("org"),
-        "SessionID": identifier("ses"), "RequestID": identifier("req"), "GrantID": identifier("grt"),
+        "PaymentID": identifier("pay"), "SessionID": identifier("ses"), "RequestID": identifier("req"), "GrantID": identifier("grt"),
         "MessageID": identifier("msg"), "ErasureID": identifier("ers"),
         "Peer": "{ type: string, description: \"The name of a process with a key pair of its own.\" }",
     ]

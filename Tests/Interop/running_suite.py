@@ -50,12 +50,14 @@ def read_lines(path):
 class Suite:
     """`trackme up` with every service, without the edge; stops what it has started and nothing else."""
 
-    def __init__(self, settings, origin=0):
+    def __init__(self, settings, origin=0, gateway=False):
         self.folder = tempfile.mkdtemp(prefix="interop-", dir="/tmp")  # short: paths of ipc sockets have a limit
         self.data = os.path.join(self.folder, "var")
-        self.ports = free_ports(4)
+        self.ports = free_ports(5 if gateway else 4)
         self.urls = [f"http://127.0.0.1:{port}" for port in self.ports]
-        self.consent_url, self.ingest_url, self.sos_url, self.notifier_url = self.urls
+        self.consent_url, self.ingest_url, self.sos_url, self.notifier_url = self.urls[:4]
+        self.gateway_url = self.urls[4] if gateway else None
+        parts = [*EXECUTABLES[1:], *(["thirdparty-gateway", "--gateway-port", str(self.ports[4])] if gateway else [])]
         self.programs = []
         environment = {key: value for key, value in os.environ.items() if not key.startswith("TRACKME_")} | settings
         # There is no edge here: the origin is that of the service whose pages are looked at.
@@ -64,7 +66,7 @@ class Suite:
         environment.setdefault("TRACKME_SOS_CANARY", "false")
         self.log = open(os.path.join(self.folder, "up.log"), "wb")
         self.up = subprocess.Popen(
-            [self.executable("trackme"), "up", "--data", self.data, "--only", *EXECUTABLES[1:],
+            [self.executable("trackme"), "up", "--data", self.data, "--only", *parts,
              "--consent-port", str(self.ports[0]), "--ingest-port", str(self.ports[1]), "--sos-port", str(self.ports[2]),
              "--notifier-port", str(self.ports[3])],
             env=environment, stdout=self.log, stderr=self.log, start_new_session=True)

@@ -13,7 +13,7 @@ from codicefiscale import codicefiscale as peer
 ROOT = Path(__file__).parent.parent.parent
 PLACES = ROOT / "Services" / "Consent" / "Resources" / "places.tsv"
 PROGRAM = ROOT / ".build" / "interop" / "fiscal-code"
-SOURCES = [ROOT / "Tests" / "Interop" / "fiscal_code" / "main.swift", ROOT / "Services" / "Consent" / "Domain" / "FiscalCode.swift"]
+SOURCES = [ROOT / "Tests" / "Interop" / "fiscal_code" / "main.swift", ROOT / "Shared" / "Contracts" / "Forms" / "FiscalCode.swift"]
 DIGIT_PLACES = [6, 7, 9, 10, 12, 13, 14]
 
 
@@ -21,7 +21,7 @@ def compiled():
     newest = max(source.stat().st_mtime for source in SOURCES)
     if not PROGRAM.exists() or PROGRAM.stat().st_mtime < newest:
         PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["swiftc", "-swift-version", "6", "-O", *map(str, SOURCES), "-o", str(PROGRAM)], check=True)
+        subprocess.run(["swiftc", "-swift-version", "6", "-package-name", "trackme", "-O", *map(str, SOURCES), "-o", str(PROGRAM)], check=True)
     return PROGRAM
 
 

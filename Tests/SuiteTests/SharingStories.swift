@@ -57,7 +57,7 @@ private struct Spa: Sendable {
 }
 
 /// A guest with an account and a scale that measures more than weight.
-private struct Guest: Sendable {
+struct Guest: Sendable {
     static let password = "quattro gatti sul tetto"
 
     let suite: StorySuite

@@ -1,5 +1,6 @@
 // Finding an account by what its owner types: keyed digests of normalised values, so that the file shows none of them.
 
+import Contracts
 import Sealing
 
 /// The keyed columns of `accounts`. What must be found alike is folded here, and nowhere else.

@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import HTTPKit
 import NIOCore
+import ServiceKit
 
 struct AccountRoutes: Sendable {
     let registrations: RegistrationService

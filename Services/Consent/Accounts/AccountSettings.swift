@@ -1,5 +1,6 @@
 // What an operator can set about registration and profiles; names and bounds as in the requirements, section 5.
 
+import Contracts
 import ServiceKit
 
 /// Where a new account's password comes from (CON-03).

@@ -2,6 +2,7 @@
 
 import Contracts
 import HTTPKit
+import ServiceKit
 
 /// One announcement as everybody sees it.
 struct AnnouncementItem: Codable, Sendable {

@@ -3,6 +3,7 @@
 import Contracts
 import HTTPKit
 import Logging
+import ServiceKit
 import Storage
 
 struct AnnouncementService: Sendable {

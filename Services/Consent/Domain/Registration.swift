@@ -182,15 +182,3 @@ extension Registration {
         return given
     }
 }
-
-extension FiscalCode.Fault {
-    /// What to do.
-    var detail: String {
-        switch self {
-        case .length: "expected \(FiscalCode.length) letters and digits, as on the health card"
-        case .character(let index): "has a character that cannot stand at place \(index + 1); copy it from the health card"
-        case .date: "holds a date that does not exist; copy it from the health card"
-        case .checkCharacter: "is mistyped: the last letter does not fit; copy it from the health card"
-        }
-    }
-}

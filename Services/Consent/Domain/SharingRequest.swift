@@ -112,6 +112,12 @@ extension SharingRequest {
         change(to: .expired, at: now)
     }
 
+    /// Whoever asked is gone (ORG-16): it counts as one that was not answered, without waiting for the time to pass.
+    mutating func abandoned(at now: Timestamp) throws(RequestRefusal) {
+        try requirePending()
+        change(to: .expired, at: now)
+    }
+
     /// The individual withdraws everything, or deletes data or profile.
     mutating func withdrawn(at now: Timestamp) throws(RequestRefusal) {
         try requireApproved()

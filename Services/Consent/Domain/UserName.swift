@@ -1,5 +1,6 @@
 // A name that a person may log in by instead of the address.
 
+import Contracts
 import Foundation
 
 /// 3 to 32 letters, digits, full stops, hyphens and underscores, beginning with a letter or digit. Never an address and never in the

@@ -59,6 +59,15 @@ struct SharingTable: Sendable {
             sql: "CREATE INDEX sharing_requests_running ON sharing_requests (to_at) WHERE status = 'APPROVED' AND to_at > opened_at")
     }
 
+    /// For organisations that end.
+    static func createByOrganisation(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE INDEX sharing_requests_open_by_organisation ON sharing_requests (organisation, number)
+                WHERE status IN ('PENDING', 'APPROVED')
+                """)
+    }
+
     // MARK: Writing
 
     /// - Returns: the row's number.
@@ -156,6 +165,11 @@ extension SharingTable {
     /// Everything that one organisation has asked of one person.
     func all(_ db: Database, of account: AccountNumber, by organisation: OrganisationID) throws -> [StoredRequest] {
         try rows(db, "account = ? AND organisation = ? ORDER BY number", [account, Data(organisation.bytes)])
+    }
+
+    /// What an organisation still waits for or has access to, oldest first.
+    func open(_ db: Database, by organisation: OrganisationID, limit: Int) throws -> [StoredRequest] {
+        try rows(db, "organisation = ? AND status IN ('PENDING', 'APPROVED') ORDER BY number LIMIT ?", [Data(organisation.bytes), limit])
     }
 
     /// Pending ones whose time is over, longest overdue first.

@@ -72,6 +72,19 @@ struct GranulePlan: Hashable, Sendable {
         Timestamp(milliseconds: max(granule.start, earliest))
     }
 
+    /// As they are handed out. The place where something was measured is a type of its own and never comes along with another.
+    func samples(of granules: [Granule], _ metric: Metric) -> [Sample] {
+        granules.map {
+            Sample(type: metric, at: time(of: $0), value: $0.value, position: metric == .position ? $0.position : nil)
+        }
+    }
+
+    /// Everything before this was read once these steps were, which are all there are unless there was no room for more.
+    func readTo(_ granules: [Granule], hasMore: Bool) -> Timestamp {
+        guard hasMore, let last = granules.last else { return Timestamp(milliseconds: range.upperBound) }
+        return Timestamp(milliseconds: min(last.start + width, range.upperBound))
+    }
+
     private static func floor(_ time: Int64, _ width: Int64) -> Int64 {
         time.flooredQuotientAndRemainder(dividingBy: width).quotient * width
     }

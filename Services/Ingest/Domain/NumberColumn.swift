@@ -1,5 +1,7 @@
 // A column of Doubles, kept to the last bit.
 
+import Contracts
+
 /// First byte: the scale, or `raw`. Scaled columns hold the zigzag differences of the mantissas, raw ones eight bytes a number.
 enum NumberColumn {
     private static let raw: UInt8 = 0xFF

@@ -23,7 +23,8 @@ struct CollectedDataErasure: Sendable {
             },
             delete: { [tables] db, order in try tables.erase(db, order.person, scope: order.scope) },
             streams: { order in
-                let collected = [StreamFamily.samplesStream(of: order.person)] + StreamFamily.accesses.streams
+                let collected =
+                    [StreamFamily.samplesStream(of: order.person)] + StreamFamily.accesses.streams + StreamFamily.arrivals.streams
                 return order.scope == .account ? collected + StreamFamily.devices.streams : collected
             },
             finish: { try await finish($0) }, kept: "first answers to repeated questions, sealed, gone within 24 hours")

@@ -11,9 +11,9 @@ struct PersonErasure: Sendable {
     private static let slice = 2000
 
     let outbox: MessageOutbox
-    let files: TransferFiles
+    let files: SealedFiles
 
-    init(outbox: MessageOutbox, files: TransferFiles) {
+    init(outbox: MessageOutbox, files: SealedFiles) {
         (self.outbox, self.files) = (outbox, files)
     }
 

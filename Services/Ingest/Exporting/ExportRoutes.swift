@@ -103,7 +103,7 @@ struct ExportRoutes: Sendable {
                         try await writer.write(block)
                     }
                     // Cut off, so that the caller sees that it is not whole.
-                    guard left == 0 else { throw TransferFiles.Fault.damaged }
+                    guard left == 0 else { throw SealedFiles.Fault.damaged }
                 }
             }
         }

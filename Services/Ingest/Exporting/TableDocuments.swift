@@ -23,7 +23,8 @@ struct CSVEntryDocument: EntryDocument {
         CSVWriter.append(
             [
                 sample.type.code, sample.at.rfc3339, number(sample.value), sample.value == nil ? "" : sample.type.definition.unit,
-                number(place?.latitude), number(place?.longitude), number(place?.altitude), number(place?.accuracy), entry.source.text,
+                number(place?.latitude), number(place?.longitude), number(place?.altitude), number(place?.accuracy),
+                entry.source?.text ?? "",
             ], to: &bytes)
     }
 

@@ -44,6 +44,11 @@ struct GrantTable: Sendable {
             .map { try JSONDecoder().decode(GrantState.self, from: $0) }
     }
 
+    /// Those in force.
+    func active(_ db: Database) throws -> [GrantState] {
+        try Data.fetchAll(db, sql: "SELECT state FROM granted").map { try JSONDecoder().decode(GrantState.self, from: $0) }.filter(\.active)
+    }
+
     /// Part of erasing the person. Where the account stays, consent says itself which grants are over.
     /// - Returns: how many rows.
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
@@ -64,7 +69,7 @@ extension GrantTable {
         try replace(db, by: snapshot.compactMap(Self.state))
     }
 
-    private static func state(_ event: StreamEvent) throws -> GrantState? {
+    static func state(_ event: StreamEvent) throws -> GrantState? {
         guard event.header.type == GrantState.type else { return nil }
         return try JSONDecoder().decode(GrantState.self, from: Data(event.payload))
     }

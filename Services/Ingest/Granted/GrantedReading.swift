@@ -9,12 +9,6 @@ import Storage
 /// Answers `read-samples` (SHR-11, SHR-12, SHR-21, SHR-24). Nothing else of ingest depends on it: with consent silent, devices
 /// upload and emergencies are seen as ever, and every read here is denied.
 struct GrantedReading: Sendable {
-    /// JSON of one value at most: the longest code, two numbers of the longest spelling and the names around them.
-    private static let bytesOfScalar = 104
-    /// As long, with a position's four numbers.
-    private static let bytesOfPosition = 232
-    private static let bytesOfPage = 1_000_000
-
     let store: Store
     let vault: ChunkVault
     let accesses: FactStream
@@ -23,7 +17,6 @@ struct GrantedReading: Sendable {
     let clock: @Sendable () -> Timestamp
     let logger: Logger
     private let grants = GrantTable()
-    private let people = DeviceTable()
 
     init(
         store: Store, vault: ChunkVault, accesses: FactStream, logger: Logger, silence: @escaping @Sendable () -> Duration,
@@ -35,6 +28,7 @@ struct GrantedReading: Sendable {
 
     func register(in methods: inout Methods) {
         methods.on(ReadSamples.self) { try await read($0, $1) }
+        methods.on(ReadSampleRanges.self) { [ranges = GrantedRanges(self)] in try await ranges.read($0, $1) }
     }
 
     func read(_ asked: ReadSamples, _ context: RequestContext) async throws -> ReadSamples.Reply {
@@ -79,19 +73,21 @@ struct GrantedReading: Sendable {
     private func samples(_ asked: ReadSamples, _ grant: GrantState, _ plan: GranulePlan) async throws -> (samples: [Sample], next: String?)
     {
         guard !plan.range.isEmpty else { return ([], nil) }
-        let key = try vault.key(of: grant.person)
-        let room = Self.bytesOfPage / (asked.type == .position ? Self.bytesOfPosition : Self.bytesOfScalar)
-        let limit = min(asked.limit, room)
-        let (granules, hasMore) = try await store.read { [people, vault] db -> ([Granule], Bool) in
-            guard let number = try people.personNumber(db, grant.person) else { return ([], false) }
-            let entries = ReadStore(vault: vault, person: grant.person, number: number, key: key)
-            return try GranuleReader(entries: entries, metric: asked.type, plan: plan).first(limit, db)
+        let room = GrantedPage.bytes / GrantedPage.bytes(of: asked.type)
+        let (granules, hasMore) = try await store.read { [vault] db in
+            try GranuleReader.granules(asked.type, of: grant.person, plan, limit: min(asked.limit, room), vault: vault, db)
         }
-        // The place where something was measured is a type of its own and never comes along with another.
-        let samples = granules.map {
-            Sample(type: asked.type, at: plan.time(of: $0), value: $0.value, position: asked.type == .position ? $0.position : nil)
-        }
-        return (samples, hasMore ? granules.last.map { String($0.start) } : nil)
+        return (plan.samples(of: granules, asked.type), hasMore ? granules.last.map { String($0.start) } : nil)
+    }
+}
+
+/// How much one answer holds.
+enum GrantedPage {
+    static let bytes = 1_000_000
+
+    /// JSON of one value at most: the longest code, numbers of the longest spelling and the names around them.
+    static func bytes(of metric: Metric) -> Int {
+        metric == .position ? 232 : 104
     }
 }
 
@@ -99,19 +95,29 @@ struct GrantedReading: Sendable {
 struct GrantedParts: Sendable {
     let reading: GrantedReading
     let follower: Follower
+    /// Whose uploads third parties are told of.
+    let people: GrantedPeople
 
     /// - Parameter relay: of the family `ingest.accesses`.
-    init(store: Store, vault: ChunkVault, epoch: String, relay: EventRelay, on runtime: Runtime) {
+    init(
+        store: Store, vault: ChunkVault, epoch: String, relay: EventRelay, people: GrantedPeople = GrantedPeople(), on runtime: Runtime
+    ) {
         let table = GrantTable()
         let follower = Follower(family: .grants, on: runtime, store: store) { db, event in
             // What is said of a grant may come later than the order to erase its person.
             if let person = PersonID(event.header.subject), try vault.keys.isDestroyed(person) { return }
             try table.apply(db, event)
+            if let state = try GrantTable.state(event) { people.widen(by: state) }
         } begin: { db, _, snapshot in
             try table.begin(db, snapshot)
+            for state in try snapshot.compactMap(GrantTable.state) { people.widen(by: state) }
+        } after: { events in
+            for state in events.compactMap({ try? GrantTable.state($0) }) { people.settle(on: state) }
+        } begun: { _, snapshot in
+            people.replace(by: snapshot.compactMap { try? GrantTable.state($0) })
         }
         let accesses = FactStream(stream: StreamFamily.accesses.streams[0], epoch: epoch, relay: relay)
         reading = GrantedReading(store: store, vault: vault, accesses: accesses, logger: runtime.logger) { follower.silentFor }
-        self.follower = follower
+        (self.follower, self.people) = (follower, people)
     }
 }

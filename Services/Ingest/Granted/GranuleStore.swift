@@ -11,6 +11,17 @@ struct GranuleReader: Sendable {
     let metric: Metric
     let plan: GranulePlan
 
+    /// As `first`, of one person; nothing where nothing was ever measured.
+    /// - Throws: `KeyDestroyed` where the person is erased.
+    static func granules(
+        _ metric: Metric, of person: PersonID, _ plan: GranulePlan, limit: Int, vault: ChunkVault, _ db: Database
+    ) throws -> (granules: [Granule], hasMore: Bool) {
+        let key = try vault.key(of: person)
+        guard let number = try DeviceTable().personNumber(db, person) else { return ([], false) }
+        let entries = ReadStore(vault: vault, person: person, number: number, key: key)
+        return try GranuleReader(entries: entries, metric: metric, plan: plan).first(limit, db)
+    }
+
     /// The first steps that hold something, at most `limit` of them, and whether there are more.
     func first(_ limit: Int, _ db: Database) throws -> (granules: [Granule], hasMore: Bool) {
         var found: [Granule] = []

@@ -53,7 +53,7 @@ struct ImportRoutes: Sendable {
                     return try .json(item(begun), status: 202)
                 } catch {
                     imports.transfers.files.remove(job)
-                    guard case TransferFiles.Fault.noRoom = error else { throw error }
+                    guard case SealedFiles.Fault.noRoom = error else { throw error }
                     throw Refusal.of(.full)
                 }
             }

@@ -27,7 +27,7 @@ struct OwnDataParts: Sendable {
         charts = Charts(
             store: store, vault: vault, readings: readings, rules: settings.statistics, recent: settings.recent)
         activities = Activities(store: store, vault: vault, registry: registry)
-        transfers = Transfers(store: store, vault: vault, files: TransferFiles(in: runtime.settings.storeFolder))
+        transfers = Transfers(store: store, vault: vault, files: SealedFiles(in: runtime.settings.storeFolder, named: "transfers"))
         exports = Exports(
             transfers: transfers, registry: registry, activities: activities, perDay: settings.exportsPerDay, kept: settings.exportsKept,
             cutAt: settings.exportFileMebibytes << 20)

@@ -65,6 +65,8 @@ struct StoredUpload: Sendable {
     let plan: UploadPlan
     /// Its place in the person's stream; nil where nothing was new.
     let sequence: Int64?
+    /// What third parties are told of it.
+    let arrivals: [EventRelay.Committed]
 }
 
 struct UploadStore: Sendable {
@@ -73,13 +75,14 @@ struct UploadStore: Sendable {
 
     let vault: ChunkVault
     let memory: SeriesMemory
+    private let arrivals: ArrivalNews
     private let chunks = ChunkTable()
     private let days = DayTable()
     private let quarantine = QuarantineTable()
     private let keys = IdempotencyKeys()
 
-    init(vault: ChunkVault, memory: SeriesMemory) {
-        (self.vault, self.memory) = (vault, memory)
+    init(vault: ChunkVault, memory: SeriesMemory, arrivals: ArrivalNews) {
+        (self.vault, self.memory, self.arrivals) = (vault, memory, arrivals)
     }
 
     fileprivate func store(_ db: Database, _ upload: ReadyUpload, _ news: inout StreamLog.Appending) throws -> UploadOutcome {
@@ -98,6 +101,7 @@ struct UploadStore: Sendable {
         plan.settle()
         let sealed = isChanged ? try plan.groups.map { try seal($0, upload) } : upload.chunks
         let sequence = plan.groups.isEmpty ? nil : try insert(db, plan, sealed, upload, &news)
+        let said = try arrivals.append(db, plan.groups, of: upload, &news)
         if let refused = upload.refused {
             try quarantine.add(
                 db, person: upload.device.personNumber, device: upload.device.number, receivedAt: upload.receivedAt,
@@ -110,7 +114,7 @@ struct UploadStore: Sendable {
                 at: upload.receivedAt)
         }
         try upload.alongside?.run(db, plan.repetitions, plan.count)
-        return .stored(StoredUpload(plan: plan, sequence: sequence))
+        return .stored(StoredUpload(plan: plan, sequence: sequence, arrivals: said))
     }
 
     func seal(_ group: MetricGroup, _ upload: ReadyUpload) throws -> SealedChunk {

@@ -69,9 +69,9 @@ struct TransferDesk: Sendable {
         var result: ExportResult
         do {
             result = try await exports.write(transfers.open(row, of: reader.person), of: reader)
-        } catch TransferFiles.Fault.noRoom {
+        } catch SealedFiles.Fault.noRoom {
             (state, result) = (.failed, ExportResult(fault: "There is no room to write the export; whoever runs the suite must make some."))
-        } catch let error where error is CorruptBytes || error is SealingError || error is TransferFiles.Fault {
+        } catch let error where error is CorruptBytes || error is SealingError || error is SealedFiles.Fault {
             logger.error("an export failed", metadata: ["job": "\(row.job)", "error": "\(type(of: error))"])
             (state, result) = (.failed, ExportResult(fault: "What is stored could not be read or written; the operator has been told."))
         }
@@ -90,7 +90,7 @@ struct TransferDesk: Sendable {
         var result: ImportResult
         do {
             result = try await imports.work(transfers.open(row, of: reader.person), of: reader)
-        } catch let error where error is TransferFiles.Fault || error is SealingError {
+        } catch let error where error is SealedFiles.Fault || error is SealingError {
             logger.error("an import failed", metadata: ["job": "\(row.job)", "error": "\(type(of: error))"])
             result = ImportResult(fault: "The file could not be read back; send it again.")
         }

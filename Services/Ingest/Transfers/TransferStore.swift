@@ -1,5 +1,5 @@
 // SQL sentences about exports and imports: jobs that outlive the request that began them. What was asked and what came of it is
-// sealed; the files lie beside the store (TransferFiles).
+// sealed; the files lie beside the store (SealedFiles).
 
 import Contracts
 import Foundation

@@ -32,12 +32,12 @@ struct Transfer<Result: Codable & Sendable>: Sendable {
 struct Transfers: Sendable {
     let store: Store
     let vault: ChunkVault
-    let files: TransferFiles
+    let files: SealedFiles
     let table = TransferStore()
     private let meter = TransferMeter()
     private let signals: [TransferKind: TransferSignal] = [.export: TransferSignal(), .imported: TransferSignal()]
 
-    init(store: Store, vault: ChunkVault, files: TransferFiles) {
+    init(store: Store, vault: ChunkVault, files: SealedFiles) {
         (self.store, self.vault, self.files) = (store, vault, files)
     }
 

@@ -43,17 +43,19 @@ final class Uploads: Sendable {
     let arrivals = Arrivals()
     /// Who is in an alert: their devices are asked to measure more often.
     let alerted = AlertedPeople()
+    private let arrivalNews: ArrivalNews
     private let uploadStore: UploadStore
     private let express: ExpressLane
     private let meters = UploadMeters()
 
     init(
         settings: IngestSettings, store: Store, vault: ChunkVault, memory: SeriesMemory, relay: EventRelay, epoch: String,
-        digests: SymmetricKey, logger: Logger
+        arrivalNews: ArrivalNews, digests: SymmetricKey, logger: Logger
     ) {
+        self.arrivalNews = arrivalNews
         (self.settings, self.store, self.vault, self.relay) = (settings, store, vault, relay)
         (self.epoch, self.digests, self.logger) = (epoch, digests, logger)
-        uploadStore = UploadStore(vault: vault, memory: memory)
+        uploadStore = UploadStore(vault: vault, memory: memory, arrivals: arrivalNews)
         express = ExpressLane(after: settings.expressAfter, relay: relay, epoch: epoch, keys: vault.keys)
     }
 
@@ -190,6 +192,7 @@ final class Uploads: Sendable {
     private func publish(_ stored: StoredUpload, _ ready: ReadyUpload) {
         guard let sequence = stored.sequence else { return }
         arrivals.tell(ready.device.person)
+        arrivalNews.publish(stored.arrivals)
         let device = ready.device
         let header = StreamHeader(
             stream: device.stream, epoch: epoch, sequence: sequence, head: sequence, type: SamplesRecorded.type, subject: device.subject,

@@ -3,7 +3,10 @@
 import Contracts
 
 extension MessageText {
-    static let english = englishAccount.merging(englishEmergency) { account, _ in account }
+    static let english = englishAccount.merging(englishEmergency) { account, _ in account }.merging(englishOrganisation) { other, _ in other
+    }
+    .merging(englishRequests) { other, _ in other }.merging(englishPayments) { other, _ in other }
+    .merging(englishEndpoints) { other, _ in other }
 
     private static let englishAccount: [MessageTemplate: MessageText] = [
         .accountCreated: MessageText(

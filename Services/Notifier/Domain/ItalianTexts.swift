@@ -3,7 +3,10 @@
 import Contracts
 
 extension MessageText {
-    static let italian = italianAccount.merging(italianEmergency) { account, _ in account }
+    static let italian = italianAccount.merging(italianEmergency) { account, _ in account }.merging(italianOrganisation) { other, _ in other
+    }
+    .merging(italianRequests) { other, _ in other }.merging(italianPayments) { other, _ in other }
+    .merging(italianEndpoints) { other, _ in other }
 
     private static let italianAccount: [MessageTemplate: MessageText] = [
         .accountCreated: MessageText(

@@ -138,7 +138,12 @@ extension MessageTemplate {
         case .accountCreated, .confirmAddress, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
             .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .erasureOrdered, .erasureCompleted, .sosPrompt,
             .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
-            .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch:
+            .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch,
+            .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
+            .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,
+            .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded,
+            .requestAccepted, .requestDeclined, .requestUnanswered, .accessNarrowed, .accessWithdrawn, .accessEnded,
+            .endpointPaused, .endpointGone:
             false
         }
     }
@@ -152,7 +157,12 @@ extension MessageTemplate {
         case .accountCreated, .confirmAddress, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
             .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .requestReceived, .requestExpired, .grantEnded,
             .devicePaired, .monitoringPaused, .erasureOrdered, .erasureCompleted, .exportReady, .announcement, .sosCharging,
-            .sosPauseReminder:
+            .sosPauseReminder,
+            .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
+            .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,
+            .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded,
+            .requestAccepted, .requestDeclined, .requestUnanswered, .accessNarrowed, .accessWithdrawn, .accessEnded,
+            .endpointPaused, .endpointGone:
             false
         }
     }

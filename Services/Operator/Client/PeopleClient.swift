@@ -1,4 +1,4 @@
-// The reference client of people: what an app does over HTTP with consent and ingest, as plain JSON.
+// The reference client of people and organisations: what an app does over HTTP with the services, as plain JSON.
 
 import Contracts
 import Foundation
@@ -37,23 +37,24 @@ struct PeopleReply: Sendable {
 }
 
 struct PeopleClient: Sendable {
-    enum Service: Sendable { case consent, ingest }
+    enum Service: Sendable { case consent, ingest, gateway }
 
-    /// Origins; both the edge's where the suite is reached through it.
+    /// Origins; all the edge's where the suite is reached through it.
     let consent: String
     let ingest: String
+    let gateway: String
     private let sender: HTTPSender
 
     private static let timeout = Duration.seconds(20)
     private static let answerBytes = 8 << 20
 
-    init(consent: String, ingest: String, authorities: String?) {
+    init(consent: String, ingest: String, gateway: String = "", authorities: String?) {
         var settings = OutboundSettings()
         settings.policy = .anywhere
         settings.authorities = authorities
         settings.userAgent = "trackme-client"
         sender = HTTPSender(settings, logger: Logger(label: "trackme.client") { _ in SwiftLogNoOpLogHandler() })
-        (self.consent, self.ingest) = (consent, ingest)
+        (self.consent, self.ingest, self.gateway) = (consent, ingest, gateway)
     }
 
     /// - Parameter body: a JSON object or array; nil sends none.
@@ -67,10 +68,24 @@ struct PeopleClient: Sendable {
             headers.append(("Content-Type", "application/json"))
             bytes = Array(try JSONSerialization.data(withJSONObject: body))
         }
-        let response = try await sender.send(
-            OutboundRequest(
-                url: (service == .consent ? consent : ingest) + path, method: method, headers: headers, body: bytes,
-                timeout: Self.timeout, maxResponseBytes: Self.answerBytes))
-        return PeopleReply(status: response.status, body: Data(response.body))
+        let request = OutboundRequest(
+            url: origin(of: service) + path, method: method, headers: headers, body: bytes, timeout: Self.timeout,
+            maxResponseBytes: Self.answerBytes)
+        do {
+            let response = try await sender.send(request)
+            return PeopleReply(status: response.status, body: Data(response.body))
+        } catch {
+            throw OperatorError(
+                .unavailable, "\(origin(of: service)) does not answer (\(error))",
+                mend: "start the suite with `trackme up`, or name where it is; --help shows the options")
+        }
+    }
+
+    private func origin(of service: Service) -> String {
+        switch service {
+        case .consent: consent
+        case .ingest: ingest
+        case .gateway: gateway
+        }
     }
 }

@@ -11,6 +11,8 @@ struct DemoStage: Sendable {
     var server: String
     /// Consent or the edge.
     var consent: String
+    /// The third parties' gateway; nothing where it is not needed.
+    var gateway = ""
     var authorities: String?
     /// Of the desk that the suite calls.
     var deskLedger: URL

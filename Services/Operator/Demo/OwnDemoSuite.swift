@@ -10,18 +10,22 @@ import Synchronization
 struct OwnDemoSuite: Sendable {
     let folder: URL
     let verbose: Bool
+    /// Settings of the services beside the demo's own.
+    var settings: [String: String] = [:]
+    /// Where its progress is told.
+    var say: @Sendable (String) -> Void = { DemoPlay.say($0) }
 
     private static let startBound = Duration.seconds(20)
 
     /// Gives `body` the named folder, or a temporary one that is removed when all went well.
-    static func inFolder(_ name: String?, _ body: (URL) async throws -> Void) async throws {
+    static func inFolder(_ name: String?, called: String = "demo", _ body: (URL) async throws -> Void) async throws {
         if let name { return try await body(URL(fileURLWithPath: name, isDirectory: true)) }
-        let folder = URL(fileURLWithPath: "/tmp/trackme-demo-\(UInt32.random(in: 0 ... .max))", isDirectory: true)
+        let folder = URL(fileURLWithPath: "/tmp/trackme-\(called)-\(UInt32.random(in: 0 ... .max))", isDirectory: true)
         do {
             try await body(folder)
             try? FileManager.default.removeItem(at: folder)
         } catch {
-            Console.shared.complain("what the demo left is in \(folder.path)")
+            Console.shared.complain("what it left is in \(folder.path)")
             throw error
         }
     }
@@ -39,14 +43,14 @@ struct OwnDemoSuite: Sendable {
             additional: [
                 "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(found[2])\(DeskService.path)", "TRACKME_SOS_MESSAGE_STATUS": "exercise",
                 "TRACKME_HTTP_PUBLIC_ORIGIN": "http://127.0.0.1:\(ports.consentPort)",
-            ], withEdge: false, withDeputy: false)
+            ].merging(settings) { $1 }, withEdge: false, withDeputy: false)
         let supervisor = Supervisor(try supervision.parts()) { name, line in
             log.line("\(name) | \(line)")
         } notice: { notice in
             if notice == .everythingIsReady { isReady.withLock { $0 = true } }
             log.line("\(notice)")
         }
-        DemoPlay.say("the suite starts in \(folder.path)")
+        say("the suite starts in \(folder.path)")
         let suite = Task { await supervisor.run() }
         do {
             _ = try await DemoPlay.waiting("the suite was not ready", within: OwnDemoSuite.startBound) {
@@ -56,8 +60,8 @@ struct OwnDemoSuite: Sendable {
                 try await play(
                     DemoStage(
                         layout: layout, server: "http://127.0.0.1:\(ports.ingestPort)",
-                        consent: "http://127.0.0.1:\(ports.consentPort)", authorities: nil, deskLedger: ledger,
-                        client: layout.clientFolder("demo")))
+                        consent: "http://127.0.0.1:\(ports.consentPort)", gateway: "http://127.0.0.1:\(ports.gatewayPort)",
+                        authorities: nil, deskLedger: ledger, client: layout.clientFolder("demo")))
             }
         } catch {
             supervisor.stop()
@@ -69,7 +73,7 @@ struct OwnDemoSuite: Sendable {
         guard await suite.value == .ok else {
             throw OperatorError(.failed, "the suite did not stop cleanly", mend: "its lines are in \(log.file.path)")
         }
-        DemoPlay.say("the suite stopped cleanly")
+        say("the suite stopped cleanly")
     }
 
     /// A desk in this process; `body` gets its ledger.
@@ -77,7 +81,7 @@ struct OwnDemoSuite: Sendable {
         let ledger = try DeskLedger(folder.appendingPathComponent("desk-ledger.jsonl"))
         let desk = DeskService(
             mode: .accept, keys: try DeskKeys.load(layout, secretFile: nil, publicKey: nil), ledger: ledger,
-            show: { DemoPlay.say("desk: \($0)") }, callBack: { _, _ in })
+            show: { [say] in say("desk: \($0)") }, callBack: { _, _ in })
         let server = ServiceGroup(
             services: [desk.server(port: port)], logger: Logger(label: "trackme.demo") { _ in SwiftLogNoOpLogHandler() })
         let serving = Task { try await server.run() }

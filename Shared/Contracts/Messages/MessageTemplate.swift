@@ -41,6 +41,36 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case sosCharging = "sos-charging"
     /// To the person: supervision is still paused (SOS-04).
     case sosPauseReminder = "sos-pause-reminder"
+    /// To an organisation: the link that completes the registration (ORG-08).
+    case organisationConfirm = "organisation-confirm"
+    /// The same with the temporary password, where passwords are mailed.
+    case organisationConfirmWithPassword = "organisation-confirm-with-password"
+    case organisationAddressChange = "organisation-address-change"
+    case organisationAddressChanged = "organisation-address-changed"
+    /// Confirmed and, where an operator approves, approved.
+    case organisationActive = "organisation-active"
+    case organisationAwaitsApproval = "organisation-awaits-approval"
+    case organisationSuspended = "organisation-suspended"
+    /// To an organisation that has deleted its profile (ORG-16).
+    case organisationClosed = "organisation-closed"
+    /// To a person: an organisation that asked for or had access to data is gone (ORG-16).
+    case organisationLeft = "organisation-left"
+    /// To an organisation: what became of a request; the person is not named (SHR-08, SHR-09, SHR-15).
+    case requestAccepted = "request-accepted"
+    case requestDeclined = "request-declined"
+    case requestUnanswered = "request-unanswered"
+    case accessNarrowed = "access-narrowed"
+    case accessWithdrawn = "access-withdrawn"
+    case accessEnded = "access-ended"
+    /// To an organisation: what became of an address for webhooks.
+    case endpointPaused = "endpoint-paused"
+    case endpointGone = "endpoint-gone"
+    /// To an organisation: receipt and invoice (PAY-06).
+    case paymentReceived = "payment-received"
+    case paymentFailed = "payment-failed"
+    /// Before the person has answered; the request goes on (PAY-02).
+    case paymentNotFeasible = "payment-not-feasible"
+    case paymentRefunded = "payment-refunded"
     /// To an emergency service: one segment for programs, sent as it is.
     case sosDispatch = "sos-dispatch"
 
@@ -74,6 +104,18 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .sosContactInformed: ["name", "who"]
         case .sosSignalLost, .sosCharging, .sosPauseReminder: ["time"]
         case .sosDispatch: ["text"]
+        case .organisationConfirm, .organisationAddressChange: ["organisation", "link", "hours"]
+        case .organisationConfirmWithPassword: ["organisation", "link", "hours", "password"]
+        case .organisationActive, .organisationAwaitsApproval, .organisationSuspended: ["organisation"]
+        case .organisationAddressChanged: ["organisation", "time"]
+        case .organisationClosed: ["organisation", "debts"]
+        case .organisationLeft: ["name", "organisation"]
+        case .endpointPaused: ["organisation", "address", "hours"]
+        case .endpointGone: ["organisation", "address"]
+        case .requestAccepted: ["organisation", "request", "amount", "link"]
+        case .paymentReceived, .paymentRefunded: ["organisation", "request", "amount", "invoice", "link"]
+        case .paymentFailed, .paymentNotFeasible: ["organisation", "request", "amount", "reason"]
+        case .requestDeclined, .requestUnanswered, .accessNarrowed, .accessWithdrawn, .accessEnded: ["organisation", "request"]
         }
     }
 }

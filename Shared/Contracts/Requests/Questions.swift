@@ -2,8 +2,12 @@
 
 package enum Questions {
     package static let all: [any BusRequest.Type] = [
-        AddDevice.self, RevokeDevice.self, ReadLatest.self, RecordEntries.self, ReadSamples.self, ReadAbilities.self, ReadHistory.self,
+        AddDevice.self, RevokeDevice.self, ReadLatest.self, RecordEntries.self, ReadSamples.self, ReadSampleRanges.self,
+        ReadAbilities.self, ReadHistory.self,
         OpenRequest.self, ReadRequest.self, EndRequest.self,
+        MakeFirstMember.self, ChangeMemberAddress.self, CloseOrganisation.self,
+        ListOrganisations.self, ShowOrganisation.self, JudgeOrganisation.self,
+        ReadPrices.self, SetPrices.self, ListPayments.self, MarkPaid.self, RefundPayment.self,
         MakeOperator.self, InviteMember.self, RemoveMember.self, ConfirmErasure.self, SendMessage.self, ReadMessage.self,
         SubscribePerson.self, UnsubscribePerson.self, PauseSupervision.self, ReadSupervision.self, AnswerPrompt.self,
         ListEmergencies.self, ReadTimeline.self, VerifyAudit.self, ReadAvailability.self,

@@ -1,5 +1,6 @@
 // The Italian fiscal code against its decree: tables of cases, and properties over made codes.
 
+import Contracts
 import TestKit
 import Testing
 

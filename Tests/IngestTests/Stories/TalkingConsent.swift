@@ -87,6 +87,13 @@ final class TalkingConsent: Sendable {
         known.withLock { $0[state.person] = state }
     }
 
+    func say(_ state: GrantState) async throws {
+        let fact = try await store.write { [grants] db in
+            try grants.append(db, type: GrantState.type, subject: state.person, body: state, at: .now)
+        }
+        grants.publish(fact)
+    }
+
     func end(_ session: SessionID) async throws {
         let fact = try await store.write { [accounts] db in
             try accounts.append(

@@ -180,7 +180,7 @@ import Testing
                 let job = try #require(JobID(export.id))
                 let reader = try house.ingest.ownData.transfers.files.read(
                     job, file: 0, key: house.ingest.keys.key(of: person) ?? .random())
-                #expect(throws: TransferFiles.Fault.damaged) { while try reader.next() != nil {} }
+                #expect(throws: SealedFiles.Fault.damaged) { while try reader.next() != nil {} }
                 try await house.ingest.ownData.desk.expire(now: .now + .seconds(23 * 3600))
                 #expect(FileManager.default.fileExists(atPath: folder.path))
                 try await house.ingest.ownData.desk.expire(now: .now + .seconds(25 * 3600))

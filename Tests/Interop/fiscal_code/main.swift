@@ -1,4 +1,4 @@
-// Shows a peer what our code makes of fiscal codes: one question a line, one answer a line. Compiled beside Domain/FiscalCode.swift.
+// Shows a peer what our code makes of fiscal codes: one question a line, one answer a line. Compiled beside Contracts' FiscalCode.swift.
 
 while let line = readLine() {
     let parts = line.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

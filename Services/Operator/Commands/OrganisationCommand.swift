@@ -1,0 +1,141 @@
+// `trackme org`: the third parties, and whether they may act.
+
+import ArgumentParser
+import Contracts
+
+struct OrganisationCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "org", abstract: "Shows organisations; confirms, approves, suspends and resumes them.",
+        discussion: """
+            Organisations register by themselves. With TRACKME_ORG_APPROVAL_REQUIRED=true each waits for `trackme org approve` after it has \
+            confirmed its address. A suspended one is refused everywhere and nothing is delivered to it.
+            """,
+        subcommands: [
+            ListOrganisationsCommand.self, ShowOrganisationCommand.self, ConfirmOrganisationCommand.self, ApproveOrganisationCommand.self,
+            SuspendOrganisationCommand.self, ResumeOrganisationCommand.self,
+        ])
+}
+
+struct ListOrganisationsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Lists the organisations in the order of their registration.",
+        discussion: "Example: trackme org list --state awaiting-approval\n\n\(ExitStatus.documentation)")
+
+    @Option(help: "Only those: unconfirmed, awaiting-approval, active, suspended or closed.")
+    var state: OrganisationState?
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+    @OptionGroup var suite: SuiteOptions
+
+    func run() async throws {
+        try await reportingErrors {
+            try await SuiteConnection.with(suite.layout) { connection in
+                var after: Int64?
+                repeat {
+                    let reply = try await connection.ask(ListOrganisations(state: state, after: after))
+                    for item in reply.items { try show(item) }
+                    after = reply.next
+                } while after != nil
+            }
+        }
+    }
+
+    private func show(_ item: ListOrganisations.Item) throws {
+        guard !json else { return try Console.shared.json(item) }
+        Console.shared.line("\(item.organisation)  \(item.state.rawValue.padded(to: 17))  \(item.name)")
+    }
+}
+
+struct ShowOrganisationCommand: QuestionCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Shows what an organisation says of itself.",
+        discussion: "Example: trackme org show org_01h2xcejqtf2nbrexx3vqjhp41\n\n\(ExitStatus.documentation)")
+
+    @Argument(help: "Of the list.")
+    var organisation: OrganisationID
+    @Flag(help: "Print one JSON object.")
+    var json = false
+    @OptionGroup var suite: SuiteOptions
+
+    var question: ShowOrganisation { ShowOrganisation(organisation: organisation) }
+
+    func show(_ reply: ShowOrganisation.Reply) throws {
+        guard !json else { return try Console.shared.json(reply) }
+        let rows: [(String, String?)] = [
+            ("name", reply.item.name), ("state", reply.item.state.rawValue), ("VAT number", reply.vatNumber),
+            ("address", reply.legalAddress), ("e-mail", reply.email), ("sector", reply.sector), ("description", reply.description),
+            ("web site", reply.website), ("represented", reply.representative), ("phone", reply.phone),
+            ("members", String(reply.members)), ("registered", reply.item.registeredAt.rfc3339),
+        ]
+        for (title, value) in rows {
+            if let value { Console.shared.line("\(title.padded(to: 12))  \(value)") }
+        }
+    }
+}
+
+/// Approving, suspending and resuming differ in the word alone.
+protocol JudgementCommand: QuestionCommand where Question == JudgeOrganisation {
+    static var judgement: JudgeOrganisation.Judgement { get }
+    var organisation: OrganisationID { get }
+}
+
+extension JudgementCommand {
+    var question: JudgeOrganisation { JudgeOrganisation(organisation: organisation, judgement: Self.judgement) }
+
+    func show(_ reply: JudgeOrganisation.Reply) throws {
+        Console.shared.line("\(organisation)  \(reply.state.rawValue)")
+    }
+}
+
+struct ConfirmOrganisationCommand: JudgementCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "confirm", abstract: "Completes a registration in place of the mailed link.",
+        discussion: """
+            For suites without a mail server, and for an organisation that the operator knows and no mail reaches. An approval is not \
+            waited for then.
+
+            Example: trackme org confirm org_01h2xcejqtf2nbrexx3vqjhp41
+
+            \(ExitStatus.documentation)
+            """)
+    static let judgement = JudgeOrganisation.Judgement.confirm
+
+    @Argument(help: "Of the list.")
+    var organisation: OrganisationID
+    @OptionGroup var suite: SuiteOptions
+}
+
+struct ApproveOrganisationCommand: JudgementCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "approve", abstract: "Lets an organisation act that has confirmed its address.",
+        discussion: "It is told by mail.\n\nExample: trackme org approve org_01h2xcejqtf2nbrexx3vqjhp41\n\n\(ExitStatus.documentation)")
+    static let judgement = JudgeOrganisation.Judgement.approve
+
+    @Argument(help: "Of the list.")
+    var organisation: OrganisationID
+    @OptionGroup var suite: SuiteOptions
+}
+
+struct SuspendOrganisationCommand: JudgementCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "suspend", abstract: "Refuses an organisation everywhere until it is resumed; it is told by mail.",
+        discussion: "Example: trackme org suspend org_01h2xcejqtf2nbrexx3vqjhp41\n\n\(ExitStatus.documentation)")
+    static let judgement = JudgeOrganisation.Judgement.suspend
+
+    @Argument(help: "Of the list.")
+    var organisation: OrganisationID
+    @OptionGroup var suite: SuiteOptions
+}
+
+struct ResumeOrganisationCommand: JudgementCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Ends the suspension of an organisation; it is told by mail.",
+        discussion: "Example: trackme org resume org_01h2xcejqtf2nbrexx3vqjhp41\n\n\(ExitStatus.documentation)")
+    static let judgement = JudgeOrganisation.Judgement.resume
+
+    @Argument(help: "Of the list.")
+    var organisation: OrganisationID
+    @OptionGroup var suite: SuiteOptions
+}
+
+extension OrganisationState: ExpressibleByArgument {}

@@ -1,0 +1,126 @@
+// The door to the data themselves: pages in the form that the caller likes (SHR-20, ORG-20).
+
+import Contracts
+import HTTPKit
+import HTTPTypes
+
+struct DataRoutes: Sendable {
+    /// Values of one page.
+    static let most = 10_000
+    private static let usual = 1000
+
+    let desk: DataDesk
+    let admit: Admit
+
+    var all: [Route] { [page] }
+
+    private var page: Route {
+        Route(
+            .get, "/thirdparty/v1/requests/{request}/data", access: .organisation, summary: "Data of an accepted and paid request",
+            description: """
+                Needs `data:read`. \
+                One type, oldest first, one value for each second, minute or hour of the request's granularity that holds any and is over: \
+                the mean of a number, the first position. `Link` with `rel="next"` names the following page in every form; in JSON \
+                `next` is the cursor. The header `\(ResponsibilityNotice.header)` reminds of who answers for the data. Each page is \
+                recorded, and the person can see it.
+                """,
+            parameters: [
+                RequestRoutes.requestID, .query("type", RequestSchemas.metricCode, required: true, "One of the request's `sharedTypes`."),
+                .query("from", .time, "Included; the period's beginning unless told."),
+                .query("to", .time, "Not included; the period's end unless told."),
+                .query("format", .oneOf(DataFormat.allCases.map(\.rawValue)), "Instead of `Accept`."),
+                .query("limit", .integer(in: 1...Self.most), "Values at most; \(Self.usual) unless told."), .after,
+            ],
+            answers: [
+                Answer(
+                    200, "One page",
+                    contents: [.init(MediaType.json, DataPage.schema, examples: [Examples.dataPage])]
+                        + DataFormat.allCases.filter { $0 != .json }.map { .init($0.mediaType, $0 == .fhir ? .anything : .string()) }),
+                .problem(402, GatewayProblem.paymentOutstanding.rawValue), .problem(403, GatewayProblem.notEntitled.rawValue),
+                .problem(404, "not-found"), .problem(503, GatewayProblem.dataInPreparation.rawValue),
+            ]
+        ) { exchange in
+            let standing = try await admit(exchange, .dataRead)
+            let id: RequestID = try exchange.identifier("request")
+            let type = try exchange.required("type", exchange.query("type", expected: "the code of a data type") { Metric(code: $0) })
+            let format = try Self.format(exchange)
+            let (from, to) = (try exchange.queryTime("from"), try exchange.queryTime("to"))
+            let limit = try exchange.queryInteger("limit", in: 1...Self.most) ?? Self.usual
+            let after = try exchange.cursor { Int64($0) }
+            return try await Self.answering {
+                guard let opened = try await desk.open(id, of: standing.id, type: type, from: from, to: to) else { throw Problem.notFound }
+                let reply = try await desk.page(opened, after: after.map(String.init), limit: limit)
+                return Self.answer(reply, opened.access, format, limit: limit)
+            }
+        }
+    }
+
+    private static func format(_ exchange: Exchange) throws(Problem) -> DataFormat {
+        if let format: DataFormat = try exchange.queryChoice("format") { return format }
+        return DataFormat(mediaType: try exchange.preferred(of: DataFormat.allCases.map(\.mediaType))) ?? .json
+    }
+
+    /// Turns what the desk refuses into problems.
+    static func answering<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let refusal as DataAccess.Refusal {
+            throw refusal.problem
+        } catch let refusal as DataRefusal {
+            throw refusal.problem
+        }
+    }
+
+    private static func answer(_ reply: ReadSamples.Reply, _ access: DataAccess, _ format: DataFormat, limit: Int) -> HTTPAnswer {
+        let bytes = format == .json ? DataPage.bytes(reply) : format.bytes(reply.samples)
+        let answer = HTTPAnswer.bytes(bytes, contentType: format.mediaType).with(.dataResponsibility, ResponsibilityNotice.text)
+        guard let next = reply.next else { return answer }
+        let link =
+            "</thirdparty/v1/requests/\(access.request)/data?type=\(access.type.code)&from=\(access.from.rfc3339)&to=\(access.to.rfc3339)"
+            + "&limit=\(limit)&after=\(next)&format=\(format.rawValue)>; rel=\"next\""
+        return answer.with(.link, link)
+    }
+}
+
+extension HTTPField.Name {
+    static let dataResponsibility = known(ResponsibilityNotice.header)
+    static let link = known("Link")
+
+    private static func known(_ name: String) -> HTTPField.Name {
+        guard let field = HTTPField.Name(name) else { preconditionFailure("\(name) is no header name") }
+        return field
+    }
+}
+
+/// A page in JSON, written by hand since it may hold 10,000 values.
+enum DataPage {
+    static let schema = JSONSchema.object(
+        .required(
+            "items",
+            .array(
+                of: .object(
+                    .required("type", RequestSchemas.metricCode), .required("at", .time, "The step's beginning."),
+                    .optional("value", .number()), .optional("unit", .string(), "UCUM."),
+                    .optional(
+                        "position",
+                        .object(
+                            .required("latitude", .number()), .required("longitude", .number()), .optional("altitude", .number()),
+                            .optional("accuracy", .number())))))),
+        .required("next", .string().nullable()), .required("reminder", .string(), "Who answers for the data from now on.")
+    ).named("DataPage")
+
+    static func bytes(_ reply: ReadSamples.Reply) -> [UInt8] {
+        var json = JSONBytes(capacity: 256 + reply.samples.count * 96)
+        json.literal("{\"items\":[")
+        for (place, sample) in reply.samples.enumerated() {
+            if place > 0 { json.byte(",") }
+            json.exported(ExportedEntry(sample: sample, source: nil))
+        }
+        json.literal("],\"next\":")
+        if let next = reply.next { json.string(next) } else { json.literal("null") }
+        json.literal(",\"reminder\":")
+        json.string(ResponsibilityNotice.text)
+        json.literal("}")
+        return json.bytes
+    }
+}

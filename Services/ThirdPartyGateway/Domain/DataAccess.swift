@@ -1,0 +1,77 @@
+// Whether an organisation may have what it asks for of an accepted request, before anybody is asked for it (SHR-11, INV-04, INV-20).
+
+import Contracts
+
+/// One stretch of one type of data that may leave.
+struct DataAccess: Hashable, Sendable {
+    let request: RequestID
+    let grant: GrantID
+    let type: Metric
+    let from: Timestamp
+    /// Not included.
+    let to: Timestamp
+
+    /// Why not; told apart, since each asks for something else (ORG-20).
+    enum Refusal: Error, Hashable, Sendable {
+        /// The person has not answered.
+        case notAnswered
+        /// Declined, expired, revoked or ended.
+        case over(RequestStatus)
+        case paymentOutstanding
+        /// Never asked for, or withdrawn.
+        case otherType
+        case outsidePeriod
+    }
+
+    /// - Parameters:
+    ///   - from: the period's beginning unless told.
+    ///   - to: the period's end unless told.
+    init(
+        _ request: MadeRequest, isPaid: Bool, type: Metric, from: Timestamp?, to: Timestamp?
+    ) throws(Refusal) {
+        grant = try Self.grant(of: request, isPaid: isPaid)
+        guard request.types.contains(type) else { throw .otherType }
+        let (from, to) = (from ?? request.from, to ?? request.to)
+        guard request.from <= from, from < to, to <= request.to else { throw .outsidePeriod }
+        (self.request, self.type, self.from, self.to) = (request.id, type, from, to)
+    }
+
+    /// The grant by which something of the request may leave now.
+    static func grant(of request: MadeRequest, isPaid: Bool) throws(Refusal) -> GrantID {
+        switch request.status {
+        case .pending: throw .notAnswered
+        case .declined, .expired, .revoked, .ended: throw .over(request.status)
+        case .approved: break
+        }
+        guard let grant = request.grantInForce else { throw .notAnswered }
+        guard isPaid else { throw .paymentOutstanding }
+        return grant
+    }
+
+    /// Whether nothing more can come after its last page: the period is over.
+    func isWhole(_ request: MadeRequest, at now: Timestamp) -> Bool {
+        from == request.from && to == request.to && now >= request.to
+    }
+}
+
+extension DataAccess.Refusal {
+    var problem: Problem {
+        switch self {
+        case .notAnswered:
+            GatewayProblem.notEntitled.problem("The person has not answered. You are told when that happens; watch the request.")
+        case .over(let status):
+            GatewayProblem.notEntitled.problem("The request is \(status.rawValue). Ask again, or somebody else.")
+        case .paymentOutstanding:
+            GatewayProblem.paymentOutstanding.problem(
+                "Payment outstanding. Pay the amount due: GET /thirdparty/v1/payments shows it and how.")
+        case .otherType:
+            GatewayProblem.notEntitled.problem(
+                "The request does not allow this data type, or not any more.",
+                errors: [.init(pointer: "query:type", detail: "not one of the request's `sharedTypes`")])
+        case .outsidePeriod:
+            GatewayProblem.notEntitled.problem(
+                "The request does not reach over the whole period. Ask within its `from` and `to`.",
+                errors: [.init(pointer: "query:from", detail: "within the request's period, and before `to`")])
+        }
+    }
+}

@@ -1,0 +1,228 @@
+// Judging what an organisation fills in: everything that is wrong at once, or what it says of itself (ORG-02 to ORG-07, ORG-13).
+
+import Contracts
+
+/// A registration in which every field is right but for what only the stores can say.
+struct OrganisationForm: Hashable, Sendable {
+    var details: OrganisationDetails
+    /// As it was typed; nil where none was given, which is right where passwords are mailed. Goes to consent and nowhere else.
+    var password: String?
+}
+
+/// Why a form is refused, so that a client can lead the person to the right step.
+enum OrganisationFormFault: Error, Hashable, Sendable {
+    case fields([Problem.FieldError])
+    /// Everything else is right (ORG-05).
+    case conditionsNotAccepted([Problem.FieldError])
+    /// What never changes after the registration (ORG-13); everything else is right.
+    case fixed([Problem.FieldError])
+}
+
+extension OrganisationForm {
+    /// Fields by which a form accepts the conditions, each by the version that was read.
+    static let acceptances = ["acceptedTerms", "acceptedPrivacy", "acceptedResponsibility", "acceptedJurisdiction"]
+    static let longestDescription = 2000
+    static let longestPassword = 4096
+
+    /// - Throws: `OrganisationFormFault`, with every wrong field named.
+    static func check(_ form: FormValue, version: String, at now: Timestamp) throws(OrganisationFormFault) -> OrganisationForm {
+        var reader = FormReader(form)
+        let name = reader.text("businessName", longest: BusinessName.longest)
+        let number = readVATNumber(&reader)
+        let legal = address("legalAddress", &reader)
+        let billing = address("billingAddress", &reader)
+        let email = readTwice(&reader)
+        let sector = reader.text("sector")
+        let description = reader.text("description", longest: longestDescription)
+        let website = readWebsite(&reader)
+        let interests = reader.text("researchInterests", isRequired: false, longest: longestDescription)
+        let representative = Self.representative(&reader)
+        let method = reader.choice("paymentMethod", of: PaymentMethod.self)
+        let language = reader.choice("language", isRequired: false, of: Language.self)
+        let password = readPassword(&reader)
+        for name in acceptances where reader.value(name, isRequired: false) != .text(version) {
+            reader.wrong(name, "is not accepted; read /thirdparty/v1/conditions and send the version \(version)")
+        }
+        reader.finish()
+        try refuse(reader.faults)
+        guard let name, let number, let legal, let billing, let email, let sector, let description, let representative, let method
+        else { throw .fields(reader.faults) }
+        return OrganisationForm(
+            details: OrganisationDetails(
+                businessName: name, vatNumber: number.text, legalAddress: legal, billingAddress: billing, email: email, sector: sector,
+                description: description, website: website, researchInterests: interests, representative: representative,
+                paymentMethod: method, language: language ?? .italian, accepted: AcceptedConditions(version: version, at: now)),
+            password: password)
+    }
+
+    private static func refuse(_ faults: [Problem.FieldError]) throws(OrganisationFormFault) {
+        guard !faults.isEmpty else { return }
+        if faults.allSatisfy({ acceptances.contains(String($0.pointer.dropFirst())) }) { throw .conditionsNotAccepted(faults) }
+        throw .fields(faults)
+    }
+
+    private static func readVATNumber(_ reader: inout FormReader) -> VATNumber? {
+        guard let typed = reader.text("vatNumber", longest: 64) else { return nil }
+        do {
+            return try VATNumber(checking: typed)
+        } catch {
+            reader.wrong("vatNumber", error.detail)
+            return nil
+        }
+    }
+
+    private static func readTwice(_ reader: inout FormReader) -> EmailAddress? {
+        let email = emailAddress("email", &reader)
+        let again = emailAddress("emailAgain", &reader)
+        if let email, let again, email.folded != again.folded {
+            reader.wrong("emailAgain", "is not the same as the e-mail address; type both again")
+        }
+        return email
+    }
+
+    private static func readPassword(_ reader: inout FormReader) -> String? {
+        let (first, second) = (secret("password", &reader), secret("passwordAgain", &reader))
+        if first != second { reader.wrong("passwordAgain", "is not the same as the password; type both again") }
+        return first
+    }
+
+    /// As it was typed, spaces included; whether it is good enough is for consent to say.
+    private static func secret(_ name: String, _ reader: inout FormReader) -> String? {
+        guard let value = reader.value(name, isRequired: false) else { return nil }
+        guard case .text(let text) = value, !text.isEmpty, text.utf8.count <= longestPassword else {
+            reader.wrong(name, "expected a text of at most \(longestPassword) bytes")
+            return nil
+        }
+        return text
+    }
+}
+
+// MARK: Parts that registration and changes share
+
+extension OrganisationForm {
+    fileprivate static func emailAddress(_ name: String, isRequired: Bool = true, _ reader: inout FormReader) -> EmailAddress? {
+        reader.read(name, isRequired: isRequired, expected: "expected an e-mail address such as office@example.org") { EmailAddress($0) }
+    }
+
+    fileprivate static func readWebsite(_ reader: inout FormReader) -> String? {
+        reader.read("website", isRequired: false, expected: "expected an address that begins with https:// or http://") { text in
+            guard let start = ["https://", "http://"].first(where: { text.lowercased().hasPrefix($0) }) else { return nil }
+            let rest = text.dropFirst(start.count)
+            return rest.isEmpty || rest.contains(where: \.isWhitespace) ? nil : text
+        }
+    }
+
+    /// - Parameter current: stands in for what is not sent; nil where everything must be.
+    fileprivate static func address(_ name: String, current: PostalAddress? = nil, _ reader: inout FormReader) -> PostalAddress? {
+        nested(name, isRequired: current == nil, &reader) { inner in
+            let street = inner.text("street", isRequired: current == nil) ?? current?.street
+            let city = inner.text("city", isRequired: current == nil) ?? current?.city
+            let code = inner.read(
+                "postalCode", isRequired: current == nil, expected: "expected 2 to 12 letters, digits, spaces and hyphens"
+            ) { text in
+                let isRight = text.utf8.allSatisfy { isPlain($0) || $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "-") }
+                return isRight && (2...12).contains(text.count) ? text : nil
+            }
+            let country = inner.read("country", isRequired: false, expected: "expected two letters such as IT (ISO 3166-1)") { text in
+                text.utf8.count == 2 && text.utf8.allSatisfy { isPlain($0) && $0 > UInt8(ascii: "9") } ? text.uppercased() : nil
+            }
+            guard let street, let city, let code = code ?? current?.postalCode else { return nil }
+            return PostalAddress(street: street, city: city, postalCode: code, country: country ?? current?.country ?? "IT")
+        }
+    }
+
+    fileprivate static func representative(
+        current: LegalRepresentative? = nil, _ reader: inout FormReader
+    ) -> LegalRepresentative? {
+        nested("representative", isRequired: current == nil, &reader) { inner in
+            let all = current == nil
+            let name = inner.text("name", isRequired: all) ?? current?.name
+            let surname = inner.text("surname", isRequired: all) ?? current?.surname
+            let office = inner.text("officeAddress", isRequired: all) ?? current?.officeAddress
+            let phone = inner.read("phone", isRequired: all, expected: "expected a number with its country, such as +390212345678") {
+                internationalNumber($0)
+            }
+            let email = emailAddress("email", isRequired: all, &inner) ?? current?.email
+            let code = readFiscalCode(isRequired: all, &inner) ?? current?.fiscalCode
+            guard let name, let surname, let office, let phone = phone ?? current?.phone, let email, let code else { return nil }
+            return LegalRepresentative(name: name, surname: surname, officeAddress: office, phone: phone, email: email, fiscalCode: code)
+        }
+    }
+
+    private static func readFiscalCode(isRequired: Bool, _ reader: inout FormReader) -> String? {
+        guard let typed = reader.text("fiscalCode", isRequired: isRequired, longest: 64) else { return nil }
+        do {
+            return try FiscalCode(checking: typed).text
+        } catch {
+            reader.wrong("fiscalCode", error.detail)
+            return nil
+        }
+    }
+
+    /// Reads an object within the form; its faults are named by their full place.
+    private static func nested<Value>(
+        _ name: String, isRequired: Bool, _ reader: inout FormReader, _ read: (inout FormReader) -> Value?
+    ) -> Value? {
+        guard let value = reader.value(name, isRequired: isRequired) else { return nil }
+        var inner = FormReader(value)
+        let found = read(&inner)
+        inner.finish()
+        for fault in inner.faults { reader.wrong(name + fault.pointer, fault.detail) }
+        return inner.faults.isEmpty ? found : nil
+    }
+
+    /// E.164 without blanks and hyphens: a plus, 6 to 15 digits, no leading zero.
+    private static func internationalNumber(_ typed: String) -> String? {
+        let number = typed.filter { !$0.isWhitespace && $0 != "-" }
+        let digits = number.dropFirst().utf8
+        guard number.first == "+", (6...15).contains(digits.count), digits.first != UInt8(ascii: "0"),
+            digits.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") })
+        else { return nil }
+        return number
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: false
+        }
+    }
+}
+
+// MARK: Changes
+
+extension OrganisationDetails {
+    /// What an organisation cannot change by itself, and the address, which is changed by a mailed link.
+    private static let fixed = ["businessName", "vatNumber"]
+
+    /// The same with the named fields changed; what is not named stays, null takes a field away that may be missing.
+    /// - Throws: `OrganisationFormFault`, with every wrong field named; nothing is changed then.
+    func changed(_ form: FormValue) throws(OrganisationFormFault) -> OrganisationDetails {
+        var (reader, next) = (FormReader(form), self)
+        var fixedFaults: [Problem.FieldError] = []
+        for name in Self.fixed where reader.value(name, isRequired: false) != nil {
+            fixedFaults.append(.init(pointer: "/" + name, detail: "does not change after the registration; write to the support"))
+        }
+        if reader.value("email", isRequired: false) != nil {
+            fixedFaults.append(.init(pointer: "/email", detail: "is changed by PUT /thirdparty/v1/organisation/email"))
+        }
+        next.legalAddress = OrganisationForm.address("legalAddress", current: legalAddress, &reader) ?? legalAddress
+        next.billingAddress = OrganisationForm.address("billingAddress", current: billingAddress, &reader) ?? billingAddress
+        if let representative {
+            next.representative = OrganisationForm.representative(current: representative, &reader) ?? representative
+        }
+        next.sector = reader.text("sector", isRequired: false) ?? sector
+        next.description =
+            reader.text("description", isRequired: false, longest: OrganisationForm.longestDescription) ?? description
+        let site = OrganisationForm.readWebsite(&reader)
+        next.website = reader.clears("website") ? nil : site ?? website
+        let interests = reader.text("researchInterests", isRequired: false, longest: OrganisationForm.longestDescription)
+        next.researchInterests = reader.clears("researchInterests") ? nil : interests ?? researchInterests
+        next.paymentMethod = reader.choice("paymentMethod", isRequired: false, of: PaymentMethod.self) ?? paymentMethod
+        next.language = reader.choice("language", isRequired: false, of: Language.self) ?? language
+        reader.finish()
+        guard reader.faults.isEmpty else { throw .fields(reader.faults + fixedFaults) }
+        guard fixedFaults.isEmpty else { throw .fixed(fixedFaults) }
+        return next
+    }
+}

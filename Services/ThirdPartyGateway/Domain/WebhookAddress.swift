@@ -1,0 +1,41 @@
+// Which addresses may be registered for webhooks, as far as their spelling tells.
+
+import Foundation
+
+/// An address that passed. What its name resolves to is checked at each connection.
+struct WebhookAddress: Hashable, Sendable {
+    static let longest = 2000
+    /// Names that mean this machine or a private network everywhere.
+    private static let privateSuffixes = ["localhost", "local", "internal", "lan", "intranet", "home.arpa", "localdomain", "onion"]
+
+    let text: String
+    /// Without the brackets of an IPv6 address.
+    let host: String
+
+    enum Fault: String, Error, CaseIterable {
+        case form = "is not an absolute address of at most 2000 characters without spaces"
+        case scheme = "must begin with https://"
+        case credentials = "must not hold a user name or password; messages are signed instead"
+        case fragment = "must not have a fragment (#…)"
+        case privateName = "leads to a private network; it must be reachable from the Internet"
+    }
+
+    /// - Parameter allowsPrivate: by the operator's word, for tests and suites of one house: http and private names too.
+    init(_ text: String, allowsPrivate: Bool) throws(Fault) {
+        guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+            let parts = URLComponents(string: text),
+            let scheme = parts.scheme?.lowercased(), var host = parts.host?.lowercased(), !host.isEmpty
+        else { throw .form }
+        guard scheme == "https" || scheme == "http" && allowsPrivate else { throw .scheme }
+        guard parts.user == nil, parts.password == nil else { throw .credentials }
+        guard parts.fragment == nil else { throw .fragment }
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        while host.hasSuffix(".") { host.removeLast() }
+        guard !host.isEmpty else { throw .form }
+        if !allowsPrivate {
+            let isPrivate = Self.privateSuffixes.contains { host == $0 || host.hasSuffix("." + $0) }
+            guard !isPrivate, host.contains(".") || host.contains(":") else { throw .privateName }
+        }
+        (self.text, self.host) = (text, host)
+    }
+}

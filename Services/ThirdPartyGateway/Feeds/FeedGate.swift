@@ -1,0 +1,25 @@
+// Whether anything may leave now: asked at each page, each event and each attempt (INV-04, SHR-16).
+
+import Contracts
+
+/// Why nothing of a subscription is handed out.
+enum FeedRefusal: Error, Hashable, Sendable {
+    /// It is over, or about to be.
+    case over(SubscriptionEnding?)
+    /// What consent says now is not known: privacy fails closed.
+    case consentSilent
+    /// What comes after that number is not kept any more.
+    case released(through: Int64)
+}
+
+struct FeedGate: Sendable {
+    /// How long ago everything that consent had said was known here.
+    let silence: @Sendable () -> Duration
+
+    var isOpen: Bool { silence() <= StreamFamily.grantSilence }
+
+    func check(_ feed: Feed) throws(FeedRefusal) {
+        guard feed.state == .running else { throw .over(feed.ending) }
+        guard isOpen else { throw .consentSilent }
+    }
+}

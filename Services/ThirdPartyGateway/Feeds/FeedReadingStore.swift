@@ -1,0 +1,71 @@
+// One batch of what was read of many subscriptions, added to their logs in one transaction.
+
+import Contracts
+import GRDB
+import Sealing
+import ServiceKit
+
+struct FeedReadingStore: Sendable {
+    /// Stretches that are read and added at once: two questions' worth, which ingest answers side by side.
+    static let batch = 2 * ReadSampleRanges.mostStretches
+    /// After a refusal of ingest, which may not have heard of the grant yet, or not of consent.
+    private static let afterDenial = Duration.seconds(1)
+    /// A refusal that another question like it will meet again.
+    private static let afterFault = Duration.seconds(60)
+    /// A step that should be over by this clock is not by ingest's.
+    private static let afterEarly = Duration.milliseconds(100)
+
+    let keys: PersonKeys
+    /// Told of a request whose first item is there.
+    let delivered: @Sendable (Database, RequestID) throws -> Void
+    private let feeds = FeedTable()
+    private let news = FeedNewsTable()
+    private let items = FeedItemTable()
+
+    init(keys: PersonKeys, delivered: @escaping @Sendable (Database, RequestID) throws -> Void) {
+        (self.keys, self.delivered) = (keys, delivered)
+    }
+
+    /// What can be read by now.
+    func due(_ db: Database, at now: Timestamp) throws -> [FeedNews] {
+        try news.due(db, at: now, limit: Self.batch)
+    }
+
+    func nextDue(_ db: Database) throws -> Timestamp? {
+        try news.nextDue(db)
+    }
+
+    /// It is not to be read for now.
+    func putOff(_ db: Database, _ one: FeedNews, at now: Timestamp) throws {
+        try news.wait(db, one, until: now + Self.afterFault)
+    }
+
+    /// - Returns: the subscriptions that have grown.
+    func take(
+        _ db: Database, _ asked: [FeedNews], _ outcomes: [ReadSampleRanges.Outcome], keys: [PersonID: SymmetricKey], at now: Timestamp
+    ) throws -> [Feed] {
+        var grown: [Int64: Feed] = [:]
+        for (one, outcome) in zip(asked, outcomes) {
+            // Withdrawn, erased or at its end meanwhile: what was read is not kept.
+            guard var feed = try grown[one.feed.number] ?? feeds.find(db, one.feed.number), feed.state == .running,
+                feed.types.contains(one.metric), let person = feed.person, let key = keys[person], self.keys.isCurrent(key, of: person)
+            else {
+                try putOff(db, one, at: now)
+                continue
+            }
+            guard let readTo = outcome.readTo else {
+                let isFault = outcome.denial?.code == .invalid
+                try news.wait(db, one, until: now + (isFault ? Self.afterFault : Self.afterDenial))
+                continue
+            }
+            let wasEmpty = feed.head == 0
+            if try items.append(db, outcome.samples, to: &feed, key: key, at: now) > 0 {
+                grown[feed.number] = feed
+                if wasEmpty { try delivered(db, feed.request) }
+            }
+            try news.settle(db, one, readTo: readTo.milliseconds, retryAt: now + Self.afterEarly)
+        }
+        for feed in grown.values { try feeds.advance(db, feed) }
+        return Array(grown.values)
+    }
+}

@@ -1,0 +1,97 @@
+// What the gateway says over HTTP of data files.
+
+import Contracts
+import HTTPKit
+
+/// What is to be written.
+struct NewDataFile: Codable, Sendable {
+    var format: String
+    var types: [String]?
+    var from: String?
+    var to: String?
+
+    /// All that the request shares unless told.
+    /// - Throws: `invalid-body`, naming each field.
+    func order(for request: MadeRequest) throws(Problem) -> DataFileOrder {
+        var faults: [Problem.FieldError] = []
+        func time(_ text: String?, _ field: String) -> Timestamp? {
+            guard let text else { return nil }
+            let read = Timestamp(rfc3339: text)
+            if read == nil { faults.append(.init(pointer: "/\(field)", detail: "write a time like 2026-01-10T00:00:00Z")) }
+            return read
+        }
+        let (from, to) = (time(self.from, "from"), time(self.to, "to"))
+        for (place, code) in (types ?? []).enumerated() where Metric(code: code) == nil {
+            faults.append(.init(pointer: "/types/\(place)", detail: "there is no such data type"))
+        }
+        let format = DataFormat(rawValue: self.format)
+        if format == nil { faults.append(.init(pointer: "/format", detail: "there is no such format")) }
+        guard faults.isEmpty, let format else { throw .invalidBody(faults) }
+        let chosen = types.map { Set($0.compactMap { Metric(code: $0) }) } ?? Set(request.types)
+        return DataFileOrder(
+            format: format, types: chosen.sorted { $0.number < $1.number }, from: from ?? request.from, to: to ?? request.to)
+    }
+}
+
+/// A file job; once it is done, this is the manifest of its files.
+struct DataFileItem: Codable, Sendable {
+    var file: JobID
+    var request: RequestID
+    var state: DataFileState
+    var format: DataFormat
+    var types: [Metric]
+    var from: String
+    var to: String
+    var createdAt: String
+    var expiresAt: String?
+    var parts: [DataFilePart]
+    var fault: String?
+    var reminder: String
+
+    init(_ job: DataFileJob, expiresAt: Timestamp?) {
+        (file, request, state) = (job.job, job.request, job.state)
+        (format, types) = (job.order.format, job.order.types)
+        (from, to, createdAt) = (job.order.from.rfc3339, job.order.to.rfc3339, job.createdAt.rfc3339)
+        self.expiresAt = expiresAt?.rfc3339
+        parts = job.state == .done ? job.parts : []
+        fault = job.fault
+        reminder = ResponsibilityNotice.text
+    }
+}
+
+// MARK: Their shapes
+
+extension NewDataFile: Documented {
+    static var schema: JSONSchema {
+        .object(
+            .required("format", .oneOf(DataFormat.allCases.map(\.rawValue))),
+            .optional(
+                "types", .array(of: RequestSchemas.metricCode, count: 1...Metric.all.count).nullable(), "All that is shared unless told."),
+            .optional("from", .time.nullable(), "Included; the period's beginning unless told."),
+            .optional("to", .time.nullable(), "Not included; the period's end unless told.")
+        ).named("NewDataFile")
+    }
+}
+
+extension DataFilePart: Documented {
+    static var schema: JSONSchema {
+        .object(
+            .required("name", .string()), .required("mediaType", .string()), .required("bytes", .integer(in: 0...Int.max)),
+            .required("values", .integer(in: 0...Int.max)), .required("sha256", .string(pattern: "^[0-9a-f]{64}$"))
+        ).named("DataFilePart")
+    }
+}
+
+extension DataFileItem: Documented {
+    static var schema: JSONSchema {
+        .object(
+            .required("file", .identifier(Job.self)), .required("request", .identifier(DataRequest.self)),
+            .required("state", .oneOf(DataFileState.allCases.map(\.rawValue)), "`open`: in preparation."),
+            .required("format", .oneOf(DataFormat.allCases.map(\.rawValue))),
+            .required("types", .array(of: RequestSchemas.metricCode)), .required("from", .time), .required("to", .time, "Not included."),
+            .required("createdAt", .time), .optional("expiresAt", .time, "When its files will be gone."),
+            .required("parts", .array(of: DataFilePart.schema), "Empty until it is done."),
+            .optional("fault", .string(), "Why there is none."), .required("reminder", .string(), "Who answers for the data.")
+        ).named("DataFile")
+    }
+}

@@ -1,0 +1,160 @@
+// The doors to data files: asked for, watched, downloaded with their hashes, removed.
+
+import Contracts
+import HTTPKit
+import HTTPTypes
+import ServiceKit
+
+struct DataFileRoutes: Sendable {
+    let desk: DataFileDesk
+    let data: DataDesk
+    let admit: Admit
+
+    var all: [Route] { [begin, list, find, download, remove] }
+
+    private static let fileID = Parameter.path("file", .identifier(Job.self), "The file job's id.")
+
+    private func item(_ job: DataFileJob) -> DataFileItem {
+        DataFileItem(job, expiresAt: desk.expiry(of: job))
+    }
+
+    private var begin: Route {
+        Route(
+            .post, "/thirdparty/v1/requests/{request}/files", access: .organisation, summary: "Has the data of a request written as files",
+            description: """
+                Needs `data:read`. \
+                Written in the background, normally at once; kept for \(desk.settings.filesKept.wholeMilliseconds / 3_600_000) hours. Asking \
+                for the same that is being written gives that one. The manifest holds a SHA-256 for each file.
+                """,
+            parameters: [RequestRoutes.requestID],
+            body: .json(NewDataFile.schema, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
+            answers: [
+                .json(202, "Begun", DataFileItem.schema), .problem(402, GatewayProblem.paymentOutstanding.rawValue),
+                .problem(403, GatewayProblem.notEntitled.rawValue), .problem(404, "not-found"),
+                .problem(429, GatewayProblem.tooManyFiles.rawValue),
+            ]
+        ) { exchange in
+            let standing = try await admit(exchange, .dataRead)
+            let id: RequestID = try exchange.identifier("request")
+            let body: NewDataFile = try await exchange.json()
+            guard let (stored, isPaid) = try await data.find(id, of: standing.id) else { throw Problem.notFound }
+            return try await DataRoutes.answering {
+                let order = try body.order(for: stored.request)
+                for type in order.types {
+                    _ = try DataAccess(stored.request, isPaid: isPaid, type: type, from: order.from, to: order.to)
+                }
+                do {
+                    switch try await desk.begin(order, of: stored.request) {
+                    case .begun(let job):
+                        return try .json(item(job), status: 202)
+                            .with(.location, "/thirdparty/v1/requests/\(id)/files/\(job.job)")
+                    case .exhausted(let wait):
+                        throw Refusal(
+                            GatewayProblem.tooManyFiles.problem(
+                                "At most \(desk.settings.filesPerDay) file jobs in 24 hours. Download what is there, or read pages."),
+                            retryAfter: wait)
+                    }
+                } catch is KeyDestroyed {
+                    throw DataAccess.Refusal.over(.revoked)
+                }
+            }
+        }
+    }
+
+    private var list: Route {
+        Route(
+            .get, "/thirdparty/v1/requests/{request}/files", access: .organisation, summary: "The file jobs of a request, newest first",
+            description: "Needs `data:read`.",
+            parameters: [RequestRoutes.requestID],
+            answers: [.json(200, "The last \(DataFileDesk.listed)", Page<DataFileItem>.schema), .problem(404, "not-found")]
+        ) { exchange in
+            let standing = try await admit(exchange, .dataRead)
+            let id: RequestID = try exchange.identifier("request")
+            guard try await data.find(id, of: standing.id) != nil else { throw Problem.notFound }
+            return try .json(Page(items: try await desk.list(of: id).map(item), next: nil))
+        }
+    }
+
+    private var find: Route {
+        Route(
+            .get, "/thirdparty/v1/requests/{request}/files/{file}", access: .organisation, summary: "A file job: state and manifest",
+            description: "Needs `data:read`.",
+            parameters: [RequestRoutes.requestID, Self.fileID],
+            answers: [.json(200, "The job", DataFileItem.schema), .problem(404, "not-found")]
+        ) { exchange in
+            let standing = try await admit(exchange, .dataRead)
+            return try .json(item(try await existing(exchange, standing).job))
+        }
+    }
+
+    private func existing(
+        _ exchange: Exchange, _ standing: Standing
+    ) async throws -> (job: DataFileJob, request: MadeRequest, isPaid: Bool) {
+        let id: RequestID = try exchange.identifier("request")
+        guard let (stored, isPaid) = try await data.find(id, of: standing.id),
+            let job = try await desk.find(exchange.identifier("file"), of: id)
+        else { throw Problem.notFound }
+        return (job, stored.request, isPaid)
+    }
+
+    private var download: Route {
+        Route(
+            .get, "/thirdparty/v1/requests/{request}/files/{file}/parts/{part}", access: .organisation, summary: "One file of a job",
+            description: "Needs `data:read`. Also `\(Self.sums)`, which `sha256sum --check` reads.",
+            parameters: [RequestRoutes.requestID, Self.fileID, .path("part", .string(), "Its name in the manifest.")],
+            answers: [
+                Answer(
+                    200, "The file",
+                    contents: DataFormat.allCases.map { .init($0.mediaType, .anything) } + [.init(MediaType.text, .string())]),
+                .problem(402, GatewayProblem.paymentOutstanding.rawValue), .problem(403, GatewayProblem.notEntitled.rawValue),
+                .problem(404, "not-found"), .problem(409, GatewayProblem.fileNotReady.rawValue),
+            ]
+        ) { exchange in
+            let standing = try await admit(exchange, .dataRead)
+            let (job, request, isPaid) = try await existing(exchange, standing)
+            let name = exchange.path("part")
+            return try await DataRoutes.answering {
+                _ = try DataAccess.grant(of: request, isPaid: isPaid)
+                guard job.state != .open else {
+                    throw GatewayProblem.fileNotReady.problem("In preparation: look at the job's state, then download again.")
+                }
+                guard job.state == .done else { throw Problem.notFound }
+                if name == Self.sums {
+                    return .text(job.parts.map { "\($0.sha256)  \($0.name)\n" }.joined())
+                        .with(.dataResponsibility, ResponsibilityNotice.text)
+                }
+                guard let number = job.parts.firstIndex(where: { $0.name == name }) else { throw Problem.notFound }
+                return Self.stream(job.parts[number]) { try desk.read(job, part: number) }
+            }
+        }
+    }
+
+    private static let sums = "SHA256SUMS"
+
+    private static func stream(_ part: DataFilePart, _ open: @escaping @Sendable () throws -> SealedFileReader) -> HTTPAnswer {
+        HTTPAnswer.stream(contentType: part.mediaType) { writer in
+            let blocks = try open()
+            var left = part.bytes
+            while let block = try blocks.next() {
+                left -= block.count
+                try await writer.write(block)
+            }
+            // Cut off, so that the caller sees that it is not whole.
+            guard left == 0 else { throw SealedFiles.Fault.damaged }
+        }
+        .with(.dataResponsibility, ResponsibilityNotice.text)
+        .with(.contentDisposition, "attachment; filename=\"\(part.name)\"")
+    }
+
+    private var remove: Route {
+        Route(
+            .delete, "/thirdparty/v1/requests/{request}/files/{file}", access: .organisation, summary: "Removes a file job and its files",
+            description: "Needs `data:read`.",
+            parameters: [RequestRoutes.requestID, Self.fileID], answers: [Answer(204, "Removed"), .problem(404, "not-found")]
+        ) { exchange in
+            let standing = try await admit(exchange, .dataRead)
+            try await desk.remove(try await existing(exchange, standing).job)
+            return .empty()
+        }
+    }
+}

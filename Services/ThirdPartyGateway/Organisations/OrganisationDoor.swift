@@ -1,0 +1,78 @@
+// Who comes in for which organisation, and with which rights: asked first by every handler of an `.organisation` route.
+
+import Contracts
+import HTTPKit
+
+/// On whose behalf somebody acts, proved.
+struct Standing: Hashable, Sendable {
+    let id: OrganisationID
+    /// Its business name.
+    let name: String
+    /// `mem_…` or `cli_…`: who did it, for the record.
+    let actor: String
+    let rights: Set<Right>
+    /// Nil for an API client.
+    let role: Role?
+}
+
+/// Turns a caller into a standing. Reads memory; the store only after something has changed.
+struct OrganisationDoor: Sendable {
+    let directory: OrganisationRegister
+
+    /// - Throws: `not-for-this-account`, `organisation-not-confirmed`, `organisation-not-approved`, `organisation-suspended`,
+    ///   `missing-right`.
+    func admit(_ exchange: Exchange, needing right: Right) async throws -> Standing {
+        let standing = try await admit(exchange)
+        guard standing.rights.contains(right) else {
+            throw GatewayProblem.missingRight.problem(
+                "This needs the right `\(right.rawValue)`: \(standing.role == nil ? "the token was not issued for it" : "your role does not have it"); an owner of the organisation can give it."
+            )
+        }
+        return standing
+    }
+
+    /// As the other, for what everybody of an active organisation may do.
+    func admit(_ exchange: Exchange) async throws -> Standing {
+        let (standing, state) = try await recognise(exchange)
+        if let refusal = state.refusal { throw refusal }
+        return standing
+    }
+
+    /// Whoever belongs to an organisation that is not closed, also before its confirmation and while it is suspended.
+    func recognise(_ exchange: Exchange) async throws -> (standing: Standing, state: OrganisationState) {
+        switch exchange.caller {
+        case .member(let member, let organisation, _):
+            guard let known = try await directory.find(organisation), let role = known.members[member], known.state != .closed else {
+                throw Problem.notForThisAccount
+            }
+            let standing = Standing(
+                id: organisation, name: known.name, actor: member.description, rights: role.rights, role: role)
+            return (standing, known.state)
+        case .client(let client, let organisation, let scopes):
+            guard let known = try await directory.find(organisation), known.state != .closed else { throw Problem.unauthorised }
+            let standing = Standing(
+                id: organisation, name: known.name, actor: client.description, rights: Right.named(by: scopes), role: nil)
+            return (standing, known.state)
+        case .anyone, .device, .integrator, .person, .operator:
+            throw Problem.notForThisAccount
+        }
+    }
+}
+
+extension OrganisationState {
+    /// What is said to whoever wants to act meanwhile; nil where nothing stands in the way.
+    var refusal: Problem? {
+        switch self {
+        case .active: nil
+        case .registering, .unconfirmed:
+            GatewayProblem.organisationNotConfirmed.problem(
+                "Follow the link that was mailed to the corporate address. POST /thirdparty/v1/organisations/confirmation-mails sends another."
+            )
+        case .awaitingApproval:
+            GatewayProblem.organisationNotApproved.problem("The operator looks at the registration; you are told by mail.")
+        case .suspended:
+            GatewayProblem.organisationSuspended.problem("Ask the operator why: GET /thirdparty/v1/support says where.")
+        case .closed: .unauthorised
+        }
+    }
+}

@@ -1,0 +1,13 @@
+// The tables of organisations, members and API clients, for the migration.
+
+import GRDB
+
+enum OrganisationTables {
+    static func create(in db: Database) throws {
+        try OrganisationTable.create(in: db)
+        try OrganisationLinks.create(in: db)
+        try MemberTable.create(in: db)
+        try DutyTable.create(in: db)
+        try ClientTable.create(in: db)
+    }
+}

@@ -1,0 +1,117 @@
+// The doors of an organisation's own profile: seeing it, changing it, deleting it.
+
+import Contracts
+import HTTPKit
+
+struct OrganisationRoutes: Sendable {
+    let service: OrganisationService
+    let door: OrganisationDoor
+
+    var all: [Route] { [show, change, changeAddress, closing, close] }
+
+    private static let path = "/thirdparty/v1/organisation"
+    private static let noAdmission = Answer.problem(
+        403, GatewayProblem.missingRight.rawValue, GatewayProblem.organisationNotConfirmed.rawValue,
+        GatewayProblem.organisationNotApproved.rawValue, GatewayProblem.organisationSuspended.rawValue, "not-for-this-account")
+
+    private var show: Route {
+        Route(
+            .get, Self.path, access: .organisation, summary: "The organisation's profile",
+            description: "Everybody of the organisation can see it at any time, also before the confirmation and while it is suspended.",
+            answers: [.json(200, "The profile", OrganisationItem.schema), .problem(403, "not-for-this-account")]
+        ) { exchange in
+            let (standing, _) = try await door.recognise(exchange)
+            return try .json(OrganisationItem(try await service.find(standing.id)))
+        }
+    }
+
+    private var change: Route {
+        Route(
+            .patch, Self.path, access: .organisation, summary: "Changes the profile",
+            description: """
+                Send what changes; nothing else does. Business name and VAT number are fixed. Another payment method counts for payments made \
+                from now on. Needs `organisation:manage`.
+                """,
+            body: BodyShape(
+                [.init(MediaType.json, OrganisationSchemas.change, examples: [["paymentMethod": "card"]])], limit: 1 << 16,
+                inflatedLimit: 1 << 16),
+            answers: [
+                .json(200, "The profile as it is now", OrganisationItem.schema), Self.noAdmission,
+                .problem(422, GatewayProblem.invalidOrganisation.rawValue, GatewayProblem.fixedField.rawValue, "invalid-body"),
+            ]
+        ) { exchange in
+            let standing = try await door.admit(exchange, needing: .organisationManage)
+            let (form, _) = try await exchange.formFields()
+            let row = try await OrganisationRefusal.answering {
+                try await service.change(standing.id, form, at: exchange.receivedAt)
+            }
+            return try .json(OrganisationItem(row))
+        }
+    }
+
+    private var changeAddress: Route {
+        Route(
+            .put, Self.path + "/email", access: .organisation, summary: "Asks for another corporate e-mail address",
+            description: """
+                A link goes to the new address; until it is followed the old one stays. The first member then logs in with the new one. \
+                Needs `organisation:manage`.
+                """,
+            body: .json(MailOrder.schema, examples: [["email": "new-office@example.org"]]),
+            answers: [Answer(202, "The mail is on its way"), Self.noAdmission, .problem(409, GatewayProblem.emailInUse.rawValue)]
+        ) { exchange in
+            let standing = try await door.admit(exchange, needing: .organisationManage)
+            let body: MailOrder = try await exchange.json()
+            let address = try body.address
+            try await OrganisationRefusal.answering {
+                try await service.changeAddress(standing.id, to: address, at: exchange.receivedAt)
+            }
+            return .empty(status: 202)
+        }
+    }
+
+    // MARK: The end
+
+    private var closing: Route {
+        Route(
+            .get, Self.path + "/closing", access: .member, summary: "What deleting the organisation would end, and what stays due",
+            description: "For the dialogue before `POST`. For owners.",
+            answers: [
+                .json(200, "What would happen", ClosingItem.schema),
+                .problem(403, GatewayProblem.missingRight.rawValue, "not-for-this-account"),
+            ]
+        ) { exchange in
+            let standing = try await owner(exchange)
+            return try .json(ClosingItem(try await service.closing(standing.id), exchange.language))
+        }
+    }
+
+    private var close: Route {
+        Route(
+            .post, Self.path + "/closing", access: .member, summary: "Deletes the organisation",
+            description: """
+                For good: its members' log-ins and programs' tokens end at once, its requests and subscriptions end and the people concerned \
+                are told. Unpaid amounts, which `GET` shows, remain due. For owners.
+                """,
+            body: .json(ClosingBody.schema, examples: [["confirmation": "Istituto Ricerche Mediche S.p.A."]]),
+            answers: [
+                .json(200, "It is deleted", ClosingItem.schema),
+                .problem(403, GatewayProblem.missingRight.rawValue, "not-for-this-account"),
+                .problem(422, GatewayProblem.notConfirmed.rawValue, "invalid-body"),
+            ]
+        ) { exchange in
+            let standing = try await owner(exchange)
+            let body: ClosingBody = try await exchange.json()
+            let preview = try await service.close(standing.id, confirmation: body.confirmation, at: exchange.receivedAt)
+            return try .json(ClosingItem(preview, exchange.language))
+        }
+    }
+
+    /// Also of an organisation that is not confirmed or suspended: whoever came can leave.
+    private func owner(_ exchange: Exchange) async throws -> Standing {
+        let (standing, _) = try await door.recognise(exchange)
+        guard standing.role == .owner else {
+            throw GatewayProblem.missingRight.problem("Only an owner of the organisation can delete it.")
+        }
+        return standing
+    }
+}

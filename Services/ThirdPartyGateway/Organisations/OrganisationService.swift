@@ -1,0 +1,307 @@
+// Registering an organisation, confirming it, changing its profile and deleting it (ORG-01 to ORG-16).
+
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// Where a call came from.
+struct CallOrigin: Sendable {
+    let request: RepeatableRequest
+    /// The remote address; empty where it is not known.
+    let remote: String
+    let trace: String
+    let at: Timestamp
+}
+
+/// What an organisation is told of its registration; kept for a repeated request.
+struct RegistrationReceipt: Codable, Hashable, Sendable {
+    var organisation: OrganisationID
+    var state: OrganisationState
+    /// Whether the mail holds a temporary password.
+    var isPasswordMailed: Bool
+}
+
+struct OrganisationService: Sendable {
+    /// Between two mails with the same link.
+    private static let mailPause = Duration.seconds(60)
+
+    let settings: OrganisationSettings
+    let store: Store
+    let table: OrganisationTable
+    let members: MemberTable
+    let book: OrganisationBook
+    let mail: OrganisationMail
+    let directory: OrganisationRegister
+    let consent: ConsentAsker
+    let duties: OrganisationDuties
+    let neighbours: ClosingNeighbours
+    let firstAnswers: FirstAnswers<RegistrationReceipt>
+    let logger: Logger
+    private let links = OrganisationLinks()
+    private let limiter: RateLimiter<String>
+
+    init(
+        settings: OrganisationSettings, publicOrigin: String, store: Store, table: OrganisationTable, members: MemberTable,
+        book: OrganisationBook, directory: OrganisationRegister, consent: ConsentAsker, duties: OrganisationDuties,
+        neighbours: ClosingNeighbours, answersKey: SymmetricKey, logger: Logger
+    ) {
+        (self.settings, self.store, self.table) = (settings, store, table)
+        mail = OrganisationMail(book: book, publicOrigin: publicOrigin, lasting: settings.confirmTime)
+        (self.members, self.book, self.directory, self.consent) = (members, book, directory, consent)
+        (self.duties, self.neighbours, self.logger) = (duties, neighbours, logger)
+        firstAnswers = FirstAnswers(secret: answersKey)
+        let perHour = Double(settings.registrationsPerHour)
+        limiter = RateLimiter(rate: perHour / 3600, burst: perHour)
+    }
+
+    /// One registration, mail or confirmation of this remote address.
+    /// - Throws: 429 where there were too many.
+    func admit(remote: String) throws(Refusal) {
+        // Of whoever sits at this machine: behind it may be everybody, where there is no edge.
+        guard !["", "127.0.0.1", "::1"].contains(remote) else { return }
+        try limiter.admit(remote)
+    }
+
+    // MARK: Registering
+
+    /// Either everything is there, the mail included, or nothing is. The log-in is made by consent between two transactions: what a crash
+    /// leaves in between is taken back by `OrganisationDuties`.
+    /// - Throws: `OrganisationFormFault`, `OrganisationConflict`, `Problem`, `Refusal`.
+    func register(_ form: FormValue, _ origin: CallOrigin) async throws -> (receipt: RegistrationReceipt, isRepeated: Bool) {
+        if let first = try await store.read({ [firstAnswers] db in try firstAnswers.find(db, origin.request) }) { return (first, true) }
+        try admit(remote: origin.remote)
+        let form = try OrganisationForm.check(form, version: OrganisationConditions.version, at: origin.at)
+        let id = OrganisationID.random()
+        let unfinished = try await store.write { [table] db -> OrganisationID? in
+            let unfinished = try table.requireFree(db, form.details)
+            if unfinished == nil { try table.add(db, id, form.details, at: origin.at) }
+            return unfinished
+        }
+        guard unfinished == nil else {
+            // The same values are being registered at this moment, or were when the process ended; either is settled soon.
+            duties.bell.ring()
+            throw Refusal(.unavailable, retryAfter: OrganisationDuties.unfinished)
+        }
+        let made: MakeFirstMember.Reply
+        do {
+            made = try await consent.makeFirstMember(
+                MakeFirstMember(
+                    organisation: id, email: form.details.email.text, language: form.details.language, password: form.password),
+                trace: origin.trace)
+        } catch {
+            throw try await takenBack(id, error)
+        }
+        let receipt = RegistrationReceipt(
+            organisation: id, state: .unconfirmed, isPasswordMailed: made.temporaryPassword != nil)
+        try await finish(id, form.details, made, receipt, origin)
+        logger.notice("an organisation was registered", metadata: ["organisation": "\(id)", "trace": "\(origin.trace)"])
+        return (receipt, false)
+    }
+
+    /// What consent refused is as if it had not been begun; where its answer is not known, the duties find out.
+    private func takenBack(_ id: OrganisationID, _ failure: Failure) async throws -> any Error {
+        switch failure.code {
+        case .conflict:
+            try await store.write { [table] db in try table.deleteUnfinished(db, id) }
+            return OrganisationConflict.email
+        case .invalid:
+            try await store.write { [table] db in try table.deleteUnfinished(db, id) }
+            return OrganisationFormFault.fields([.init(pointer: "/password", detail: failure.reason)])
+        default:
+            duties.bell.ring()
+            return failure.refusal
+        }
+    }
+
+    private func finish(
+        _ id: OrganisationID, _ details: OrganisationDetails, _ made: MakeFirstMember.Reply, _ receipt: RegistrationReceipt,
+        _ origin: CallOrigin
+    ) async throws {
+        try await store.write { [self] db in
+            guard let row = try table.find(db, id), row.state == .registering else { throw Refusal(.unavailable, retryAfter: .seconds(5)) }
+            var life = OrganisationLife(row.state)
+            try life.registered()
+            try table.setState(db, id, life.state, founder: made.member, at: origin.at)
+            try members.add(
+                db,
+                MemberRow(
+                    id: made.member, organisation: id, role: .owner,
+                    contact: MemberContact(email: details.email, language: details.language), since: origin.at))
+            try mail.confirmation(db, id, details, password: made.temporaryPassword, at: origin.at)
+            try firstAnswers.remember(db, receipt, of: origin.request, status: 201, at: origin.at)
+        }
+        directory.changed(id)
+    }
+
+    // MARK: Confirming
+
+    /// Who is confirmed by the link, for its page.
+    /// - Throws: `link-not-valid`.
+    func shown(_ token: String, _ purpose: OrganisationLinkPurpose, at: Timestamp) async throws -> (name: String, address: String) {
+        try await store.read { [table, links] db in
+            guard let link = try links.look(db, token, purpose, at: at), let row = try table.find(db, link.organisation) else {
+                throw Self.staleLink
+            }
+            let address = link.payload.isEmpty ? row.details.email.text : String(decoding: link.payload, as: UTF8.self)
+            return (row.details.businessName, address)
+        }
+    }
+
+    /// Completes the registration (ORG-08); the link can be followed once.
+    func confirm(_ token: String, at: Timestamp) async throws -> OrganisationState {
+        let (id, state) = try await store.write { [self] db -> (OrganisationID, OrganisationState) in
+            guard let link = try links.look(db, token, .confirm, at: at), let row = try table.find(db, link.organisation) else {
+                throw Self.staleLink
+            }
+            var life = OrganisationLife(row.state)
+            try life.confirmed(needsApproval: settings.isApprovalRequired)
+            try table.setState(db, row.id, life.state, at: at)
+            try links.forget(db, .confirm, of: row.id)
+            try book.mail(db, to: row.id, life.state == .active ? .organisationActive : .organisationAwaitsApproval)
+            return (row.id, life.state)
+        }
+        directory.changed(id)
+        logger.notice("an organisation was confirmed", metadata: ["organisation": "\(id)", "state": "\(state.rawValue)"])
+        return state
+    }
+
+    /// Mails another link where an organisation at this address waits for one; nothing tells whether it does.
+    func mailAgain(to email: EmailAddress, remote: String, at: Timestamp) async throws {
+        try admit(remote: remote)
+        try await store.write { [self] db in
+            guard let row = try table.find(db, email: email), row.state == .unconfirmed else { return }
+            if let newest = try links.newest(db, .confirm, of: row.id), at < newest + Self.mailPause { return }
+            try mail.confirmation(db, row.id, row.details, password: nil, at: at)
+        }
+    }
+
+    // MARK: The profile
+
+    func find(_ id: OrganisationID) async throws -> OrganisationRow {
+        guard let row = try await store.read({ [table] db in try table.find(db, id) }) else { throw Problem.notFound }
+        return row
+    }
+
+    /// ORG-13, ORG-14. Payments that are under way keep their method: they were made with it.
+    /// - Throws: `OrganisationFormFault`; nothing is changed then.
+    func change(_ id: OrganisationID, _ form: FormValue, at: Timestamp) async throws -> OrganisationRow {
+        try await store.write { [table] db in
+            guard var row = try table.find(db, id), row.state != .closed else { throw Problem.notFound }
+            row.details = try row.details.changed(form)
+            try table.setDetails(db, id, row.details, at: at)
+            return row
+        }
+    }
+
+    /// Asks the new address; until somebody there says yes, the old one stays (ORG-13).
+    func changeAddress(_ id: OrganisationID, to email: EmailAddress, at: Timestamp) async throws {
+        try await store.write { [self] db in
+            guard let row = try table.find(db, id) else { throw Problem.notFound }
+            guard try !table.isTaken(db, email, except: id) else { throw OrganisationConflict.email }
+            if let newest = try links.newest(db, .changeAddress, of: id), at < newest + Self.mailPause {
+                throw Refusal(.tooManyRequests, retryAfter: newest + Self.mailPause - at)
+            }
+            try mail.changeOfAddress(db, id, row.details, to: email, at: at)
+        }
+    }
+
+    /// Somebody at the new address said yes: the founder logs in by it and the organisation is written to there; the old one is told.
+    /// Whether it is free of all accounts (CON-06) consent alone knows.
+    func confirmAddress(_ token: String, trace: String, at: Timestamp) async throws {
+        let found = try await store.read { [self] db -> (OrganisationLink, OrganisationRow)? in
+            guard let link = try links.look(db, token, .changeAddress, at: at), let row = try table.find(db, link.organisation),
+                row.state != .closed
+            else { return nil }
+            return (link, row)
+        }
+        guard let (link, row) = found, let founder = row.founder,
+            let email = EmailAddress(String(decoding: link.payload, as: UTF8.self))
+        else { throw Self.staleLink }
+        do {
+            try await consent.changeAddress(of: founder, to: email, trace: trace)
+        } catch  where error.code == .conflict {
+            throw OrganisationConflict.email
+        } catch {
+            throw error.refusal
+        }
+        try await store.write { [self] db in
+            guard try links.look(db, token, .changeAddress, at: at) != nil, var row = try table.find(db, link.organisation) else {
+                throw Self.staleLink
+            }
+            guard try !table.isTaken(db, email, except: row.id) else { throw OrganisationConflict.email }
+            let old = row.details.email
+            row.details.email = email
+            try table.setDetails(db, row.id, row.details, at: at)
+            try members.setContact(db, founder, MemberContact(email: email, language: row.details.language))
+            try links.forget(db, .changeAddress, of: row.id)
+            try book.mail(db, to: old, row.details, .organisationAddressChanged, ["time": at.rfc3339])
+        }
+        directory.changed(row.id)
+    }
+
+    // MARK: The end
+
+    /// What the dialogue shows before anything is confirmed (ORG-16).
+    func closing(_ id: OrganisationID) async throws -> ClosingPreview {
+        try await store.read { [self] db in
+            guard let row = try table.find(db, id) else { throw Problem.notFound }
+            let open = try neighbours.openRequests(db, id)
+            return ClosingPreview(
+                businessName: row.details.businessName, pendingRequests: open.pending, approvedRequests: open.approved,
+                members: try members.count(db, of: id), debts: try neighbours.debts(db, id))
+        }
+    }
+
+    /// From its commit on nobody acts for the organisation and nothing is delivered to it; consent then ends its requests and tells the
+    /// people (CON-13). What is unpaid stays due.
+    /// - Parameter confirmation: the business name, as it is typed to confirm.
+    func close(_ id: OrganisationID, confirmation: String, at: Timestamp) async throws -> ClosingPreview {
+        let preview = try await store.write { [self] db -> ClosingPreview in
+            guard let row = try table.find(db, id) else { throw Problem.notFound }
+            guard BusinessName.folded(confirmation) == BusinessName.folded(row.details.businessName) else {
+                throw GatewayProblem.notConfirmed.problem(
+                    "Nothing was deleted. To confirm, send the business name of the organisation.",
+                    errors: [.init(pointer: "/confirmation", detail: "is not the business name")])
+            }
+            var life = OrganisationLife(row.state)
+            try life.closed()
+            let open = try neighbours.openRequests(db, id)
+            let preview = ClosingPreview(
+                businessName: row.details.businessName, pendingRequests: open.pending, approvedRequests: open.approved,
+                members: try members.count(db, of: id), debts: try neighbours.debts(db, id))
+            try book.mail(db, to: id, .organisationClosed, ["debts": preview.debtsInWords])
+            for closed in neighbours.closed { try closed(db, id) }
+            try members.deleteAll(db, of: id)
+            try ClientTable.deleteAll(db, of: id)
+            for purpose in OrganisationLinkPurpose.allCases { try links.forget(db, purpose, of: id) }
+            try table.close(db, row, at: at)
+            try DutyTable().add(db, .closeOrganisation(id))
+            return preview
+        }
+        directory.changed(id)
+        duties.bell.ring()
+        logger.notice("an organisation was deleted", metadata: ["organisation": "\(id)"])
+        return preview
+    }
+
+    static let staleLink = GatewayProblem.linkNotValid.problem(
+        "It was used already, is too old, or did not come from us. Ask for a new one.")
+}
+
+/// What goes, and what stays due (ORG-16).
+struct ClosingPreview: Hashable, Sendable {
+    let businessName: String
+    let pendingRequests: Int
+    let approvedRequests: Int
+    let members: Int
+    let debts: [Amount]
+
+    /// For a mail.
+    var debtsInWords: String {
+        debts.isEmpty ? "0" : debts.map(\.text).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,200 @@
+// SQL sentences about organisations. What they say of themselves is here only sealed; what must be unique is found by keyed look-ups.
+
+import Contracts
+import Foundation
+import GRDB
+import Sealing
+
+struct OrganisationRow: Sendable {
+    let id: OrganisationID
+    let state: OrganisationState
+    var details: OrganisationDetails
+    /// Whose log-in is the corporate address; nil while the log-in is being made.
+    let founder: MemberID?
+    let createdAt: Timestamp
+    let changedAt: Timestamp
+}
+
+/// A value that one organisation alone may have (ORG-06).
+enum OrganisationConflict: Error, Hashable, Sendable {
+    case email
+    case businessName
+    case vatNumber
+}
+
+/// `organisations`. A closed one keeps its row, without look-ups: what is due stays due, and its values are free for others.
+struct OrganisationTable: Sendable {
+    /// `runtime.key("organisations")`.
+    let key: SymmetricKey
+    let names: LookupKey
+    let vatNumbers: LookupKey
+    let addresses: LookupKey
+
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE organisations (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    organisation BLOB NOT NULL UNIQUE,
+                    state TEXT NOT NULL
+                        CHECK (state IN ('registering', 'unconfirmed', 'awaiting-approval', 'active', 'suspended', 'closed')),
+                    name_lookup BLOB UNIQUE,
+                    vat_lookup BLOB UNIQUE,
+                    address_lookup BLOB UNIQUE,
+                    details BLOB NOT NULL,
+                    founder BLOB UNIQUE,
+                    created_at INTEGER NOT NULL,
+                    changed_at INTEGER NOT NULL,
+                    CHECK ((state = 'closed') = (name_lookup IS NULL)),
+                    CHECK ((name_lookup IS NULL) = (vat_lookup IS NULL) AND (name_lookup IS NULL) = (address_lookup IS NULL)),
+                    CHECK (founder IS NOT NULL OR state IN ('registering', 'closed'))
+                ) STRICT;
+                CREATE INDEX organisations_by_state ON organisations (state, number);
+                """)
+    }
+
+    // MARK: Writing
+
+    /// In the state `registering`.
+    func add(_ db: Database, _ id: OrganisationID, _ details: OrganisationDetails, at: Timestamp) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO organisations (organisation, state, name_lookup, vat_lookup, address_lookup, details, created_at, changed_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            Data(id.bytes), OrganisationState.registering.rawValue, Data(nameLookup(details)), Data(vatLookup(details)),
+            Data(addressLookup(details.email)), Data(try seal(details, of: id)), at.milliseconds, at.milliseconds,
+        ])
+    }
+
+    /// - Throws: `OrganisationConflict` for the first value that another organisation has, in the order e-mail, name, VAT number.
+    /// - Returns: another one that is only being registered and has one of the values; nil where there is none.
+    func requireFree(_ db: Database, _ details: OrganisationDetails) throws -> OrganisationID? {
+        let columns: [(String, [UInt8], OrganisationConflict)] = [
+            ("address_lookup", addressLookup(details.email), .email), ("name_lookup", nameLookup(details), .businessName),
+            ("vat_lookup", vatLookup(details), .vatNumber),
+        ]
+        var unfinished: OrganisationID?
+        for (column, lookup, conflict) in columns {
+            guard let other = try owner(db, column, lookup) else { continue }
+            guard other.state == .registering else { throw conflict }
+            unfinished = other.id
+        }
+        return unfinished
+    }
+
+    /// Whether another organisation writes from this address.
+    func isTaken(_ db: Database, _ email: EmailAddress, except own: OrganisationID) throws -> Bool {
+        guard let other = try owner(db, "address_lookup", addressLookup(email)) else { return false }
+        return other.id != own
+    }
+
+    func setState(_ db: Database, _ id: OrganisationID, _ state: OrganisationState, founder: MemberID? = nil, at: Timestamp) throws {
+        try db.cachedStatement(
+            sql: "UPDATE organisations SET state = ?, founder = coalesce(?, founder), changed_at = ? WHERE organisation = ?"
+        ).execute(arguments: [state.rawValue, founder.map { Data($0.bytes) }, at.milliseconds, Data(id.bytes)])
+    }
+
+    func setDetails(_ db: Database, _ id: OrganisationID, _ details: OrganisationDetails, at: Timestamp) throws {
+        try db.cachedStatement(
+            sql: "UPDATE organisations SET details = ?, address_lookup = ?, changed_at = ? WHERE organisation = ?"
+        ).execute(arguments: [
+            Data(try seal(details, of: id)), Data(addressLookup(details.email)), at.milliseconds, Data(id.bytes),
+        ])
+    }
+
+    /// For good: what it was found by is free again; of what it said only what invoices need is left.
+    func close(_ db: Database, _ row: OrganisationRow, at: Timestamp) throws {
+        var details = row.details
+        details.representative = nil
+        (details.description, details.website, details.researchInterests) = ("", nil, nil)
+        try db.cachedStatement(
+            sql: """
+                UPDATE organisations SET state = 'closed', name_lookup = NULL, vat_lookup = NULL, address_lookup = NULL, details = ?,
+                changed_at = ? WHERE organisation = ?
+                """
+        ).execute(arguments: [Data(try seal(details, of: row.id)), at.milliseconds, Data(row.id.bytes)])
+    }
+
+    /// Takes away one that was never finished.
+    func deleteUnfinished(_ db: Database, _ id: OrganisationID) throws {
+        try db.cachedStatement(sql: "DELETE FROM organisations WHERE organisation = ? AND state = 'registering'")
+            .execute(arguments: [Data(id.bytes)])
+    }
+
+    // MARK: Finding
+
+    private static let columns = "SELECT organisation, state, details, founder, created_at, changed_at, number FROM organisations"
+
+    func find(_ db: Database, _ id: OrganisationID) throws -> OrganisationRow? {
+        try Row.fetchOne(db.cachedStatement(sql: "\(Self.columns) WHERE organisation = ?"), arguments: [Data(id.bytes)]).map(read)
+    }
+
+    func find(_ db: Database, email: EmailAddress) throws -> OrganisationRow? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: "\(Self.columns) WHERE address_lookup = ?"), arguments: [Data(addressLookup(email))]
+        ).map(read)
+    }
+
+    /// Nil where there is none.
+    func state(_ db: Database, _ id: OrganisationID) throws -> OrganisationState? {
+        try String.fetchOne(
+            db.cachedStatement(sql: "SELECT state FROM organisations WHERE organisation = ?"), arguments: [Data(id.bytes)]
+        ).flatMap(OrganisationState.init(rawValue:))
+    }
+
+    /// In the order of registration, with what to go on after.
+    func page(
+        _ db: Database, in state: OrganisationState?, after: Int64, limit: Int
+    ) throws -> [(number: Int64, row: OrganisationRow)] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: "\(Self.columns) WHERE number > ?1 AND state <> 'registering' AND (?2 IS NULL OR state = ?2) ORDER BY number LIMIT ?3"),
+            arguments: [after, state?.rawValue, limit]
+        ).map { ($0[6], try read($0)) }
+    }
+
+    /// Registrations that were begun by then and never finished.
+    func unfinished(_ db: Database, since: Timestamp) throws -> [OrganisationID] {
+        try Data.fetchAll(
+            db.cachedStatement(sql: "SELECT organisation FROM organisations WHERE state = 'registering' AND created_at <= ?"),
+            arguments: [since.milliseconds]
+        ).compactMap { OrganisationID(bytes: $0) }
+    }
+
+    private func owner(_ db: Database, _ column: String, _ lookup: [UInt8]) throws -> (id: OrganisationID, state: OrganisationState)? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT organisation, state FROM organisations WHERE \(column) = ?"), arguments: [Data(lookup)])
+        guard let row, let id = OrganisationID(bytes: row[0] as Data), let state = OrganisationState(rawValue: row[1]) else { return nil }
+        return (id, state)
+    }
+
+    // MARK: Sealing
+
+    private func read(_ row: Row) throws -> OrganisationRow {
+        guard let id = OrganisationID(bytes: row[0] as Data), let state = OrganisationState(rawValue: row[1]) else {
+            throw UnreadableOrganisation()
+        }
+        let plain = try Seal.open(row[2] as Data, key: key, context: Self.context(id))
+        return OrganisationRow(
+            id: id, state: state, details: try JSONDecoder().decode(OrganisationDetails.self, from: Data(plain)),
+            founder: (row[3] as Data?).flatMap { MemberID(bytes: $0) }, createdAt: Timestamp(milliseconds: row[4]),
+            changedAt: Timestamp(milliseconds: row[5]))
+    }
+
+    private func seal(_ details: OrganisationDetails, of id: OrganisationID) throws -> [UInt8] {
+        try Seal.seal(JSONEncoder().encode(details), key: key, context: Self.context(id))
+    }
+
+    private static func context(_ id: OrganisationID) -> [UInt8] {
+        Array("organisations.details \(id)".utf8)
+    }
+
+    private func nameLookup(_ details: OrganisationDetails) -> [UInt8] { names.lookup(BusinessName.folded(details.businessName)) }
+    private func vatLookup(_ details: OrganisationDetails) -> [UInt8] { vatNumbers.lookup(details.vatNumber) }
+    private func addressLookup(_ email: EmailAddress) -> [UInt8] { addresses.lookup(email.folded) }
+}
+
+/// A row that this program cannot have written.
+struct UnreadableOrganisation: Error {}

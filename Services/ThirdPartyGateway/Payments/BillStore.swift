@@ -1,0 +1,211 @@
+// SQL sentences about payments: one for each request, with every way of paying that was tried.
+
+import Contracts
+import Foundation
+import GRDB
+import Sealing
+
+/// One row of `payments`: the bill, and what it was made of.
+struct StoredBill: Sendable {
+    let number: Int64
+    var bill: Bill
+    let quote: Quote
+    let scope: RequestScope
+    let createdAt: Timestamp
+}
+
+/// What a list of payments is cut down to.
+struct PaymentFilter: Hashable, Sendable {
+    var organisation: OrganisationID?
+    var status: PaymentStatus?
+    /// Paid, refunding and refunded, or what is still to be paid (PAY-07).
+    var isOpen: Bool?
+    var request: RequestID?
+    var from: Timestamp?
+    /// Not included.
+    var to: Timestamp?
+}
+
+/// `payments`. Attempts hold secrets of the payer's (never numbers of cards, PAY-08) and are sealed under a key of the service's own.
+struct BillTable: Sendable {
+    let key: SymmetricKey
+
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE payments (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    payment BLOB NOT NULL UNIQUE,
+                    request BLOB NOT NULL UNIQUE,
+                    organisation BLOB NOT NULL,
+                    status TEXT NOT NULL,
+                    accepted INTEGER NOT NULL,
+                    delivered INTEGER NOT NULL,
+                    feasible INTEGER,
+                    amount INTEGER NOT NULL,
+                    currency TEXT NOT NULL,
+                    created_at INTEGER NOT NULL,
+                    changed_at INTEGER NOT NULL,
+                    terms TEXT NOT NULL,
+                    attempts BLOB NOT NULL,
+                    is_live INTEGER NOT NULL,
+                    CHECK (amount >= 0)
+                ) STRICT;
+                CREATE INDEX payments_by_organisation ON payments (organisation, number);
+                CREATE INDEX payments_by_status ON payments (status, number);
+                CREATE INDEX payments_live ON payments (number) WHERE is_live;
+                CREATE TABLE payment_references (
+                    provider TEXT NOT NULL,
+                    reference TEXT NOT NULL,
+                    payment BLOB NOT NULL REFERENCES payments (payment),
+                    attempt INTEGER NOT NULL,
+                    PRIMARY KEY (provider, reference)
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+
+    // MARK: Writing
+
+    func add(_ db: Database, _ bill: Bill, _ quote: Quote, _ scope: RequestScope, at: Timestamp) throws {
+        let terms = String(decoding: try JSONEncoder().encode(Terms(quote: quote, scope: scope)), as: UTF8.self)
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO payments (payment, request, organisation, status, accepted, delivered, feasible, amount, currency, created_at,
+                changed_at, terms, attempts, is_live) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            Data(bill.payment.bytes), Data(bill.request.bytes), Data(bill.organisation.bytes), bill.status.rawValue, bill.isAccepted,
+            bill.isDelivered, bill.isFeasible, bill.amount.minor, bill.amount.currency, at.milliseconds, bill.changedAt.milliseconds,
+            terms, try sealed(bill), bill.live != nil,
+        ])
+    }
+
+    func save(_ db: Database, _ bill: Bill) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE payments SET status = ?, accepted = ?, delivered = ?, feasible = ?, changed_at = ?, attempts = ?, is_live = ?
+                WHERE payment = ?
+                """
+        ).execute(arguments: [
+            bill.status.rawValue, bill.isAccepted, bill.isDelivered, bill.isFeasible, bill.changedAt.milliseconds, try sealed(bill),
+            bill.live != nil, Data(bill.payment.bytes),
+        ])
+        for attempt in bill.attempts {
+            guard let reference = attempt.reference else { continue }
+            try db.cachedStatement(
+                sql: "INSERT OR IGNORE INTO payment_references (provider, reference, payment, attempt) VALUES (?, ?, ?, ?)"
+            ).execute(arguments: [attempt.provider, reference, Data(bill.payment.bytes), attempt.number])
+        }
+    }
+
+    // MARK: Reading
+
+    func find(_ db: Database, _ payment: PaymentID) throws -> StoredBill? {
+        try row(db, "payment = ?", [Data(payment.bytes)])
+    }
+
+    func find(_ db: Database, of request: RequestID) throws -> StoredBill? {
+        try row(db, "request = ?", [Data(request.bytes)])
+    }
+
+    /// Whose process a handler means.
+    func find(_ db: Database, _ provider: String, reference: String) throws -> (payment: PaymentID, attempt: Int)? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT payment, attempt FROM payment_references WHERE provider = ? AND reference = ?"),
+            arguments: [provider, reference])
+        guard let row, let payment = PaymentID(bytes: row[0] as Data) else { return nil }
+        return (payment, row[1])
+    }
+
+    func status(_ db: Database, of request: RequestID) throws -> PaymentStatus? {
+        try String.fetchOne(
+            db.cachedStatement(sql: "SELECT status FROM payments WHERE request = ?"), arguments: [Data(request.bytes)]
+        ).flatMap(PaymentStatus.init(rawValue:))
+    }
+
+    /// Nil where there is no payment.
+    func isDelivered(_ db: Database, _ request: RequestID) throws -> Bool? {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT delivered FROM payments WHERE request = ?"), arguments: [Data(request.bytes)])
+    }
+
+    func outstanding(_ db: Database, _ organisation: OrganisationID) throws -> [Amount] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT currency, sum(amount) FROM payments WHERE organisation = ? AND status = 'due' GROUP BY currency ORDER BY currency
+                """, arguments: [Data(organisation.bytes)]
+        ).map { Amount(minor: $0[1], currency: $0[0]) }
+    }
+
+    /// Payments whose attempt may charge, in order.
+    func live(_ db: Database, after number: Int64, limit: Int) throws -> [StoredBill] {
+        try Row.fetchAll(
+            db, sql: "\(Self.columns) WHERE is_live AND number > ? ORDER BY number LIMIT ?", arguments: [number, limit]
+        ).compactMap(stored)
+    }
+
+    /// The newest first.
+    func list(_ db: Database, _ filter: PaymentFilter, before: Int64?, limit: Int) throws -> [StoredBill] {
+        var conditions: [String] = []
+        var arguments = StatementArguments()
+        func add(_ condition: String, _ values: StatementArguments = []) {
+            conditions.append(condition)
+            arguments += values
+        }
+        if let organisation = filter.organisation { add("organisation = ?", [Data(organisation.bytes)]) }
+        if let status = filter.status { add("status = ?", [status.rawValue]) }
+        if let isOpen = filter.isOpen {
+            add(isOpen ? "status IN ('not-due', 'due')" : "status IN ('paid', 'refunding', 'refunded')")
+        }
+        if let request = filter.request { add("request = ?", [Data(request.bytes)]) }
+        if let from = filter.from { add("created_at >= ?", [from.milliseconds]) }
+        if let to = filter.to { add("created_at < ?", [to.milliseconds]) }
+        if let before { add("number < ?", [before]) }
+        let condition = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+        arguments += [limit]
+        return try Row.fetchAll(
+            db, sql: "\(Self.columns) \(condition) ORDER BY number DESC LIMIT ?", arguments: arguments
+        ).compactMap(stored)
+    }
+
+    // MARK: Rows
+
+    private struct Terms: Codable {
+        var quote: Quote
+        var scope: RequestScope
+    }
+
+    private static let columns = """
+        SELECT number, payment, request, organisation, status, accepted, delivered, feasible, created_at, changed_at, terms, attempts
+        FROM payments
+        """
+
+    private func row(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> StoredBill? {
+        try Row.fetchOne(db.cachedStatement(sql: "\(Self.columns) WHERE \(condition)"), arguments: arguments).flatMap(stored)
+    }
+
+    private func stored(_ row: Row) throws -> StoredBill? {
+        guard let payment = PaymentID(bytes: row[1] as Data), let request = RequestID(bytes: row[2] as Data),
+            let organisation = OrganisationID(bytes: row[3] as Data), let status = PaymentStatus(rawValue: row[4])
+        else { return nil }
+        let terms = try JSONDecoder().decode(Terms.self, from: Data((row[10] as String).utf8))
+        let plain = try Seal.open(row[11] as Data, key: key, context: Self.context(payment))
+        let attempts = try JSONDecoder().decode([PayingAttempt].self, from: Data(plain))
+        return StoredBill(
+            number: row[0],
+            bill: Bill(
+                payment: payment, request: request, organisation: organisation, amount: terms.quote.perPerson,
+                priceListVersion: terms.quote.priceListVersion, status: status, isAccepted: row[5], isDelivered: row[6],
+                isFeasible: row[7], attempts: attempts, changedAt: Timestamp(milliseconds: row[9])),
+            quote: terms.quote, scope: terms.scope, createdAt: Timestamp(milliseconds: row[8]))
+    }
+
+    private func sealed(_ bill: Bill) throws -> Data {
+        Data(try Seal.seal(JSONEncoder().encode(bill.attempts), key: key, context: Self.context(bill.payment)))
+    }
+
+    private static func context(_ payment: PaymentID) -> [UInt8] {
+        Array("payments.attempts|\(payment)".utf8)
+    }
+}

@@ -1,0 +1,186 @@
+// Calls payment handlers until they have answered: each call as it was decided, each answer in one transaction with its effect.
+
+import Contracts
+import Logging
+import Metrics
+import ServiceKit
+import Storage
+
+/// A process that dies between a call and its answer makes the same call again, with the same key.
+actor ErrandDesk {
+    /// Calls at the same time.
+    private static let atOnce = 16
+    /// Pauses between attempts at a handler that does not answer: doubled from the first to the last.
+    private static let pauses = Duration.seconds(1)...Duration.seconds(300)
+    /// Without a ring the table is looked at all the same.
+    private static let look = Duration.seconds(5)
+    /// One payment's calls in a row: to call off, to open, to confirm, and what follows from each.
+    private static let rounds = 8
+    /// How long a payer's own form is looked after; whoever asks later is looked up then.
+    private static let watched: Duration = .seconds(3600)
+
+    private let store: Store
+    private let ledger: PaymentLedger
+    private let lookEvery: Duration
+    private let logger: Logger
+    private let clock: @Sendable () -> Timestamp
+    private var inFlight: [Int64: Task<Bool, any Error>] = [:]
+
+    init(
+        store: Store, ledger: PaymentLedger, lookEvery: Duration, logger: Logger, clock: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        (self.store, self.ledger, self.lookEvery, self.logger, self.clock) = (store, ledger, lookEvery, logger, clock)
+    }
+
+    // MARK: In the background
+
+    /// Calls what is due, oldest first, until it is cancelled.
+    func run() async throws {
+        while !Task.isCancelled {
+            let now = clock()
+            let due = try await store.read { [errands = ledger.errands] db in try errands.due(db, at: now, limit: Self.atOnce) }
+            guard !due.isEmpty else {
+                await ledger.bell.wait(atMost: Self.look)
+                continue
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for errand in due { group.addTask { _ = try await self.carry(errand) } }
+                try await group.waitForAll()
+            }
+        }
+        throw CancellationError()
+    }
+
+    /// Asks handlers about what is under way, for notifications that never came; until it is cancelled.
+    func watch() async throws {
+        while true {
+            try await Task.sleep(for: lookEvery)
+            try await lookAtAll()
+        }
+    }
+
+    func lookAtAll() async throws {
+        var after: Int64 = 0
+        while true {
+            let (now, from, page) = (clock(), after, 100)
+            let last = try await store.write { [ledger] db -> Int64? in
+                let bills = try ledger.table.live(db, after: from, limit: page)
+                for stored in bills {
+                    guard let live = stored.bill.live, live.method != .bankTransfer else { continue }
+                    switch live.state {
+                    case .confirming, .cancelling: try ledger.look(db, stored.bill, live)
+                    case .open where stored.bill.status == .due && now - stored.bill.changedAt < Self.watched:
+                        try ledger.look(db, stored.bill, live)
+                    default: continue
+                    }
+                }
+                return bills.count < page ? nil : bills.last?.number
+            }
+            guard let last else { return }
+            after = last
+        }
+    }
+
+    // MARK: One after the other
+
+    /// Carries what waits of one payment, and what follows from it, as far as handlers answer.
+    func settle(_ payment: PaymentID) async throws {
+        for _ in 0..<Self.rounds {
+            let waiting = try await store.read { [errands = ledger.errands] db in try errands.waiting(db, payment) }
+            guard let next = waiting.first else { return }
+            guard try await carry(next) else { return }
+        }
+    }
+
+    /// Whether the handler answered. Somebody who asks for the same call meanwhile gets the same answer.
+    @discardableResult
+    private func carry(_ errand: StoredErrand) async throws -> Bool {
+        if let task = inFlight[errand.number] { return try await task.value }
+        let task = Task { try await self.perform(errand) }
+        inFlight[errand.number] = task
+        defer { inFlight[errand.number] = nil }
+        return try await task.value
+    }
+
+    private func perform(_ errand: StoredErrand) async throws -> Bool {
+        let found = try await store.read { [ledger] db in
+            try ledger.errands.find(db, errand.number) == nil ? nil : ledger.table.find(db, errand.payment)
+        }
+        guard let bill = found?.bill else { return true }
+        guard bill.wants(errand.kind, errand.attempt), let attempt = bill.attempts.first(where: { $0.number == errand.attempt }) else {
+            try await store.write { [ledger] db in try ledger.errands.answered(db, errand.number) }
+            return true
+        }
+        let word: ProviderWord
+        if let provider = ledger.providers.named(attempt.provider) {
+            word = await provider.carry(
+                Errand(
+                    key: errand.key, kind: errand.kind, payment: errand.payment, attempt: errand.attempt, provider: attempt.provider,
+                    method: attempt.method, amount: bill.amount, reference: attempt.reference, charge: attempt.charge, token: errand.token))
+        } else {
+            logger.warning("a payment waits for a handler that is not set up", metadata: ["payment": "\(errand.payment)"])
+            word = .unreachable
+        }
+        Counter(
+            label: "payment_calls_total",
+            dimensions: [("handler", attempt.provider), ("call", errand.kind.rawValue), ("answered", word == .unreachable ? "no" : "yes")]
+        ).increment()
+        return try await heard(word, errand)
+    }
+
+    private func heard(_ word: ProviderWord, _ errand: StoredErrand) async throws -> Bool {
+        let now = clock()
+        let isOpenStill = word == .pending && (errand.kind == .cancel || errand.kind == .refund)
+        guard word != .unreachable, !isOpenStill else {
+            // What a look would have shown is looked at again by itself.
+            let pause = min(Self.pauses.upperBound, Self.pauses.lowerBound * (1 << min(errand.tries, 10)))
+            try await store.write { [ledger] db in
+                if errand.kind == .look {
+                    try ledger.errands.answered(db, errand.number)
+                } else {
+                    try ledger.errands.postpone(db, errand.number, to: now + pause)
+                }
+            }
+            if errand.tries == 0, errand.kind != .look {
+                logger.warning(
+                    "a payment handler does not answer; it is asked again",
+                    metadata: ["payment": "\(errand.payment)", "call": "\(errand.kind.rawValue)"])
+            }
+            return false
+        }
+        let bill = try await store.write { [ledger] db -> Bill? in
+            try ledger.errands.answered(db, errand.number)
+            return try ledger.change(db, errand.payment, at: now) { $0.heard(word, of: errand.attempt, at: now) }
+        }
+        if let bill {
+            logger.notice(
+                "a payment handler has answered",
+                metadata: [
+                    "payment": "\(errand.payment)", "call": "\(errand.kind.rawValue)", "status": "\(bill.status.rawValue)",
+                ])
+        }
+        return true
+    }
+
+    // MARK: What handlers tell by themselves
+
+    /// A notification that has been proved; again changes nothing.
+    func told(_ provider: String, _ reference: String, _ word: ProviderWord) async throws {
+        let now = clock()
+        try await store.write { [ledger] db in
+            guard let found = try ledger.table.find(db, provider, reference: reference) else { return }
+            try ledger.change(db, found.payment, at: now) { $0.heard(word, of: found.attempt, at: now) }
+        }
+    }
+
+    /// A notification that has not been proved: the handler itself is asked.
+    func hinted(_ provider: String, _ reference: String) async throws {
+        try await store.write { [ledger] db in
+            guard let found = try ledger.table.find(db, provider, reference: reference),
+                let bill = try ledger.table.find(db, found.payment)?.bill,
+                let attempt = bill.attempts.first(where: { $0.number == found.attempt }), bill.wants(.look, found.attempt)
+            else { return }
+            try ledger.look(db, bill, attempt)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+// The one face of all payment handlers: the rest of the gateway knows no other.
+
+import Contracts
+import Foundation
+import Outbound
+
+/// Carries a call to a handler and says what it answered. The same errand may be carried again after a crash: it must not charge
+/// twice.
+protocol PaymentProvider: Sendable {
+    var name: String { get }
+    /// Whether a charge is asked for with the handler's token of the payer's means of payment.
+    var takesToken: Bool { get }
+    func carry(_ errand: Errand) async -> ProviderWord
+}
+
+/// The handler of each method that the operator has set up.
+struct PaymentProviders: Sendable {
+    private let byMethod: [PaymentMethod: any PaymentProvider]
+
+    init(_ byMethod: [PaymentMethod: any PaymentProvider]) {
+        self.byMethod = byMethod
+    }
+
+    /// Those that can be paid by, in the order of the contract.
+    var methods: [PaymentMethod] { PaymentMethod.allCases.filter { byMethod[$0] != nil } }
+
+    func provider(for method: PaymentMethod) -> (any PaymentProvider)? {
+        byMethod[method]
+    }
+
+    /// By its name, for what was begun before; nil where it is set up no more.
+    func named(_ name: String) -> (any PaymentProvider)? {
+        byMethod.values.first { $0.name == name }
+    }
+}
+
+/// Calls to a handler's API over HTTPS.
+struct HandlerCalls: Sendable {
+    /// Answers of handlers are a few kilobytes.
+    static let longestAnswer = 256 << 10
+
+    let http: HTTPSender
+    let timeout: Duration
+
+    enum Reply: Sendable {
+        case answer(status: Int, body: JSON)
+        /// No answer, or one that says that the handler is in trouble: nobody knows what became of the call.
+        case unreachable
+    }
+
+    func send(_ url: String, _ method: String, headers: [(name: String, value: String)], body: String = "") async -> Reply {
+        let request = OutboundRequest(
+            url: url, method: method, headers: headers, body: Array(body.utf8), timeout: timeout, connectTimeout: min(timeout, .seconds(3)),
+            maxResponseBytes: Self.longestAnswer)
+        guard let response = try? await http.attempt(request).outcome.get() else { return .unreachable }
+        // Too many requests and conflicts of a key that is in use mean: later.
+        guard response.status < 500, ![408, 409, 425, 429].contains(response.status) else { return .unreachable }
+        let body = (try? JSONDecoder().decode(JSON.self, from: Data(response.body))) ?? .null
+        return .answer(status: response.status, body: body)
+    }
+
+    /// A handler's word for a reason as we pass it on: short, for programs, without anybody's data.
+    static func reason(_ text: String?, else usual: String) -> String {
+        guard let text, (1...64).contains(text.utf8.count) else { return usual }
+        let word = text.lowercased().replacing("_", with: "-")
+        let isPlain = word.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || byte == UInt8(ascii: "-")
+        }
+        return isPlain ? word : usual
+    }
+}
+
+/// A handler's JSON, of which little is looked at.
+enum JSON: Decodable, Hashable, Sendable {
+    case null
+    case flag(Bool)
+    case number(Double)
+    case text(String)
+    case list([JSON])
+    case fields([String: JSON])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let flag = try? container.decode(Bool.self) {
+            self = .flag(flag)
+        } else if let number = try? container.decode(Double.self) {
+            self = .number(number)
+        } else if let text = try? container.decode(String.self) {
+            self = .text(text)
+        } else if let list = try? container.decode([JSON].self) {
+            self = .list(list)
+        } else {
+            self = .fields(try container.decode([String: JSON].self))
+        }
+    }
+
+    /// Null for whatever is not there.
+    subscript(name: String) -> JSON {
+        if case .fields(let fields) = self { fields[name] ?? .null } else { .null }
+    }
+
+    var text: String? {
+        if case .text(let text) = self { text } else { nil }
+    }
+
+    var items: [JSON] {
+        if case .list(let items) = self { items } else { [] }
+    }
+
+    var integer: Int64? {
+        if case .number(let number) = self { Int64(exactly: number) } else { nil }
+    }
+}

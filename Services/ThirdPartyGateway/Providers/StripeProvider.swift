@@ -1,0 +1,175 @@
+// Cards by Stripe's API: one PaymentIntent for each attempt.
+
+import Contracts
+import Foundation
+import Outbound
+
+/// Every call has the errand's key as `Idempotency-Key`, and what may have been done before is looked at first or on refusal, so that
+/// it holds with a handler that forgets keys as well.
+struct StripeProvider: PaymentProvider {
+    static let name = "stripe"
+
+    let url: String
+    let secret: String
+    let publishableKey: String
+    let calls: HandlerCalls
+
+    var name: String { Self.name }
+    var takesToken: Bool { true }
+
+    func carry(_ errand: Errand) async -> ProviderWord {
+        switch errand.kind {
+        case .open: await open(errand)
+        case .confirm: await confirm(errand)
+        case .cancel: await cancel(errand)
+        case .look: await look(errand)
+        case .refund: await refund(errand)
+        }
+    }
+
+    // MARK: Calls
+
+    private func open(_ errand: Errand) async -> ProviderWord {
+        let reply = await post(
+            "/v1/payment_intents",
+            [
+                ("amount", String(errand.amount.minor)), ("currency", errand.amount.currency.lowercased()),
+                ("payment_method_types[]", "card"), ("metadata[payment]", "\(errand.payment)"),
+                ("metadata[attempt]", String(errand.attempt)),
+            ], errand.key)
+        guard case .answer(let status, let body) = reply else { return .unreachable }
+        guard status == 200, let reference = body["id"].text, let secret = body["client_secret"].text else {
+            return refusal(status, body)
+        }
+        return .opened(
+            reference: reference, step: PayerStep(clientSecret: secret, publishableKey: publishableKey.isEmpty ? nil : publishableKey))
+    }
+
+    /// Without a token the payer's own form charges; we only look. With one it is put into the intent, which is then confirmed.
+    private func confirm(_ errand: Errand) async -> ProviderWord {
+        guard let reference = errand.reference else { return .unreachable }
+        guard let token = errand.token else { return await look(errand) }
+        switch await get("/v1/payment_intents/\(Self.escaped(reference))") {
+        case .unreachable: return .unreachable
+        case .answer(200, let intent):
+            // Something has come of it before: that counts, whatever was to be done.
+            let word = Self.word(of: intent)
+            if word != .needsPayer(nil) { return word }
+        case .answer: break
+        }
+        let update = await post("/v1/payment_intents/\(Self.escaped(reference))", [("payment_method", token)], errand.key + "-method")
+        guard case .answer(let status, let body) = update else { return .unreachable }
+        guard status == 200 else { return await refusedOrDone(errand, status, body) }
+        let reply = await post("/v1/payment_intents/\(Self.escaped(reference))/confirm", [], errand.key)
+        guard case .answer(let confirmed, let intent) = reply else { return .unreachable }
+        guard confirmed == 200 else { return await refusedOrDone(errand, confirmed, intent) }
+        let word = Self.word(of: intent)
+        if case .needsPayer = word, intent["next_action"] == .null { return .declined(reason: Self.reason(of: intent)) }
+        return word
+    }
+
+    private func cancel(_ errand: Errand) async -> ProviderWord {
+        guard let reference = errand.reference else { return .unreachable }
+        let reply = await post("/v1/payment_intents/\(Self.escaped(reference))/cancel", [], errand.key)
+        guard case .answer(let status, let body) = reply else { return .unreachable }
+        if status == 200, body["status"].text == "canceled" { return .ended(reason: "cancelled") }
+        // What cannot be cancelled has charged, is charging, or is cancelled already.
+        let word = await look(errand)
+        if case .needsPayer = word { return .unreachable }
+        return word
+    }
+
+    private func look(_ errand: Errand) async -> ProviderWord {
+        guard let reference = errand.reference else { return .unreachable }
+        switch await get("/v1/payment_intents/\(Self.escaped(reference))") {
+        case .unreachable: return .unreachable
+        case .answer(200, let intent): return Self.word(of: intent)
+        case .answer(404, _): return .ended(reason: "unknown-to-handler")
+        case .answer: return .unreachable
+        }
+    }
+
+    private func refund(_ errand: Errand) async -> ProviderWord {
+        guard let reference = errand.reference else { return .unreachable }
+        switch await get("/v1/refunds?payment_intent=\(Self.escaped(reference))") {
+        case .unreachable: return .unreachable
+        case .answer(200, let list):
+            if let word = list["data"].items.lazy.compactMap(Self.word(ofRefund:)).first { return word }
+        case .answer: break
+        }
+        let reply = await post(
+            "/v1/refunds", [("payment_intent", reference), ("metadata[payment]", "\(errand.payment)")], errand.key)
+        guard case .answer(let status, let body) = reply else { return .unreachable }
+        if status == 200 { return Self.word(ofRefund: body) ?? .unreachable }
+        return body["error"]["code"].text == "charge_already_refunded" ? .refunded : .unreachable
+    }
+
+    // MARK: What answers mean
+
+    /// Of an intent as Stripe shows it, in an answer or in an event.
+    static func word(of intent: JSON) -> ProviderWord {
+        switch intent["status"].text {
+        case "succeeded":
+            return .succeeded(charge: intent["latest_charge"].text ?? intent["latest_charge"]["id"].text)
+        case "canceled": return .ended(reason: "cancelled")
+        case "requires_payment_method", "requires_confirmation", "requires_action": return .needsPayer(nil)
+        default: return .pending
+        }
+    }
+
+    /// Nil for one that failed: it must be asked for again.
+    private static func word(ofRefund refund: JSON) -> ProviderWord? {
+        switch refund["status"].text {
+        case "succeeded": .refunded
+        case "pending", "requires_action": .unreachable
+        default: nil
+        }
+    }
+
+    /// The card was declined, or the intent is not where it was: then what it is now decides.
+    private func refusedOrDone(_ errand: Errand, _ status: Int, _ body: JSON) async -> ProviderWord {
+        if status == 402 { return .declined(reason: Self.reason(body["error"])) }
+        let word = await look(errand)
+        if case .needsPayer = word { return .declined(reason: Self.reason(body["error"])) }
+        return word
+    }
+
+    private func refusal(_ status: Int, _ body: JSON) -> ProviderWord {
+        // A wrong key is the operator's to mend; the payment waits.
+        status == 401 || status == 403 ? .unreachable : .ended(reason: Self.reason(body["error"]))
+    }
+
+    static func reason(of intent: JSON) -> String {
+        reason(intent["last_payment_error"])
+    }
+
+    private static func reason(_ error: JSON) -> String {
+        HandlerCalls.reason(error["decline_code"].text ?? error["code"].text, else: "card-refused")
+    }
+
+    // MARK: The wire
+
+    private func post(_ path: String, _ fields: [(String, String)], _ key: String) async -> HandlerCalls.Reply {
+        let body = fields.map { "\(Self.escaped($0.0))=\(Self.escaped($0.1))" }.joined(separator: "&")
+        return await calls.send(
+            url + path, "POST",
+            headers: [
+                ("Authorization", "Bearer \(secret)"), ("Content-Type", "application/x-www-form-urlencoded"), ("Idempotency-Key", key),
+            ], body: body)
+    }
+
+    private func get(_ path: String) async -> HandlerCalls.Reply {
+        await calls.send(url + path, "GET", headers: [("Authorization", "Bearer \(secret)")])
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "~"):
+                String(UnicodeScalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+}

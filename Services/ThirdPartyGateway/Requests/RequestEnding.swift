@@ -1,0 +1,46 @@
+// Ends requests for past periods some time after everything was handed out, and gives back what was paid for nothing (table SHR-S).
+
+import Contracts
+import Logging
+import ServiceKit
+import Storage
+
+struct RequestEnding: Sendable {
+    private static let batch = 50
+    private static let look = Duration.seconds(60)
+
+    let store: Store
+    let desk: RequestDesk
+    let settings: RequestSettings
+    let logger: Logger
+    let clock: @Sendable () -> Timestamp
+    private let table = RequestTable()
+
+    init(
+        store: Store, desk: RequestDesk, settings: RequestSettings, logger: Logger, clock: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.store, self.desk, self.settings, self.logger, self.clock) = (store, desk, settings, logger, clock)
+    }
+
+    /// Runs until it is cancelled.
+    func run() async throws {
+        while true {
+            do {
+                try await endDelivered()
+            } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
+                logger.notice("delivered requests end later", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+            }
+            // The rhythm of looking: what is due has waited for days.
+            try await Task.sleep(for: Self.look)
+        }
+    }
+
+    /// - Returns: how many.
+    @discardableResult
+    func endDelivered() async throws -> Int {
+        let moment = clock() - settings.deliveredKept
+        let due = try await store.read { [table] db in try table.deliveredInFull(db, before: moment, limit: Self.batch) }
+        for stored in due { try await desk.end(stored.request.id, of: stored.request.organisation) }
+        return due.count
+    }
+}

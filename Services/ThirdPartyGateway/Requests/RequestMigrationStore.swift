@@ -1,0 +1,11 @@
+// The tables of requests, lists and data files, in the order in which they refer to one another.
+
+import GRDB
+
+enum RequestTables {
+    static func create(in db: Database) throws {
+        try RequestTable.create(in: db)
+        try IntentTable.create(in: db)
+        try DataFileTable.create(in: db)
+    }
+}

@@ -1,0 +1,80 @@
+// Requests, data and files put together: for the gateway's assembly and for tests.
+
+import Contracts
+import HTTPKit
+import Logging
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+/// What requests need of others: consent and ingest to ask, the gateway's other subjects in its transactions.
+struct RequestNeighbours: Sendable {
+    var questions: RequestQuestions
+    var data: GrantedData
+    var hooks: RequestHooks
+    var admit: Admit
+}
+
+struct RequestParts: Sendable {
+    let book: RequestBook
+    let desk: RequestDesk
+    let news: RequestNews
+    let hub: RequestHub
+    let custody: RequestCustody
+    let data: DataDesk
+    let files: DataFileDesk
+    let ending: RequestEnding
+    let erasure: ErasureSteps
+    let routes: [Route]
+    private let follower: Follower
+
+    init(
+        _ settings: RequestSettings, opened: OpenedStore, runtime: Runtime, neighbours: RequestNeighbours,
+        clock: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws {
+        let (store, logger, hooks) = (opened.store, runtime.logger, neighbours.hooks)
+        let vault = RequestVault(keys: opened.keys, serviceKey: try runtime.key("requests"))
+        let sealedFiles = SealedFiles(in: runtime.settings.storeFolder, named: "data-files")
+        let (hub, fileTable) = (RequestHub(), DataFileTable())
+        let news = RequestNews(
+            table: RequestTable(), files: fileTable, hooks: hooks, keys: opened.keys, hub: hub, origin: runtime.settings.publicOrigin,
+            clock: clock)
+        let custody = RequestCustody(store: store, keys: opened.keys, vault: vault, logger: logger)
+        let desk = RequestDesk(
+            store: store, vault: vault, news: news, hooks: hooks, questions: neighbours.questions, custody: custody, logger: logger,
+            clock: clock)
+        let data = DataDesk(store: store, data: neighbours.data, hooks: hooks, clock: clock)
+        let files = DataFileDesk(
+            store: store, keys: opened.keys, files: sealedFiles, data: data, settings: settings, logger: logger, clock: clock)
+        let book = RequestBook(store: store, vault: vault)
+        let firstAnswers = FirstAnswers<JobID>(secret: try runtime.key("answers"))
+        let keeper = RequestFileKeeper(sealedFiles: sealedFiles) {
+            try await store.read { db in try fileTable.withFiles(db) }
+        }
+        erasure =
+            RequestErasure(table: RequestTable(), files: fileTable, custody: custody, keeper: keeper).steps
+        routes =
+            RequestRoutes(book: book, desk: desk, hub: hub, firstAnswers: firstAnswers, admit: neighbours.admit).all
+            + RequestListRoutes(store: store, desk: desk, firstAnswers: firstAnswers, admit: neighbours.admit).all
+            + DataRoutes(desk: data, admit: neighbours.admit).all
+            + DataFileRoutes(desk: files, data: data, admit: neighbours.admit).all
+        follower = Follower(family: .requests, on: runtime, store: store) { db, event in
+            try news.apply(db, event)
+        } begin: { db, _, snapshot in
+            try news.begin(db, snapshot)
+        } after: { _ in
+            // Somebody may have been named, and files may have to go.
+            custody.wake()
+            files.wake()
+        }
+        ending = RequestEnding(store: store, desk: desk, settings: settings, logger: logger, clock: clock)
+        (self.book, self.desk, self.news, self.hub, self.custody) = (book, desk, news, hub, custody)
+        (self.data, self.files) = (data, files)
+    }
+
+    var services: [any Service] {
+        [
+            Background(follower.run), Background(desk.run), Background(custody.run), Background(files.run), Background(ending.run),
+        ]
+    }
+}

@@ -1,0 +1,246 @@
+// The doors of single-person requests: one is made, looked at, watched, stopped.
+
+import Contracts
+import Foundation
+import HTTPKit
+import HTTPTypes
+import NIOCore
+import ServiceKit
+
+/// Who comes in for which organisation; G1's door, as the routes see it.
+typealias Admit = @Sendable (Exchange, Right) async throws -> Standing
+
+struct RequestRoutes: Sendable {
+    let book: RequestBook
+    let desk: RequestDesk
+    let hub: RequestHub
+    let firstAnswers: FirstAnswers<JobID>
+    let admit: Admit
+
+    var all: [Route] { [open, list, find, events, end, dataTypes] }
+
+    static let requestID = Parameter.path("request", .identifier(DataRequest.self), "The request's id.")
+
+    // MARK: Making one
+
+    private var open: Route {
+        Route(
+            .post, "/thirdparty/v1/requests", access: .organisation, summary: "Asks one person for data",
+            description: """
+                Needs `requests:write`. \
+                The person is notified at once and has until `answerBy` to accept. 201: it is before the person. 202: it is kept and being \
+                sent; look at its list. A period that ends after now makes it a subscription.
+                """,
+            body: .json(NewRequestBody.schema, examples: [Self.example], limit: 64 << 10, inflatedLimit: 64 << 10),
+            answers: [
+                .json(201, "The request", MadeRequestItem.schema, example: Examples.madeRequest),
+                .json(202, "Kept, being sent", RequestListItem.schema),
+                .problem(
+                    409, GatewayProblem.openRequestCovers.rawValue, GatewayProblem.requestRefused.rawValue,
+                    GatewayProblem.priceChanged.rawValue),
+                .problem(422, GatewayProblem.noSuchPerson.rawValue, "invalid-body"),
+                .problem(429, GatewayProblem.tooManyUnknownCodes.rawValue),
+            ], takesIdempotencyKey: true
+        ) { exchange in
+            let standing = try await admit(exchange, .requestsWrite)
+            let bytes = Array(try await exchange.body().readableBytesView)
+            let body: NewRequestBody = try exchange.json(in: Data(bytes))
+            let form = try Self.reading { () throws(FormFaults) in
+                try body.form.read(fiscalCode: body.fiscalCode, at: exchange.receivedAt)
+            }
+            let (list, isRepeated) = try await desk.send(
+                [form], of: standing, priceListVersion: body.priceListVersion,
+                repeated: try firstAnswers.sending(exchange, bytes, "open-request"))
+            guard let intent = try await desk.askNow(list) else { throw Problem.notFound }
+            let answer = try await self.answer(intent, standing, exchange)
+            return isRepeated ? answer.with(.idempotencyReplayed, "true") : answer
+        }
+    }
+
+    private static let example: JSONValue = [
+        "fiscalCode": "RSSMRA80A01H501U", "types": ["heart-rate"], "from": "2026-01-01T00:00:00Z", "length": "P3M",
+        "granularity": "minutes", "purpose": "Study of resting heart rate",
+    ]
+
+    private func answer(_ intent: Intent, _ standing: Standing, _ exchange: Exchange) async throws -> HTTPAnswer {
+        switch intent.outcome {
+        case nil:
+            let item = RequestListItem(
+                list: intent.batch, persons: 1, sending: 1, createdAt: intent.createdAt.rfc3339, items: [ListedFormItem(intent)], next: nil)
+            return try .json(item, status: 202).with(.location, "/thirdparty/v1/requests/lists/\(intent.batch)")
+        case .opened:
+            guard let request = intent.request, let shown = try await book.find(request, of: standing.id) else { throw Problem.notFound }
+            return try .json(MadeRequestItem(shown), status: 201).with(.location, "/thirdparty/v1/requests/\(request)")
+        case .noSuchPerson:
+            throw GatewayProblem.noSuchPerson.problem(
+                "Nobody was notified. Check the fiscal code and send the request again.",
+                errors: [.init(pointer: "/fiscalCode", detail: "no such person")])
+        case .tooManyUnknown:
+            throw Refusal(
+                GatewayProblem.tooManyUnknownCodes.problem(
+                    "Whether this code is somebody's is not said today any more. Send the request again tomorrow."),
+                retryAfter: Self.untilTomorrow(exchange.receivedAt))
+        case .covered:
+            throw GatewayProblem.openRequestCovers.problem(
+                "An open request already covers this: \(intent.request.map { "/thirdparty/v1/requests/\($0)" } ?? "see your requests")."
+                    + " Ask for other types or times, or stop that one first.")
+        case .refused:
+            throw GatewayProblem.requestRefused.problem("It cannot be asked now: \(intent.detail ?? "try again later").")
+        }
+    }
+
+    /// Days are counted in UTC.
+    private static func untilTomorrow(_ now: Timestamp) -> Duration {
+        let day: Int64 = 86_400_000
+        return .milliseconds(day - now.milliseconds.flooredQuotientAndRemainder(dividingBy: day).remainder)
+    }
+
+    static func reading<Value>(_ read: () throws(FormFaults) -> Value) throws(Problem) -> Value {
+        do {
+            return try read()
+        } catch {
+            throw .invalidBody(error.faults)
+        }
+    }
+
+    // MARK: Looking
+
+    private enum Shown: String, CaseIterable {
+        case requests, acquired
+    }
+
+    private var list: Route {
+        Route(
+            .get, "/thirdparty/v1/requests", access: .organisation, summary: "The requests of the organisation, newest first",
+            description: "Needs `requests:read`.",
+            parameters: [
+                .query("show", .oneOf(Shown.allCases.map(\.rawValue)), "`acquired`: only those that were accepted and paid."),
+                .query("status", RequestSchemas.status, "Only those in this state."),
+                .query("subscription", .boolean, "Only subscriptions, or only the others."),
+                .query("month", .string(pattern: "^[0-9]{4}-[0-9]{2}$"), "Only those made in this month, like 2026-01 (UTC)."),
+                .query("type", RequestSchemas.metricCode, "Only those that name this data type."), .limit, .after,
+            ],
+            answers: [.json(200, "One page", Page<MadeRequestItem>.schema)]
+        ) { exchange in
+            let standing = try await admit(exchange, .requestsRead)
+            var filter = RequestFilter()
+            filter.status = try exchange.queryChoice("status")
+            filter.isSubscription = try exchange.queryFlag("subscription")
+            filter.month = try exchange.query("month", expected: "a month like 2026-01", Self.month)
+            filter.type = try exchange.query("type", expected: "the code of a data type") { Metric(code: $0) }
+            filter.isAcquired = try exchange.queryChoice("show", of: Shown.self) == .acquired
+            let (items, next) = try await book.list(
+                of: standing.id, filter, before: try exchange.cursor(Int64.init), limit: try exchange.pageLimit)
+            return try .json(Page(items: items.map(MadeRequestItem.init), next: next.map(String.init)))
+        }
+    }
+
+    static func month(_ text: String) -> Range<Timestamp>? {
+        guard text.utf8.count == 7, let from = Timestamp(rfc3339: text + "-01T00:00:00Z"),
+            let to = PeriodLength("P1M")?.end(from: from)
+        else { return nil }
+        return from..<to
+    }
+
+    private var find: Route {
+        Route(
+            .get, "/thirdparty/v1/requests/{request}", access: .organisation, summary: "One request",
+            description: "Needs `requests:read`. "
+                + "With an `ETag`: whoever polls sends it as `If-None-Match` and gets 304 while nothing has changed.",
+            parameters: [Self.requestID, .header("If-None-Match", .string(), "The `ETag` of the answer before.")],
+            answers: [.json(200, "The request", MadeRequestItem.schema), Answer(304, "Nothing has changed"), .problem(404, "not-found")]
+        ) { exchange in
+            let standing = try await admit(exchange, .requestsRead)
+            guard let shown = try await book.find(exchange.identifier("request"), of: standing.id) else { throw Problem.notFound }
+            return try TaggedAnswer.json(MadeRequestItem(shown), for: exchange)
+        }
+    }
+
+    private var events: Route {
+        Route(
+            .get, "/thirdparty/v1/requests/events", access: .organisation, summary: "The organisation's requests as they change",
+            description: """
+                Needs `requests:read`. \
+                Events `request` with a request as it is after a change. Begins with the next change; with `Last-Event-ID` (or `after`) \
+                with the last state of everything that has changed since.
+                """,
+            parameters: [.header("Last-Event-ID", .string(), "The id of the event that came last."), .after],
+            answers: [.events("A request, as `Request`."), .problem(429, "too-many-requests")]
+        ) { exchange in
+            let standing = try await admit(exchange, .requestsRead)
+            let seen: Int64
+            if let last = exchange.lastEventID {
+                guard let number = Int64(last) else {
+                    throw Problem.invalidParameter("header:Last-Event-ID", "expected the id of an event")
+                }
+                seen = number
+            } else {
+                seen = try await book.lastChange()
+            }
+            guard let feed = RequestFeed(of: standing.id, seen: seen, book: book, hub: hub) else {
+                throw Refusal(.tooManyRequests, retryAfter: .seconds(5))
+            }
+            return .events {
+                guard let shown = try await feed.next() else { return nil }
+                // Whoever has lost the right meanwhile hears nothing more.
+                _ = try await admit(exchange, .requestsRead)
+                return ServerEvent(
+                    id: String(shown.stored.change), event: "request",
+                    data: String(decoding: try TaggedAnswer.bytes(MadeRequestItem(shown)), as: UTF8.self))
+            }
+        }
+    }
+
+    // MARK: Stopping
+
+    private var end: Route {
+        Route(
+            .post, "/thirdparty/v1/requests/{request}/end", access: .organisation, summary: "Stops an approved request",
+            description: "Needs `requests:write`. "
+                + "Nothing more is delivered; amounts that are due stay due. Again is the same as once.",
+            parameters: [Self.requestID],
+            answers: [
+                .json(200, "The request as it is now", MadeRequestItem.schema), .problem(404, "not-found"),
+                .problem(409, GatewayProblem.requestNotApproved.rawValue), .problem(503, "unavailable"),
+            ]
+        ) { exchange in
+            let standing = try await admit(exchange, .requestsWrite)
+            let id: RequestID = try exchange.identifier("request")
+            guard try await book.find(id, of: standing.id) != nil else { throw Problem.notFound }
+            do {
+                try await desk.end(id, of: standing.id)
+            } catch let failure as Failure {
+                switch failure.code {
+                case .notFound: throw Problem.notFound
+                case .conflict, .invalid, .forbidden:
+                    throw GatewayProblem.requestNotApproved.problem("Only an approved request can be stopped; look at its status.")
+                case .unavailable, .deadline, .internal, .unknownMethod: throw Refusal(.unavailable, retryAfter: .seconds(2))
+                }
+            }
+            guard let shown = try await book.find(id, of: standing.id) else { throw Problem.notFound }
+            return try .json(MadeRequestItem(shown))
+        }
+    }
+
+    // MARK: What can be asked for
+
+    private var dataTypes: Route {
+        Route(
+            .get, "/thirdparty/v1/data-types", access: .anyone, summary: "The kinds of data that can be asked for",
+            answers: [.json(200, "All of them", Page<DataTypeItem>.schema)]
+        ) { exchange in
+            try .json(Page(items: Metric.all.map { DataTypeItem($0, exchange.language) }, next: nil))
+        }
+    }
+}
+
+extension FirstAnswers<JobID> {
+    /// Whether the same was sent before under its key.
+    func sending(_ exchange: Exchange, _ body: [UInt8], _ operation: String) throws -> RepeatedSending {
+        let request = RepeatableRequest(
+            key: try exchange.idempotencyKey, body: body, scope: IdempotencyRule.scope(exchange.caller, operation))
+        let now = exchange.receivedAt
+        return RepeatedSending(
+            first: { db in try find(db, request) }, remember: { db, list in try remember(db, list, of: request, status: 202, at: now) })
+    }
+}

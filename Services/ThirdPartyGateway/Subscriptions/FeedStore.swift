@@ -1,0 +1,185 @@
+// SQL sentences about subscriptions themselves: which there are, how far each is.
+
+import Contracts
+import Foundation
+import GRDB
+
+/// One subscription as it is stored.
+struct Feed: Hashable, Sendable {
+    let number: Int64
+    let request: RequestID
+    let organisation: OrganisationID
+    let grant: GrantID
+    /// Nil once the person is erased.
+    let person: PersonID?
+    /// What may still be delivered.
+    var types: [Metric]
+    /// In ms; the end is not included.
+    let window: Range<Int64>
+    let granularity: GrantGranularity
+    var state: FeedState
+    var ending: SubscriptionEnding?
+    /// The number of its last item; 0 where there is none.
+    var head: Int64
+    /// Items up to here are not kept any more.
+    var released: Int64
+    /// The time of the newest entry delivered.
+    var newest: Timestamp?
+    let begunAt: Timestamp
+    var endedAt: Timestamp?
+
+    var steps: FeedSteps { FeedSteps(granularity) }
+
+    func quietSince(_ now: Timestamp) -> Timestamp? {
+        state == .running ? FeedQuiet.since(newest: newest, begun: begunAt, steps: steps, now: now) : nil
+    }
+}
+
+struct FeedTable: Sendable {
+    private static let columns = """
+        number, request, organisation, grant_id, person, types, window_from, window_to, granularity, state, ending, head, released,
+        newest, begun_at, ended_at
+        """
+
+    // MARK: Beginning and end
+
+    /// - Returns: whether it is new.
+    func begin(
+        _ db: Database, _ scope: FeedScope, of person: PersonID, types: [Metric], state: FeedState, at now: Timestamp
+    ) throws -> Bool {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO feeds (request, organisation, grant_id, person, types, window_from, window_to, granularity, state, begun_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (request) DO NOTHING
+                """
+        ).execute(arguments: [
+            Data(scope.request.bytes), Data(scope.organisation.bytes), Data(scope.grant.bytes), Data(person.bytes),
+            Data(types.map(\.number)), scope.from.milliseconds, scope.to.milliseconds, scope.granularity.rawValue, state.rawValue,
+            now.milliseconds,
+        ])
+        return db.changesCount > 0
+    }
+
+    func end(_ db: Database, _ feed: Int64, _ why: SubscriptionEnding, at now: Timestamp) throws {
+        try db.cachedStatement(sql: "UPDATE feeds SET state = ?, ending = ?, ended_at = ? WHERE number = ?")
+            .execute(arguments: [FeedState.over.rawValue, why.rawValue, now.milliseconds, feed])
+        try db.cachedStatement(sql: "DELETE FROM feed_news WHERE feed = ?").execute(arguments: [feed])
+    }
+
+    func hold(_ db: Database, _ feed: Int64) throws {
+        try db.cachedStatement(sql: "UPDATE feeds SET state = ? WHERE number = ? AND state = ?")
+            .execute(arguments: [FeedState.held.rawValue, feed, FeedState.running.rawValue])
+    }
+
+    func narrow(_ db: Database, _ feed: Int64, to types: [Metric]) throws {
+        try db.cachedStatement(sql: "UPDATE feeds SET types = ? WHERE number = ?").execute(arguments: [Data(types.map(\.number)), feed])
+    }
+
+    func advance(_ db: Database, _ feed: Feed) throws {
+        try db.cachedStatement(sql: "UPDATE feeds SET head = ?, newest = ? WHERE number = ?")
+            .execute(arguments: [feed.head, feed.newest?.milliseconds, feed.number])
+    }
+
+    // MARK: Looking up
+
+    func find(_ db: Database, _ number: Int64) throws -> Feed? {
+        try first(db, "number = ?", [number])
+    }
+
+    func find(_ db: Database, _ request: RequestID) throws -> Feed? {
+        try first(db, "request = ?", [Data(request.bytes)])
+    }
+
+    func find(_ db: Database, grant: GrantID) throws -> Feed? {
+        try first(db, "grant_id = ?", [Data(grant.bytes)])
+    }
+
+    func running(_ db: Database, of person: PersonID) throws -> [Feed] {
+        try all(db, "person = ? AND state = 'running'", [Data(person.bytes)])
+    }
+
+    func running(_ db: Database, of organisation: OrganisationID) throws -> [Feed] {
+        try all(db, "organisation = ? AND state = 'running'", [Data(organisation.bytes)])
+    }
+
+    func ofPerson(_ db: Database, _ person: PersonID) throws -> [Feed] {
+        try all(db, "person = ?", [Data(person.bytes)])
+    }
+
+    /// Those that are not over.
+    func open(_ db: Database) throws -> [Feed] {
+        try all(db, "state <> 'over'", [])
+    }
+
+    /// Oldest first.
+    func page(_ db: Database, of organisation: OrganisationID, after: Int64, limit: Int) throws -> [Feed] {
+        try all(db, "organisation = ? AND number > ? ORDER BY number LIMIT ?", [Data(organisation.bytes), after, limit])
+    }
+
+    private func first(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Feed? {
+        try Row.fetchOne(db.cachedStatement(sql: "SELECT \(Self.columns) FROM feeds WHERE \(condition)"), arguments: arguments)
+            .flatMap(Self.feed)
+    }
+
+    private func all(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Feed] {
+        try Row.fetchAll(db.cachedStatement(sql: "SELECT \(Self.columns) FROM feeds WHERE \(condition)"), arguments: arguments)
+            .compactMap(Self.feed)
+    }
+
+    private static func feed(_ row: Row) -> Feed? {
+        guard let request = RequestID(bytes: row[1] as Data), let organisation = OrganisationID(bytes: row[2] as Data),
+            let grant = GrantID(bytes: row[3] as Data), let granularity = GrantGranularity(rawValue: row[8]),
+            let state = FeedState(rawValue: row[9])
+        else { return nil }
+        let (from, to): (Int64, Int64) = (row[6], row[7])
+        let (newest, ended): (Int64?, Int64?) = (row[13], row[15])
+        return Feed(
+            number: row[0], request: request, organisation: organisation, grant: grant,
+            person: (row[4] as Data?).flatMap { PersonID(bytes: $0) }, types: (row[5] as Data).compactMap(Metric.init(number:)),
+            window: from..<max(from, to), granularity: granularity, state: state,
+            ending: (row[10] as String?).flatMap(SubscriptionEnding.init(rawValue:)), head: row[11], released: row[12],
+            newest: newest.map(Timestamp.init(milliseconds:)), begunAt: Timestamp(milliseconds: row[14]),
+            endedAt: ended.map(Timestamp.init(milliseconds:)))
+    }
+
+    // MARK: Erasing
+
+    /// - Returns: how many subscriptions were about the person.
+    func forget(_ db: Database, _ person: PersonID) throws -> Int {
+        try db.cachedStatement(sql: "UPDATE feeds SET person = NULL, newest = NULL WHERE person = ?")
+            .execute(arguments: [Data(person.bytes)])
+        return db.changesCount
+    }
+}
+
+/// `known_grants`: what consent says is in force, also of grants that nobody subscribed to yet.
+struct KnownGrantTable: Sendable {
+    /// - Returns: false where something later is known.
+    func save(_ db: Database, _ state: GrantState) throws -> Bool {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO known_grants (grant_id, person, version, active, types) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (grant_id) DO UPDATE SET version = excluded.version, active = excluded.active, types = excluded.types
+                WHERE excluded.version >= version
+                """
+        ).execute(arguments: [
+            Data(state.grant.bytes), Data(state.person.bytes), state.version, state.active, Data(state.types.map(\.number)),
+        ])
+        return db.changesCount > 0
+    }
+
+    func find(_ db: Database, _ grant: GrantID) throws -> (isActive: Bool, types: [Metric])? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT active, types FROM known_grants WHERE grant_id = ?"), arguments: [Data(grant.bytes)]
+        ).map { ($0[0], ($0[1] as Data).compactMap(Metric.init(number:))) }
+    }
+
+    func forgetAll(_ db: Database) throws {
+        try db.execute(sql: "DELETE FROM known_grants")
+    }
+
+    func forget(_ db: Database, _ person: PersonID) throws -> Int {
+        try db.cachedStatement(sql: "DELETE FROM known_grants WHERE person = ?").execute(arguments: [Data(person.bytes)])
+        return db.changesCount
+    }
+}

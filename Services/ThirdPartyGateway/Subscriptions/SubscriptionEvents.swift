@@ -1,0 +1,76 @@
+// One open event stream of a subscription: every item once and in order, a sign of life with the head in between.
+
+import Contracts
+import ServiceKit
+
+actor SubscriptionEvents {
+    private static let block = 100
+    /// What was read is judged anew after so long, though the caller is slow: the person may have withdrawn.
+    private static let freshness = Duration.milliseconds(250)
+    /// Without a ring the store is looked at all the same.
+    private static let look = Duration.seconds(1)
+    /// Shorter than the usual patience of proxies.
+    static let heartbeat = Duration.seconds(15)
+
+    enum Event: Sendable {
+        case item(FeedItem)
+        /// Nothing new; the head says that nothing was missed.
+        case heartbeat(Feed)
+        case over(SubscriptionEnding?)
+    }
+
+    private let feed: Int64
+    private let service: SubscriptionService
+    private let seat: FeedHub.Seat
+    private var after: Int64
+    private var ahead: (items: ArraySlice<FeedItem>, readAt: ContinuousClock.Instant)?
+    private var lastWord: ContinuousClock.Instant?
+    private var isOver = false
+
+    /// - Parameter after: the last number that was seen.
+    /// - Returns: nil where as many streams are open as may be.
+    init?(of feed: Feed, after: Int64, service: SubscriptionService) {
+        guard service.hub.watchers(of: feed.number) < SubscriptionService.mostStreams else { return nil }
+        (self.feed, self.after, self.service) = (feed.number, after, service)
+        seat = service.hub.watch(feed: feed.number)
+    }
+
+    deinit {
+        service.hub.leave(seat)
+    }
+
+    /// nil when there is nothing more to come, or the task is cancelled.
+    func next() async throws -> Event? {
+        while !Task.isCancelled, !isOver {
+            if let item = readAhead() {
+                (after, lastWord) = (item.number, .now)
+                return .item(item)
+            }
+            do {
+                let (feed, found) = try await service.items(of: self.feed, after: after, limit: Self.block)
+                ahead = (found[...], .now)
+                if !found.isEmpty { continue }
+                if lastWord.map({ .now - $0 >= Self.heartbeat }) ?? true {
+                    lastWord = .now
+                    return .heartbeat(feed)
+                }
+            } catch FeedRefusal.over(let why) {
+                isOver = true
+                return .over(why)
+            } catch FeedRefusal.released(let through) {
+                after = through
+                continue
+            } catch FeedRefusal.consentSilent {
+                // Nothing may leave until consent is heard; the caller stays connected.
+            }
+            await seat.bell.wait(atMost: Self.look)
+        }
+        return nil
+    }
+
+    private func readAhead() -> FeedItem? {
+        guard let (items, readAt) = ahead, .now - readAt < Self.freshness else { return nil }
+        ahead?.items = items.dropFirst()
+        return items.first
+    }
+}

@@ -1,0 +1,15 @@
+// What subscriptions need of the other subjects of the gateway, inside shared transactions.
+
+import Contracts
+import GRDB
+
+struct SubscriptionNeighbours: Sendable {
+    var scope: SubscriptionBook.Scope
+    var admit: Admit
+    /// Whether data may go to the organisation now.
+    var mayAct: @Sendable (Database, OrganisationID) throws -> Bool
+    /// To the organisation's corporate address.
+    var mail: CourierStore.Mail
+    /// The first item of a request is there.
+    var delivered: @Sendable (Database, RequestID) throws -> Void = { _, _ in }
+}

@@ -1,0 +1,100 @@
+// Subscriptions put together: what other subjects need of them, and what the assembly runs.
+
+import Bus
+import Contracts
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+struct SubscriptionParts: Sendable {
+    /// How long one batch of ingest is waited for.
+    private static let patience = Duration.seconds(2)
+
+    let book: SubscriptionBook
+    let subscriptions: SubscriptionService
+    let endpoints: EndpointService
+    let reading: FeedReading
+    let upkeep: FeedUpkeep
+    let erasure: ErasureSteps
+    let services: [any Service]
+    private let publicKey: VerifyingKey
+    private let admit: Admit
+
+    init(
+        _ settings: SubscriptionSettings, opened: OpenedStore, runtime: Runtime, neighbours: SubscriptionNeighbours,
+        clock: @escaping @Sendable () -> Timestamp = { .now }
+    ) async throws {
+        let (store, keys, logger) = (opened.store, opened.keys, runtime.logger)
+        let hub = FeedHub()
+        let queue = WebhookQueue(hub: hub)
+        let book = SubscriptionBook(queue: queue, hub: hub, clock: clock, scope: neighbours.scope)
+        let grants = Self.grants(book, keys, on: runtime, store)
+        let arrivals = Self.arrivals(book, hub, on: runtime, store)
+        let gate = FeedGate { grants.silentFor }
+
+        let (ingest, consent) = (try await runtime.client(of: .ingest), try await runtime.client(of: .consent))
+        reading = FeedReading(
+            store: store, keys: keys, hub: hub, table: FeedReadingStore(keys: keys, delivered: neighbours.delivered), clock: clock,
+            logger: logger
+        ) { question in
+            try await ingest.ask(question, deadline: Self.patience, attempts: 1)
+        }
+        subscriptions = SubscriptionService(store: store, keys: keys, gate: gate, hub: hub, clock: clock) { question, trace in
+            _ = try await consent.ask(question, trace: trace, deadline: .seconds(1))
+        }
+        upkeep = FeedUpkeep(store: store, keep: settings.keepItems, clock: clock, logger: logger)
+        erasure = SubscriptionErasure(book: book).steps
+
+        let signingKey = try SigningKey(seed: runtime.keys.secret("webhooks.seed", of: runtime.peer))
+        let sender = WebhookSender(signingKey: signingKey, allowsPrivate: settings.allowsPrivate, clock: clock, logger: logger)
+        let table = EndpointTable(key: try runtime.key("endpoints"))
+        let office = CourierOffice(
+            Courier.Ground(
+                store: store,
+                table: CourierStore(
+                    queue: queue, endpoints: table, rendering: WebhookRendering(keys: keys, clock: clock), gate: gate,
+                    mayAct: neighbours.mayAct, mail: neighbours.mail, schedule: WebhookSchedule(retryFor: settings.retryFor)),
+                hub: hub, hand: { await sender.send($0) }, clock: clock, jitter: { Double.random(in: 0...1) }, logger: logger),
+            endpoints: table)
+        endpoints = EndpointService(
+            store: store, table: table, queue: queue, office: office, guardian: EndpointGuard(allowsPrivate: settings.allowsPrivate),
+            handshake: { await sender.sendForAnswer($0) }, firstAnswers: FirstAnswers(secret: try runtime.key("answers")), clock: clock,
+            logger: logger)
+        (self.book, publicKey, admit) = (book, signingKey.publicKey, neighbours.admit)
+        services = [
+            Background(grants.run), Background(arrivals.run), Background(reading.run), Background(office.run), Background(upkeep.run),
+        ]
+    }
+
+    var routes: [Route] {
+        SubscriptionRoutes(service: subscriptions, admit: admit).all
+            + EndpointRoutes(service: endpoints, publicKey: publicKey, admit: admit).all
+    }
+
+    // MARK: What others say
+
+    private static func grants(_ book: SubscriptionBook, _ keys: PersonKeys, on runtime: Runtime, _ store: Store) -> Follower {
+        Follower(family: .grants, on: runtime, store: store) { db, event in
+            guard let state = try event.fact(GrantState.self, type: GrantState.type), try !keys.isDestroyed(state.person) else { return }
+            try book.heard(db, state)
+        } begin: { db, _, snapshot in
+            try book.heardAll(db, snapshot.compactMap { try $0.fact(GrantState.self, type: GrantState.type) })
+        }
+    }
+
+    private static func arrivals(_ book: SubscriptionBook, _ hub: FeedHub, on runtime: Runtime, _ store: Store) -> Follower {
+        Follower(family: .arrivals, on: runtime, store: store) { db, event in
+            guard let person = PersonID(event.header.subject), let fact = try event.fact(DataArrived.self, type: DataArrived.type) else {
+                return
+            }
+            try book.arrived(db, person, fact)
+        } begin: { db, _, _ in
+            try book.lostTrack(db)
+        } after: { _ in
+            hub.somethingToRead()
+        }
+    }
+}

@@ -1,0 +1,146 @@
+// The doors of subscriptions: which there are, what is new in each, as pages and as events, and stopping one.
+
+import Contracts
+import HTTPKit
+
+struct SubscriptionRoutes: Sendable {
+    let service: SubscriptionService
+    let admit: Admit
+
+    var all: [Route] { [list, find, items, events, stop] }
+
+    private static let subscription = Parameter.path("subscription", .identifier(DataRequest.self), "The id of the accepted request.")
+    private static let noAdmission = Answer.problem(403, GatewayProblem.missingRight.rawValue, "not-for-this-account")
+    private static let refusals: [Answer] = [
+        noAdmission, .problem(404, "not-found"),
+        .problem(410, GatewayProblem.subscriptionOver.rawValue, GatewayProblem.itemsReleased.rawValue),
+        .problem(503, GatewayProblem.consentNotHeard.rawValue),
+    ]
+
+    private var list: Route {
+        Route(
+            .get, "/thirdparty/v1/subscriptions", access: .organisation, summary: "All subscriptions, oldest first",
+            description:
+                "Those that are over too. A request that reaches into the future becomes a subscription when it is accepted and paid. "
+                + "Needs `data:read`.",
+            parameters: [.limit, .after], answers: [.json(200, "A page", Page<SubscriptionItem>.schema), Self.noAdmission]
+        ) { exchange in
+            let standing = try await admit(exchange, .dataRead)
+            let (feeds, next) = try await service.page(
+                of: standing.id, after: try exchange.cursor { Int64($0) } ?? 0, limit: try exchange.pageLimit)
+            let now = service.clock()
+            return try .json(Page(items: feeds.map { SubscriptionItem($0, now: now) }, next: next.map(String.init)))
+        }
+    }
+
+    private var find: Route {
+        Route(
+            .get, "/thirdparty/v1/subscriptions/{subscription}", access: .organisation, summary: "One subscription and its head",
+            description: "Needs `data:read`.", parameters: [Self.subscription],
+            answers: [
+                .json(200, "The subscription", SubscriptionItem.schema, example: Examples.subscription), Self.noAdmission,
+                .problem(404, "not-found"),
+            ]
+        ) { exchange in
+            try .json(SubscriptionItem(try await feed(exchange, .dataRead), now: service.clock()))
+        }
+    }
+
+    private var items: Route {
+        Route(
+            .get, "/thirdparty/v1/subscriptions/{subscription}/items", access: .organisation, summary: "What is new after a number",
+            description: """
+                Items are numbered without gaps from 1: whoever keeps the last number that was taken, and goes on after it, misses nothing \
+                and can prove it by `head`. Everything that arrives from the subscription's beginning on is here; what was measured before \
+                is fetched from the request's data. Late entries change a step that was delivered: it comes again under a new number and \
+                names the one that it `replaces`. You are responsible for the data that you receive (ORG-21). Needs `data:read`.
+                """,
+            parameters: [
+                Self.subscription, .limit,
+                .query("after", .string(pattern: "^[0-9]{1,18}$"), "The last number that you have; 0 unless told."),
+            ], answers: [.json(200, "Oldest first", FeedItemShape.page, example: Examples.feedPage)] + Self.refusals
+        ) { exchange in
+            let feed = try await feed(exchange, .dataRead)
+            let after = try exchange.query("after", expected: "the number of an item") { Self.number($0) } ?? feed.released
+            do {
+                let (now, items) = try await service.items(of: feed.number, after: after, limit: try exchange.pageLimit)
+                return .text(FeedItemShape.page(now, items, now: service.clock()), contentType: MediaType.json)
+            } catch let refusal as FeedRefusal {
+                throw refusal.problem
+            }
+        }
+    }
+
+    private var events: Route {
+        Route(
+            .get, "/thirdparty/v1/subscriptions/{subscription}/events", access: .organisation, summary: "What is new, as it comes",
+            description: """
+                Server-sent events: `item` with the item's number as its id, `heartbeat` with the head every 15 s without items, and `over` \
+                at the end. A break is mended by `Last-Event-ID` (or `after`), as browsers do by themselves. Without either it begins with \
+                the oldest item that is kept. Needs `data:read`.
+                """,
+            parameters: [
+                Self.subscription, .header("Last-Event-ID", .string(pattern: "^[0-9]{1,18}$"), "The last number that you have."),
+                .query("after", .string(pattern: "^[0-9]{1,18}$"), "The same, where no header can be sent."),
+            ], answers: [.events("Items")] + Self.refusals + [.problem(429, GatewayProblem.tooManyStreams.rawValue)]
+        ) { exchange in
+            let feed = try await feed(exchange, .dataRead)
+            var after = feed.released
+            if let seen = exchange.lastEventID {
+                guard let number = Self.number(seen) else {
+                    throw Problem.invalidParameter("header:Last-Event-ID", "expected the number of an item")
+                }
+                after = number
+            }
+            do {
+                try service.gate.check(feed)
+                guard after >= feed.released else { throw FeedRefusal.released(through: feed.released) }
+            } catch let refusal as FeedRefusal {
+                throw refusal.problem
+            }
+            guard let events = SubscriptionEvents(of: feed, after: after, service: service) else {
+                throw GatewayProblem.tooManyStreams.problem(
+                    "\(SubscriptionService.mostStreams) event streams of this subscription are open already; close one.")
+            }
+            return .events { try await events.next().map { Self.event($0, now: service.clock()) } }
+        }
+    }
+
+    private static func event(_ event: SubscriptionEvents.Event, now: Timestamp) -> ServerEvent {
+        switch event {
+        case .item(let item): ServerEvent(id: String(item.number), event: "item", data: item.json)
+        case .heartbeat(let feed): ServerEvent(event: "heartbeat", data: FeedItemShape.heartbeat(feed, now: now))
+        case .over(let why): ServerEvent(event: "over", data: #"{"reason":"\#(why?.rawValue ?? "not-in-force")"}"#)
+        }
+    }
+
+    private var stop: Route {
+        Route(
+            .delete, "/thirdparty/v1/subscriptions/{subscription}", access: .organisation, summary: "Stops a subscription",
+            description: "Nothing more is delivered; what is due stays due. Stopping again changes nothing. Needs `requests:write`.",
+            parameters: [Self.subscription],
+            answers: [Answer(202, "Stopped; deliveries end within a second"), Self.noAdmission, .problem(404, "not-found")]
+        ) { exchange in
+            let feed = try await feed(exchange, .requestsWrite)
+            do {
+                try await service.end(feed, trace: String(exchange.requestID.prefix(32)))
+            } catch let failure as Failure where failure.code == .conflict {
+                // Over already, which is what was asked for.
+            } catch let failure as Failure where failure.code == .unavailable || failure.code == .deadline {
+                throw GatewayProblem.consentNotHeard.problem(
+                    "The subscription cannot be stopped for the moment. Ask again in a few seconds.")
+            }
+            return .empty(status: 202)
+        }
+    }
+
+    private func feed(_ exchange: Exchange, _ right: Right) async throws -> Feed {
+        let standing = try await admit(exchange, right)
+        guard let feed = try await service.find(exchange.identifier("subscription"), of: standing.id) else { throw Problem.notFound }
+        return feed
+    }
+
+    private static func number(_ text: String) -> Int64? {
+        text.utf8.count <= 18 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+    }
+}

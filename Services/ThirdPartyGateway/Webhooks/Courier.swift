@@ -1,0 +1,151 @@
+// Brings one endpoint its messages: each lane in order, one at a time, again and again until they are taken or given up.
+
+import Contracts
+import Logging
+import Metrics
+import ServiceKit
+import Storage
+
+/// What is to be sent, and how often it was tried, is in the store: a crash sends the same message again under the same id.
+actor Courier {
+    typealias Hand = @Sendable (WebhookPost) async -> WebhookOutcome
+
+    enum Next: Hashable, Sendable {
+        case again
+        case rest(Duration)
+        /// Until a ring.
+        case idle
+        case stopped
+    }
+
+    /// Without a ring the store is looked at all the same.
+    private static let look = Duration.seconds(5)
+    /// While the organisation may not get anything.
+    private static let afterRefusal = Duration.seconds(5)
+    private static let afterFault = Duration.seconds(1)
+
+    nonisolated let endpoint: WebhookEndpointID
+    nonisolated let organisation: OrganisationID
+    private let ground: Ground
+    private var underWay: [WebhookLane: Attempt] = [:]
+    /// How often something was called back: what was looked up before does not set out after.
+    private var recalls = 0
+
+    private struct Attempt {
+        let feeds: Set<Int64>
+        let task: Task<WebhookOutcome, Never>
+        var isCalledBack = false
+    }
+
+    /// What every courier stands on.
+    struct Ground: Sendable {
+        let store: Store
+        let table: CourierStore
+        let hub: FeedHub
+        let hand: Hand
+        let clock: @Sendable () -> Timestamp
+        /// 0 to 1.
+        let jitter: @Sendable () -> Double
+        let logger: Logger
+    }
+
+    init(_ endpoint: WebhookEndpointID, of organisation: OrganisationID, on ground: Ground) {
+        (self.endpoint, self.organisation, self.ground) = (endpoint, organisation, ground)
+    }
+
+    /// Until the endpoint is not active any more, or the task is cancelled.
+    nonisolated func run(_ lane: WebhookLane) async {
+        let seat = ground.hub.watch(organisation: organisation)
+        defer { ground.hub.leave(seat) }
+        while !Task.isCancelled {
+            let next: Next
+            do {
+                next = try await turn(lane)
+            } catch {
+                ground.logger.error(
+                    "a courier stumbled", metadata: ["endpoint": "\(endpoint)", "error": "\(String(reflecting: type(of: error)))"])
+                next = .rest(Self.afterFault)
+            }
+            switch next {
+            case .again: continue
+            case .rest(let duration): await seat.bell.wait(atMost: min(duration, Self.look))
+            case .idle: await seat.bell.wait(atMost: Self.look)
+            case .stopped: return
+            }
+        }
+    }
+
+    /// One step: at most one attempt.
+    func turn(_ lane: WebhookLane) async throws -> Next {
+        let (now, known) = (ground.clock(), recalls)
+        let (table, id, organisation) = (ground.table, endpoint, organisation)
+        switch try await ground.store.read({ db in try table.look(db, id, lane, at: now) }) {
+        case .stopped: return .stopped
+        case .notAllowed: return .rest(Self.afterRefusal)
+        case .idle: return .idle
+        case .wait(let until): return .rest(max(.milliseconds(1), until - now))
+        case .news:
+            try await ground.store.write { db in try table.form(db, id, of: organisation, at: now) }
+            return .again
+        case .heartbeat:
+            let isFormed = try await ground.store.write { db in try table.formHeartbeat(db, id, of: organisation, at: now) }
+            return isFormed ? .again : .rest(Self.look)
+        case .message(let message, _, nil):
+            try await ground.store.write { db in try table.drop(db, message) }
+            return .again
+        case .message(let message, let endpoint, .some(let rendered)):
+            guard recalls == known else { return .again }
+            return try await attempt(message, endpoint, rendered, now)
+        }
+    }
+
+    private func attempt(
+        _ message: WebhookMessage, _ endpoint: Endpoint, _ rendered: WebhookRendering.Rendered, _ begun: Timestamp
+    ) async throws -> Next {
+        let post = WebhookPost(
+            url: endpoint.details.url, id: message.id.description, body: rendered.body, secrets: endpoint.secrets(at: begun))
+        let task = Task { [hand = ground.hand] in await hand(post) }
+        underWay[message.lane] = Attempt(feeds: rendered.feeds, task: task)
+        let outcome = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        let isCalledBack = underWay.removeValue(forKey: message.lane)?.isCalledBack ?? false
+        // Called back or stopped before it was taken: it is no failure of the endpoint's.
+        if !outcome.isSuccess, isCalledBack || Task.isCancelled { return .again }
+        let (table, now, jitter) = (ground.table, ground.clock(), ground.jitter())
+        let decision = try await ground.store.write { db in
+            try table.conclude(db, message, outcome, begun: begun, now: now, jitter: jitter)
+        }
+        note(message, outcome, decision)
+        return .again
+    }
+
+    /// Nothing of this subscription may leave any more: an attempt that carries it is broken off and made anew without.
+    func callBack(_ feed: Int64) {
+        recalls += 1
+        for (lane, attempt) in underWay where attempt.feeds.contains(feed) {
+            underWay[lane]?.isCalledBack = true
+            attempt.task.cancel()
+        }
+    }
+
+    private func note(_ message: WebhookMessage, _ outcome: WebhookOutcome, _ decision: WebhookDecision) {
+        let word =
+            switch decision {
+            case .settled: "settled"
+            case .again: "again"
+            case .buried: "buried"
+            case .gone: "gone"
+            }
+        Counter(label: "webhook_attempts_total", dimensions: [("decision", word)]).increment()
+        guard decision != .settled else { return }
+        ground.logger.log(
+            level: word == "again" ? .info : .warning, "a webhook was not taken",
+            metadata: [
+                "endpoint": "\(endpoint)", "message": "\(message.id)", "attempt": "\(message.attempts + 1)", "outcome": "\(outcome.text)",
+                "then": "\(word)",
+            ])
+    }
+}

@@ -1,0 +1,73 @@
+// What a third party's software is told beside data: that a grant or a subscription is over, wholly or in part.
+
+import Contracts
+
+/// Kept as it will be sent; says nothing about the person.
+struct WebhookNotice: Codable, Hashable, Sendable {
+    /// Of the message: `grant.revoked` or `subscription.ended`.
+    var type: String
+    var subscription: RequestID
+    var grant: GrantID
+    /// A word for programs.
+    var reason: String
+    var explanation: String
+    /// What is not delivered any more.
+    var types: [String]
+    /// Whether anything is left of it.
+    var isWhole: Bool
+    /// The number of the last item that there ever was.
+    var head: Int64
+
+    static func over(_ feed: Feed, _ why: SubscriptionEnding) -> WebhookNotice {
+        WebhookNotice(
+            type: why.eventType, subscription: feed.request, grant: feed.grant, reason: why.rawValue, explanation: why.explanation,
+            types: feed.types.map(\.code), isWhole: true, head: feed.head)
+    }
+
+    static func over(_ scope: FeedScope, _ why: SubscriptionEnding) -> WebhookNotice {
+        WebhookNotice(
+            type: why.eventType, subscription: scope.request, grant: scope.grant, reason: why.rawValue, explanation: why.explanation,
+            types: scope.types.map(\.code), isWhole: true, head: 0)
+    }
+
+    static func narrowed(_ feed: Feed, gone: [Metric]) -> WebhookNotice {
+        WebhookNotice(
+            type: SubscriptionEnding.revoked.eventType, subscription: feed.request, grant: feed.grant, reason: "types-withdrawn",
+            explanation: "The person withdrew these data types; the others are delivered as before.", types: gone.map(\.code),
+            isWhole: false, head: feed.head)
+    }
+}
+
+/// Messages of one lane go one after the other; the end of a grant does not wait behind data.
+enum WebhookLane: String, CaseIterable, Sendable {
+    case items, notices
+}
+
+/// What a message holds, as it is kept: data only by their numbers.
+enum WebhookContent: Codable, Hashable, Sendable {
+    case notice(WebhookNotice)
+    case items([Part])
+
+    /// The items after one number, up to another, of one subscription. None of them: a sign of life that carries the head.
+    struct Part: Codable, Hashable, Sendable {
+        var feed: Int64
+        var after: Int64
+        var through: Int64
+    }
+}
+
+struct WebhookMessage: Hashable, Sendable {
+    /// The order in which messages of a lane are sent.
+    let number: Int64
+    /// `webhook-id`: the same at each attempt.
+    let id: MessageID
+    let endpoint: WebhookEndpointID
+    let lane: WebhookLane
+    let content: WebhookContent
+    let createdAt: Timestamp
+    var dueAt: Timestamp
+    var attempts = 0
+    var firstAttemptAt: Timestamp?
+    var lastAttemptAt: Timestamp?
+    var lastOutcome: String?
+}

@@ -1,0 +1,186 @@
+// SQL sentences about messages on their way to endpoints: one lane for data, one for notices, each in order.
+
+import Contracts
+import Foundation
+import GRDB
+
+struct WebhookQueue: Sendable {
+    /// Items of one message.
+    static let mostItems = 1000
+    /// Subscriptions of one message.
+    static let mostFeeds = 500
+    /// An endpoint that hears nothing for so long gets the heads, so that it knows that it has missed nothing.
+    static let heartbeat = Duration.seconds(300)
+
+    private static let columns = """
+        number, message, endpoint, lane, content, created_at, due_at, attempts, first_attempt_at, last_attempt_at, last_outcome
+        """
+
+    let hub: FeedHub
+
+    init(hub: FeedHub) {
+        self.hub = hub
+    }
+
+    // MARK: Putting in
+
+    /// For every endpoint that will take it, now or when it is well again.
+    func tell(_ db: Database, _ notice: WebhookNotice, to organisation: OrganisationID, at now: Timestamp) throws {
+        let endpoints = try Data.fetchAll(
+            db.cachedStatement(sql: "SELECT endpoint FROM endpoints WHERE organisation = ? AND state IN ('active', 'paused')"),
+            arguments: [Data(organisation.bytes)])
+        for endpoint in endpoints { try insert(db, .notice(notice), endpoint, .notices, at: now) }
+        if !endpoints.isEmpty { db.afterNextTransaction { [hub] _ in hub.told(organisation) } }
+    }
+
+    private func insert(_ db: Database, _ content: WebhookContent, _ endpoint: Data, _ lane: WebhookLane, at now: Timestamp) throws {
+        let text = String(decoding: try JSONEncoder().encode(content), as: UTF8.self)
+        try db.cachedStatement(
+            sql: "INSERT INTO webhook_messages (message, endpoint, lane, content, created_at, due_at) VALUES (?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [Data(MessageID.random().bytes), endpoint, lane.rawValue, text, now.milliseconds, now.milliseconds])
+    }
+
+    /// Makes one message of all that is new for the endpoint; the subscriptions that waited longest first.
+    /// - Returns: whether there was anything.
+    func form(_ db: Database, for endpoint: WebhookEndpointID, of organisation: OrganisationID, at now: Timestamp) throws -> Bool {
+        guard try first(db, of: endpoint, .items) == nil else { return true }
+        var room = Int64(Self.mostItems)
+        var parts: [WebhookContent.Part] = []
+        for news in try grown(db, endpoint, organisation, limit: Self.mostFeeds) where room > 0 {
+            let through = min(news.head, news.queued + room)
+            parts.append(.init(feed: news.feed, after: news.queued, through: through))
+            room -= through - news.queued
+        }
+        guard !parts.isEmpty else { return false }
+        try insert(db, .items(parts), Data(endpoint.bytes), .items, at: now)
+        let number = db.lastInsertedRowID
+        for part in parts {
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO endpoint_feeds (endpoint, feed, queued, turn) VALUES (?, ?, ?, ?)
+                    ON CONFLICT (endpoint, feed) DO UPDATE SET queued = excluded.queued, turn = excluded.turn
+                    """
+            ).execute(arguments: [Data(endpoint.bytes), part.feed, part.through, number])
+        }
+        return true
+    }
+
+    /// A message without items that carries the heads of what runs.
+    /// - Returns: whether anything runs.
+    func formHeartbeat(_ db: Database, for endpoint: WebhookEndpointID, of organisation: OrganisationID, at now: Timestamp) throws -> Bool {
+        let rows = try Row.fetchAll(
+            db,
+            sql: "SELECT number, head FROM feeds WHERE organisation = ? AND state = 'running' ORDER BY number LIMIT \(Self.mostFeeds)",
+            arguments: [Data(organisation.bytes)])
+        guard !rows.isEmpty else { return false }
+        let parts = rows.map { WebhookContent.Part(feed: $0[0], after: $0[1], through: $0[1]) }
+        try insert(db, .items(parts), Data(endpoint.bytes), .items, at: now)
+        return true
+    }
+
+    /// Whether there is anything that no message holds yet.
+    func hasNews(_ db: Database, for endpoint: WebhookEndpointID, of organisation: OrganisationID) throws -> Bool {
+        try !grown(db, endpoint, organisation, limit: 1).isEmpty
+    }
+
+    private func grown(
+        _ db: Database, _ endpoint: WebhookEndpointID, _ organisation: OrganisationID, limit: Int
+    ) throws -> [(feed: Int64, head: Int64, queued: Int64)] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT f.number, f.head, max(coalesce(e.queued, 0), f.released) FROM feeds f
+                    LEFT JOIN endpoint_feeds e ON e.feed = f.number AND e.endpoint = ?
+                    WHERE f.organisation = ? AND f.state = 'running' AND f.head > coalesce(e.queued, 0)
+                    ORDER BY coalesce(e.turn, 0), f.number LIMIT ?
+                    """), arguments: [Data(endpoint.bytes), Data(organisation.bytes), limit]
+        ).map { ($0[0], $0[1], $0[2]) }
+    }
+
+    // MARK: Taking out
+
+    /// The message of the lane that is sent first.
+    func first(_ db: Database, of endpoint: WebhookEndpointID, _ lane: WebhookLane) throws -> WebhookMessage? {
+        try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(Self.columns) FROM webhook_messages WHERE endpoint = ? AND lane = ? AND is_dead = 0 ORDER BY number LIMIT 1
+                    """), arguments: [Data(endpoint.bytes), lane.rawValue]
+        ).flatMap(Self.message)
+    }
+
+    /// Nothing more is to be done for it.
+    func remove(_ db: Database, _ message: WebhookMessage) throws {
+        try db.cachedStatement(sql: "DELETE FROM webhook_messages WHERE number = ?").execute(arguments: [message.number])
+    }
+
+    /// After an attempt that did not settle it.
+    func save(_ db: Database, _ message: WebhookMessage, isDead: Bool) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE webhook_messages
+                SET due_at = ?, attempts = ?, first_attempt_at = ?, last_attempt_at = ?, last_outcome = ?, is_dead = ? WHERE number = ?
+                """
+        ).execute(arguments: [
+            message.dueAt.milliseconds, message.attempts, message.firstAttemptAt?.milliseconds, message.lastAttemptAt?.milliseconds,
+            message.lastOutcome, isDead, message.number,
+        ])
+    }
+
+    /// The endpoint is well again: what waits is due, with the whole time ahead.
+    func wake(_ db: Database, _ endpoint: WebhookEndpointID, at now: Timestamp) throws {
+        try db.execute(
+            sql: """
+                UPDATE webhook_messages SET due_at = ?, attempts = 0, first_attempt_at = NULL WHERE endpoint = ? AND is_dead = 0
+                """, arguments: [now.milliseconds, Data(endpoint.bytes)])
+    }
+
+    /// All endpoints of the organisation, with everything that waits for them.
+    func forget(_ db: Database, _ organisation: OrganisationID) throws {
+        try db.execute(sql: "DELETE FROM endpoints WHERE organisation = ?", arguments: [Data(organisation.bytes)])
+        db.afterNextTransaction { [hub] _ in hub.told(organisation) }
+    }
+
+    // MARK: Dead letters
+
+    /// Oldest first.
+    func dead(_ db: Database, of endpoint: WebhookEndpointID, after: Int64, limit: Int) throws -> [WebhookMessage] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT \(Self.columns) FROM webhook_messages WHERE endpoint = ? AND is_dead = 1 AND number > ? ORDER BY number LIMIT ?
+                """, arguments: [Data(endpoint.bytes), after, limit]
+        ).compactMap(Self.message)
+    }
+
+    /// - Returns: whether there is such a dead letter.
+    func resend(_ db: Database, _ id: MessageID, of endpoint: WebhookEndpointID, at now: Timestamp) throws -> Bool {
+        try db.execute(
+            sql: """
+                UPDATE webhook_messages SET is_dead = 0, due_at = ?, attempts = 0, first_attempt_at = NULL
+                WHERE message = ? AND endpoint = ? AND is_dead = 1
+                """, arguments: [now.milliseconds, Data(id.bytes), Data(endpoint.bytes)])
+        return db.changesCount > 0
+    }
+
+    /// How many messages wait, and how many are dead.
+    func counts(_ db: Database, of endpoint: WebhookEndpointID) throws -> (waiting: Int, dead: Int) {
+        let row = try Row.fetchOne(
+            db,
+            sql: "SELECT count(*) FILTER (WHERE is_dead = 0), count(*) FILTER (WHERE is_dead = 1) FROM webhook_messages WHERE endpoint = ?",
+            arguments: [Data(endpoint.bytes)])
+        return (row?[0] ?? 0, row?[1] ?? 0)
+    }
+
+    private static func message(_ row: Row) -> WebhookMessage? {
+        guard let id = MessageID(bytes: row[1] as Data), let endpoint = WebhookEndpointID(bytes: row[2] as Data),
+            let lane = WebhookLane(rawValue: row[3]),
+            let content = try? JSONDecoder().decode(WebhookContent.self, from: Data((row[4] as String).utf8))
+        else { return nil }
+        let (first, last): (Int64?, Int64?) = (row[8], row[9])
+        return WebhookMessage(
+            number: row[0], id: id, endpoint: endpoint, lane: lane, content: content, createdAt: Timestamp(milliseconds: row[5]),
+            dueAt: Timestamp(milliseconds: row[6]), attempts: row[7], firstAttemptAt: first.map(Timestamp.init(milliseconds:)),
+            lastAttemptAt: last.map(Timestamp.init(milliseconds:)), lastOutcome: row[10])
+    }
+}

@@ -1,0 +1,74 @@
+// A kept message as it is sent: its items are looked up at each attempt, so that what was withdrawn meanwhile does not leave.
+
+import Contracts
+import Foundation
+import GRDB
+import ServiceKit
+
+struct WebhookRendering: Sendable {
+    struct Rendered: Sendable {
+        let body: [UInt8]
+        /// Whose items are in it.
+        let feeds: Set<Int64>
+    }
+
+    let keys: PersonKeys
+    let clock: @Sendable () -> Timestamp
+    private let feeds = FeedTable()
+    private let items = FeedItemTable()
+
+    init(keys: PersonKeys, clock: @escaping @Sendable () -> Timestamp) {
+        (self.keys, self.clock) = (keys, clock)
+    }
+
+    /// nil where nothing is left to be sent.
+    func render(_ db: Database, _ message: WebhookMessage) throws -> Rendered? {
+        switch message.content {
+        case .notice(let notice):
+            return Rendered(body: try Self.envelope(notice, type: notice.type, at: message.createdAt), feeds: [])
+        case .items(let parts):
+            return try render(db, parts, at: message.createdAt)
+        }
+    }
+
+    private func render(_ db: Database, _ parts: [WebhookContent.Part], at time: Timestamp) throws -> Rendered? {
+        var batches: [String] = []
+        var included: Set<Int64> = []
+        for part in parts {
+            guard let feed = try feeds.find(db, part.feed), feed.state == .running, let person = feed.person,
+                let key = try keys.key(of: person)
+            else { continue }
+            let items =
+                part.after < part.through
+                ? try self.items.items(db, of: feed, after: part.after, through: part.through, limit: WebhookQueue.mostItems, key: key) : []
+            included.insert(feed.number)
+            let quiet = feed.quietSince(clock()).map { #""\#($0.rfc3339)""# } ?? "null"
+            batches.append(
+                #"{"subscription":"\#(feed.request)","grant":"\#(feed.grant)","after":\#(part.after),"through":\#(part.through),"#
+                    + #""head":\#(feed.head),"noNewDataSince":\#(quiet),"items":[\#(items.map(\.json).joined(separator: ","))]}"#)
+        }
+        guard !batches.isEmpty else { return nil }
+        let type = parts.allSatisfy { $0.after == $0.through } ? WebhookEvent.heartbeat : WebhookEvent.items
+        let text = #"{"type":"\#(type)","timestamp":"\#(time.rfc3339)","data":{"batches":[\#(batches.joined(separator: ","))]}}"#
+        return Rendered(body: Array(text.utf8), feeds: included)
+    }
+
+    private struct Envelope<Content: Encodable>: Encodable {
+        var type: String
+        var timestamp: String
+        var data: Content
+    }
+
+    static func envelope(_ data: some Encodable, type: String, at time: Timestamp) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(Envelope(type: type, timestamp: time.rfc3339, data: data)))
+    }
+}
+
+/// What the messages of Standard Webhooks are about, by their `type`.
+enum WebhookEvent {
+    static let items = "subscription.items"
+    static let heartbeat = "subscription.heartbeat"
+    static let verification = "endpoint.verification"
+}

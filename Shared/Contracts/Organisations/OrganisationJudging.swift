@@ -1,0 +1,122 @@
+// What an operator asks the gateway about organisations. Nothing here is anybody's health.
+
+/// How far an organisation's account is.
+package enum OrganisationState: String, Codable, CaseIterable, Hashable, Sendable {
+    /// The form is right, the log-in is being made; nobody has been told yet.
+    case registering
+    /// The mailed link has not been followed (ORG-08).
+    case unconfirmed
+    /// An operator looks at it first (`org.approval_required`).
+    case awaitingApproval = "awaiting-approval"
+    case active
+    /// By an operator: everybody is refused, nothing is delivered.
+    case suspended
+    /// For good (ORG-16). What is unpaid stays due.
+    case closed
+}
+
+/// The organisations in the order of their registration.
+package struct ListOrganisations: BusRequest {
+    package static let method = "list-organisations"
+    package static let owner = Peer.thirdPartyGateway
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = false
+    /// Items of a page.
+    package static let page = 500
+
+    /// Only those; all without it.
+    package var state: OrganisationState?
+    /// The `next` of the page before.
+    package var after: Int64?
+
+    package init(state: OrganisationState? = nil, after: Int64? = nil) {
+        (self.state, self.after) = (state, after)
+    }
+
+    package struct Item: Codable, Hashable, Sendable {
+        package var organisation: OrganisationID
+        package var name: String
+        package var state: OrganisationState
+        package var registeredAt: Timestamp
+
+        package init(organisation: OrganisationID, name: String, state: OrganisationState, registeredAt: Timestamp) {
+            (self.organisation, self.name, self.state, self.registeredAt) = (organisation, name, state, registeredAt)
+        }
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var items: [Item]
+        package var next: Int64?
+
+        package init(items: [Item], next: Int64?) {
+            (self.items, self.next) = (items, next)
+        }
+    }
+}
+
+/// What an organisation says of itself, for whoever has to approve it. `not-found` where there is none.
+package struct ShowOrganisation: BusRequest {
+    package static let method = "show-organisation"
+    package static let owner = Peer.thirdPartyGateway
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = false
+
+    package var organisation: OrganisationID
+
+    package init(organisation: OrganisationID) {
+        self.organisation = organisation
+    }
+
+    /// Personal in part.
+    package struct Reply: Codable, Sendable {
+        package var item: ListOrganisations.Item
+        package var vatNumber: String
+        package var legalAddress: String
+        package var email: String
+        package var sector: String
+        package var description: String
+        package var website: String?
+        /// Name and surname; nil once it is closed.
+        package var representative: String?
+        package var phone: String?
+        package var members: Int
+
+        package init(
+            item: ListOrganisations.Item, vatNumber: String, legalAddress: String, email: String, sector: String, description: String,
+            website: String?, representative: String?, phone: String?, members: Int
+        ) {
+            (self.item, self.vatNumber, self.legalAddress, self.email) = (item, vatNumber, legalAddress, email)
+            (self.sector, self.description, self.website) = (sector, description, website)
+            (self.representative, self.phone, self.members) = (representative, phone, members)
+        }
+    }
+}
+
+/// What an operator decides; the organisation is told by mail. The same again changes nothing; `conflict` in a state in which it cannot be.
+package struct JudgeOrganisation: BusRequest {
+    package static let method = "judge-organisation"
+    package static let owner = Peer.thirdPartyGateway
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = true
+
+    package enum Judgement: String, Codable, CaseIterable, Sendable {
+        case approve, suspend, resume
+        /// In place of the mailed link, where the operator knows who it is; no approval is waited for then.
+        case confirm
+    }
+
+    package var organisation: OrganisationID
+    package var judgement: Judgement
+
+    package init(organisation: OrganisationID, judgement: Judgement) {
+        (self.organisation, self.judgement) = (organisation, judgement)
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var state: OrganisationState
+
+        package init(state: OrganisationState) {
+            self.state = state
+        }
+    }
+}

@@ -1,0 +1,212 @@
+// An organisation's first log-in, its other address and its end, as the gateway asks for them of the whole of consent.
+
+import Bus
+import Contracts
+import Foundation
+import HTTPKit
+import FoundationNetworking
+import GRDB
+import Logging
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import TestKit
+import Testing
+
+@testable import Consent
+
+/// The whole of consent, with a gateway on the bus that asks what the test says.
+private struct OrganisationAccountHouse: Sendable {
+    static let email = "office@example.org"
+    static let password = "una frase che ricordo"
+
+    let parts: ConsentParts
+    let mail: Mailbox
+    let gateway: BusClient
+    let port: Int
+
+    static func run(_ settings: [String: String] = [:], _ body: (OrganisationAccountHouse) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            func runtime(_ peer: Peer) throws -> Runtime {
+                var reader = SettingsReader(environment: [
+                    "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
+                    "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
+                    "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path, "TRACKME_HTTP_PORT": "0",
+                ])
+                return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
+            }
+            for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
+            let (notifier, gateway) = (try runtime(.notifier), try runtime(.thirdPartyGateway))
+            let mail = Mailbox()
+            var messages = Methods()
+            messages.on(SendMessage.self) { message, _ in
+                mail.take(message)
+                return Nothing()
+            }
+            try await notifier.answer(messages)
+            let own = try runtime(.consent)
+            var reader = SettingsReader(environment: settings)
+            let parts = try await ConsentParts(ConsentSettings(&reader), on: own)
+            let group = ServiceGroup(services: parts.services, logger: logger)
+            let running = Task { try await group.run() }
+            func stop() async {
+                await group.triggerGracefulShutdown()
+                _ = await running.result
+                for runtime in [notifier, gateway, own] { await runtime.bus.shutdown() }
+            }
+            do {
+                try await body(
+                    .init(parts: parts, mail: mail, gateway: try await gateway.client(of: .consent), port: await parts.server.boundPort))
+            } catch {
+                await stop()
+                throw error
+            }
+            await stop()
+        }
+    }
+
+    func first(
+        of organisation: OrganisationID, email: String = OrganisationAccountHouse.email,
+        password: String? = OrganisationAccountHouse.password
+    ) async throws -> MakeFirstMember.Reply {
+        try await gateway.ask(
+            MakeFirstMember(organisation: organisation, email: email, language: .italian, password: password), deadline: .seconds(20))
+    }
+
+    /// Whether somebody can log in so.
+    func logsIn(_ email: String, _ password: String) async throws -> Bool {
+        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/consent/v1/sessions")))
+        request.httpMethod = "POST"
+        request.httpBody = try JSONEncoder().encode(["login": email, "password": password, "device": "desk"])
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        let (_, response) = try await URLSession.shared.data(for: request)
+        return (response as? HTTPURLResponse)?.statusCode == 200
+    }
+
+    func code(_ body: () async throws -> Void) async -> Failure.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? Failure)?.code
+        }
+    }
+}
+
+@Suite("Organisations in consent", .serialized, .timeLimit(.minutes(3)))
+struct OrganisationAccountStories {
+    private typealias House = OrganisationAccountHouse
+
+    @Test("ORG-08, ORG-10: the first member logs in with the chosen password; asked again it is the same member with the last password")
+    func first() async throws {
+        try await House.run { house in
+            let organisation = OrganisationID.random()
+            let made = try await house.first(of: organisation)
+            #expect(made.temporaryPassword == nil)
+            #expect(try await house.logsIn(House.email, House.password))
+            let again = try await house.first(of: organisation, password: "un'altra frase lunga")
+            #expect(again.member == made.member)
+            #expect(try await house.logsIn(House.email, House.password) == false)
+            #expect(try await house.logsIn(House.email, "un'altra frase lunga"))
+        }
+    }
+
+    @Test("ORG-06, CON-06: an address in use by any account is a conflict; a password that is missing or weak is told of and makes nothing")
+    func refused() async throws {
+        try await House.run { house in
+            let organisation = OrganisationID.random()
+            #expect(await house.code { _ = try await house.first(of: organisation, password: nil) } == .invalid)
+            #expect(await house.code { _ = try await house.first(of: organisation, password: "short") } == .invalid)
+            #expect(await house.code { _ = try await house.first(of: organisation, password: House.email) } == .invalid)
+            #expect(await house.code { _ = try await house.first(of: organisation, email: "office") } == .invalid)
+            let members = try await house.parts.opened.store.read { db in try AccountTable().count(db, of: .member) }
+            #expect(members == 0)
+            _ = try await house.first(of: organisation)
+            #expect(await house.code { _ = try await house.first(of: .random()) } == .conflict)
+            #expect(await house.code { _ = try await house.first(of: .random(), email: "Office@Example.org") } == .conflict)
+        }
+    }
+
+    @Test("ORG-08, CON-03: where passwords are mailed, the answer holds a temporary one that logs in")
+    func mailed() async throws {
+        try await House.run(["TRACKME_ACC_PASSWORD_SOURCE": "mailed"]) { house in
+            let made = try await house.first(of: .random(), password: nil)
+            let password = try #require(made.temporaryPassword)
+            #expect(try await house.logsIn(House.email, password))
+            #expect(house.mail.messages(to: House.email).isEmpty, "the gateway mails it with its confirmation")
+        }
+    }
+
+    @Test("ORG-13: another address logs in from then on, the old one is free; one in use is a conflict; again is the same as once")
+    func address() async throws {
+        try await House.run { house in
+            let organisation = OrganisationID.random()
+            let made = try await house.first(of: organisation)
+            _ = try await house.first(of: .random(), email: "taken@example.org")
+            for _ in 0..<2 {
+                _ = try await house.gateway.ask(
+                    ChangeMemberAddress(member: made.member, email: "new@example.org"), deadline: .seconds(5))
+            }
+            #expect(try await house.logsIn("new@example.org", House.password))
+            #expect(try await house.logsIn(House.email, House.password) == false)
+            #expect(
+                await house.code {
+                    _ = try await house.gateway.ask(
+                        ChangeMemberAddress(member: made.member, email: "taken@example.org"), deadline: .seconds(5))
+                } == .conflict)
+            #expect(
+                await house.code {
+                    _ = try await house.gateway.ask(ChangeMemberAddress(member: .random(), email: "x@example.org"), deadline: .seconds(5))
+                } == .notFound)
+            _ = try await house.first(of: .random())
+        }
+    }
+
+    @Test("ORG-16: an organisation that is gone loses its log-ins, its pending requests and its grants, and each person is told once")
+    func closed() async throws {
+        try await House.run { house in
+            let (organisation, other) = (OrganisationID.random(), OrganisationID.random())
+            _ = try await house.first(of: organisation)
+            _ = try await house.gateway.ask(
+                InviteMember(organisation: organisation, organisationName: "Ricerca", email: "m@example.org", language: .italian),
+                deadline: .seconds(5))
+            let form = try RegistrationTests.form(Applicant.form(email: "anna@example.org"))
+            let origin = RegistrationOrigin(
+                request: RepeatableRequest(key: nil, body: [], scope: ""), remote: "-", trace: "", at: .now)
+            let registered = try await house.parts.accounts.registrations.register(form, origin)
+            let person = try #require(registered.row.subject.person)
+            func open(_ asker: OrganisationID, _ type: Metric) async throws -> RequestID {
+                try await house.gateway.ask(
+                    OpenRequest(
+                        organisation: asker, organisationName: "Ricerca", fiscalCode: registered.profile.fiscalCode, types: [type],
+                        from: .now, to: .now + .seconds(86_400), granularity: .minutes, purpose: "study"), deadline: .seconds(5)
+                ).request
+            }
+            let (waits, runs, stays) = (
+                try await open(organisation, .heartRate), try await open(organisation, .oxygenSaturation), try await open(other, .heartRate)
+            )
+            _ = try await house.parts.sharing.service.answer(runs, of: person, accept: true, trace: "")
+            func status(_ request: RequestID, _ asker: OrganisationID) async throws -> RequestStatus {
+                try await house.gateway.ask(ReadRequest(organisation: asker, request: request), deadline: .seconds(5)).status
+            }
+            #expect(try await status(runs, organisation) == .approved)
+            let reply = try await house.gateway.ask(CloseOrganisation(organisation: organisation), deadline: .seconds(20))
+            #expect(reply.members == 2 && reply.requests == 2)
+            #expect(try await status(waits, organisation) == .expired)
+            #expect(try await status(runs, organisation) == .ended)
+            #expect(try await status(stays, other) == .pending, "another organisation's go on")
+            #expect(try await house.parts.sharing.service.grants(of: person).isEmpty)
+            let told = try await house.mail.arrived(to: "anna@example.org", .organisationLeft)
+            #expect(Set(told.values.keys) == MessageTemplate.organisationLeft.values && told.values["organisation"] == "Ricerca")
+            #expect(house.mail.messages(to: "anna@example.org", .organisationLeft).count == 1)
+            #expect(try await house.logsIn(House.email, House.password) == false)
+            let again = try await house.gateway.ask(CloseOrganisation(organisation: organisation), deadline: .seconds(20))
+            #expect(again.members == 0 && again.requests == 0)
+            let receipts = try await house.parts.opened.store.read { db in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM sharing_receipts") ?? 0
+            }
+            #expect(receipts == 6, "three requests, an acceptance, and both changes are on record")
+        }
+    }
+}

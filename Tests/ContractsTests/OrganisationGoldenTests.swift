@@ -1,0 +1,28 @@
+// Every question about organisations as it stands in its golden file.
+
+import Contracts
+import Foundation
+import Testing
+
+@Suite("Golden messages about organisations")
+struct OrganisationGoldenTests {
+    @Test("What the gateway asks consent: a first log-in, another address, the end")
+    func accounts() throws {
+        _ = try Golden.roundTrip(RequestEnvelope<MakeFirstMember>.self, "make-first-member.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<MakeFirstMember.Reply>.self, "make-first-member.reply.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<ChangeMemberAddress>.self, "change-member-address.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<CloseOrganisation>.self, "close-organisation.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<CloseOrganisation.Reply>.self, "close-organisation.reply.v1.json")
+    }
+
+    @Test("What operators ask the gateway: lists, one of them, a judgement")
+    func operators() throws {
+        let list = try Golden.roundTrip(RequestEnvelope<ListOrganisations>.self, "list-organisations.v1.json")
+        #expect(list.body.state == .awaitingApproval)
+        _ = try Golden.roundTrip(ReplyEnvelope<ListOrganisations.Reply>.self, "list-organisations.reply.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<ShowOrganisation>.self, "show-organisation.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<ShowOrganisation.Reply>.self, "show-organisation.reply.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<JudgeOrganisation>.self, "judge-organisation.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<JudgeOrganisation.Reply>.self, "judge-organisation.reply.v1.json")
+    }
+}

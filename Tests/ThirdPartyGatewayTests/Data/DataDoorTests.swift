@@ -1,0 +1,290 @@
+// Data over HTTP: what is handed out, in which forms, and what stands in the way (SHR-10 to SHR-12, PAY-04, ORG-20, ORG-21).
+
+import Contracts
+import Documents
+import Foundation
+import Sealing
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("Data over HTTP")
+struct DataDoorTests {
+    private static func samples(_ house: RequestHouse, _ type: Metric = .heartRate, count: Int = 5) -> [Sample] {
+        let start = house.world.now - .seconds(10 * 86_400)
+        return (0..<count).map { index in
+            let at = start + .seconds(Int64(index) * 60)
+            return type == .position
+                ? Sample(type: type, at: at, value: nil, position: Position(latitude: 45.5, longitude: 9.25, altitude: 120))
+                : Sample(type: type, at: at, value: 60 + Double(index) / 4)
+        }
+    }
+
+    private static func granted(_ house: RequestHouse, _ types: [Metric] = [.heartRate], count: Int = 5) async throws -> RequestID {
+        _ = house.world.add(RequestHouse.code)
+        for type in types { house.world.put(samples(house, type, count: count)) }
+        return try await house.granted(house.form(types: types))
+    }
+
+    @Test("SHR-11, SHR-20, ORG-21: pages hold what is granted, oldest first, once, and remind of who answers for it")
+    func pages() async throws {
+        try await RequestHouse.run { house in
+            let id = try await Self.granted(house, count: 25)
+            var (seen, after): ([String], String) = ([], "")
+            repeat {
+                let page = try await house.call("GET", "/requests/\(id)/data?type=heart-rate&limit=10\(after)")
+                #expect(page.status == 200, "\(page.text)")
+                #expect(page.header("data-responsibility") == ResponsibilityNotice.text)
+                #expect(page.json["reminder"] as? String == ResponsibilityNotice.text)
+                seen += page.items.compactMap { $0["at"] as? String }
+                let next = page.json["next"] as? String
+                #expect((page.header("link")?.contains("rel=\"next\"") ?? false) == (next != nil))
+                after = next.map { "&after=\($0)" } ?? ""
+            } while !after.isEmpty
+            #expect(seen == Self.samples(house, count: 25).map(\.at.rfc3339))
+            #expect(house.world.reads.count == 3)
+            #expect(house.world.reads.allSatisfy { $0.organisation == house.organisation && $0.type == .heartRate })
+        }
+    }
+
+    @Test("CON-54: JSON, NDJSON, CSV, FHIR R4 and XML hold the same values, chosen by Accept or by name")
+    func formats() async throws {
+        try await RequestHouse.run { house in
+            let id = try await Self.granted(house)
+            let path = "/requests/\(id)/data?type=heart-rate"
+            let expected = [60, 60.25, 60.5, 60.75, 61]
+            for format in DataFormat.allCases {
+                let named = try await house.call("GET", path + "&format=\(format.rawValue)")
+                let accepted = try await house.call("GET", path, headers: ["Accept": format.mediaType])
+                #expect(named.status == 200 && named.body == accepted.body, "\(format)")
+                #expect(named.header("content-type") == format.mediaType)
+                #expect(named.header("data-responsibility") != nil)
+                #expect(try Self.values(named, format) == expected, "\(format): \(named.text)")
+                #expect(!named.text.contains(RequestHouse.code) && !named.text.contains("per_"))
+            }
+            #expect(try await house.call("GET", path, headers: ["Accept": "image/png"]).status == 406)
+            #expect(try await house.call("GET", path + "&format=pdf").status == 400)
+        }
+    }
+
+    private static func values(_ answer: RequestHouse.Response, _ format: DataFormat) throws -> [Double] {
+        func object(_ data: Data) -> [String: Any] { (try? JSONSerialization.jsonObject(with: data) as? [String: Any]) ?? [:] }
+        switch format {
+        case .json: return answer.items.compactMap { $0["value"] as? Double }
+        case .ndjson: return answer.text.split(separator: "\n").compactMap { object(Data($0.utf8))["value"] as? Double }
+        case .csv:
+            var reader = CSVReader([UInt8](answer.body))
+            var rows: [[String]] = []
+            while let record = try reader.next() { rows.append(record.fields) }
+            #expect(rows.first == CSVValueDocument.columns)
+            return rows.dropFirst().compactMap { Double($0[2]) }
+        case .fhir:
+            let bundle = answer.json
+            #expect(bundle["resourceType"] as? String == "Bundle")
+            let resources = (bundle["entry"] as? [[String: Any]] ?? []).compactMap { $0["resource"] as? [String: Any] }
+            #expect(!answer.text.contains("\"device\""))
+            return resources.compactMap { ($0["valueQuantity"] as? [String: Any])?["value"] as? Double }
+        case .xml:
+            #expect(answer.text.hasPrefix("<?xml version=\"1.0\""))
+            return answer.text.matches(of: /value="([0-9.]+)"/).compactMap { Double($0.1) }
+        }
+    }
+
+    @Test("SHR-20: positions go out in every form with their parts")
+    func positions() async throws {
+        try await RequestHouse.run { house in
+            let id = try await Self.granted(house, [.position], count: 1)
+            for format in DataFormat.allCases {
+                let answer = try await house.call("GET", "/requests/\(id)/data?type=position&format=\(format.rawValue)")
+                #expect(answer.status == 200)
+                for part in ["45.5", "9.25", "120"] { #expect(answer.text.contains(part), "\(format): \(answer.text)") }
+            }
+        }
+    }
+
+    @Test("PAY-04, SHR-10, ORG-20: not answered, not paid, in preparation and not entitled are told apart, and nothing leaves")
+    func tellsApart() async throws {
+        try await RequestHouse.run { house in
+            _ = house.world.add(RequestHouse.code)
+            house.world.put(Self.samples(house))
+            let id = try await house.open(house.form())
+            let path = "/requests/\(id)/data?type=heart-rate"
+            func outcome(_ path: String) async throws -> String {
+                let answer = try await house.call("GET", path)
+                return "\(answer.status) \(answer.problem ?? "")"
+            }
+            #expect(try await outcome(path) == "403 not-entitled")
+            try await house.become(.approved, id)
+            #expect(try await outcome(path) == "402 payment-outstanding")
+            #expect(try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}").problem == "payment-outstanding")
+            #expect(house.world.reads.isEmpty, "INV-20: nobody was asked for anything")
+            try await house.pay(id)
+            house.world.silenceIngest(true)
+            #expect(try await outcome(path) == "503 data-in-preparation")
+            house.world.silenceIngest(false)
+            house.world.deny("consent was not heard for too long")
+            let denied = try await house.call("GET", path)
+            #expect(denied.problem == "data-in-preparation" && denied.header("retry-after") == "5")
+            house.world.deny(nil)
+            #expect(try await outcome(path) == "200 ")
+            #expect(try await outcome("/requests/\(id)/data?type=glucose") == "403 not-entitled")
+            #expect(try await outcome(path + "&from=2001-01-01T00:00:00Z") == "403 not-entitled")
+            #expect(try await outcome(path + "&from=then") == "400 invalid-parameter")
+            #expect(try await outcome("/requests/\(id)/data") == "400 invalid-parameter")
+            #expect(try await outcome(path + "&after=then") == "400 invalid-parameter")
+            #expect(try await outcome(path + "&limit=10001") == "400 invalid-parameter")
+            try await house.become(.revoked, id)
+            #expect(try await outcome(path) == "403 not-entitled")
+            #expect(try await outcome("/requests/\(RequestID.random())/data?type=heart-rate") == "404 not-found")
+        }
+    }
+
+    @Test("INV-04: revoked at consent before this service hears of it, the page is refused by where the data are")
+    func deniesAtTheSource() async throws {
+        try await RequestHouse.run { house in
+            let id = try await Self.granted(house)
+            _ = try house.world.change(id, to: .revoked)
+            let answer = try await house.call("GET", "/requests/\(id)/data?type=heart-rate")
+            #expect(answer.problem == "data-in-preparation")
+            #expect(answer.items.isEmpty)
+        }
+    }
+}
+
+@Suite("Data as files")
+struct DataFileTests {
+    private static func granted(_ house: RequestHouse, _ types: [Metric], count: Int) async throws -> RequestID {
+        _ = house.world.add(RequestHouse.code)
+        let start = house.world.now - .seconds(10 * 86_400)
+        for (place, type) in types.enumerated() {
+            house.world.put((0..<count).map { Sample(type: type, at: start + .seconds(Int64($0) * 60), value: Double(60 + place * 20)) })
+        }
+        return try await house.granted(house.form(types: types))
+    }
+
+    private static func written(_ house: RequestHouse, _ id: RequestID, _ body: String) async throws -> [String: Any] {
+        let begun = try await house.call("POST", "/requests/\(id)/files", body)
+        guard begun.status == 202 else { throw RequestHouse.Missing(answer: begun.text) }
+        while try await house.parts.files.workOff() {}
+        return try await house.call("GET", "/requests/\(id)/files/\(begun.json["file"] as? String ?? "")").json
+    }
+
+    @Test("ORG-20, ORG-21: a job writes all types into files whose hashes the manifest holds; what is downloaded has that hash")
+    func writes() async throws {
+        try await RequestHouse.run { house in
+            let id = try await Self.granted(house, [.heartRate, .glucose], count: 30)
+            for format in DataFormat.allCases {
+                let item = try await Self.written(house, id, "{\"format\":\"\(format.rawValue)\"}")
+                #expect(item["state"] as? String == "done", "\(item)")
+                #expect(item["reminder"] as? String == ResponsibilityNotice.text)
+                let part = try #require((item["parts"] as? [[String: Any]])?.first)
+                #expect(part["values"] as? Int == 60)
+                let job = item["file"] as? String ?? ""
+                let file = try await house.call("GET", "/requests/\(id)/files/\(job)/parts/\(part["name"] as? String ?? "")")
+                #expect(file.status == 200 && file.body.count == part["bytes"] as? Int)
+                #expect(file.header("data-responsibility") == ResponsibilityNotice.text)
+                #expect(Hex.encode(Digest.sha256([UInt8](file.body))) == part["sha256"] as? String)
+                let sums = try await house.call("GET", "/requests/\(id)/files/\(job)/parts/SHA256SUMS")
+                #expect(sums.text == "\(part["sha256"] as? String ?? "")  \(part["name"] as? String ?? "")\n")
+                #expect(try await house.call("GET", "/requests/\(id)/files/\(job)/parts/other").status == 404)
+            }
+        }
+    }
+
+    @Test("ORG-20: maximum and minimum of a blood pressure are one panel in FHIR")
+    func panels() async throws {
+        try await RequestHouse.run { house in
+            let id = try await Self.granted(house, [.bloodPressureMax, .bloodPressureMin], count: 3)
+            let item = try await Self.written(house, id, "{\"format\":\"fhir\"}")
+            let name = ((item["parts"] as? [[String: Any]])?.first?["name"] as? String) ?? ""
+            let file = try await house.call("GET", "/requests/\(id)/files/\(item["file"] as? String ?? "")/parts/\(name)")
+            #expect(file.text.components(separatedBy: "85354-9").count == 4)
+        }
+    }
+
+    @Test("SHR-16: a withdrawal takes written files away; what is not written yet is not written any more")
+    func withdraws() async throws {
+        try await RequestHouse.run { house in
+            let id = try await Self.granted(house, [.heartRate], count: 3)
+            let item = try await Self.written(house, id, "{\"format\":\"csv\"}")
+            let path = "/requests/\(id)/files/\(item["file"] as? String ?? "")"
+            let waiting = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"xml\"}")
+            try await house.become(.revoked, id)
+            #expect(try await house.call("GET", path + "/parts/data-0001.csv").problem == "not-entitled")
+            #expect(try await house.call("GET", path).json["state"] as? String == "removed")
+            #expect(try await house.parts.files.workOff() == false)
+            try await house.parts.files.sweep()
+            let left = try FileManager.default.contentsOfDirectory(atPath: house.parts.files.files.folder.path)
+            #expect(left.isEmpty)
+            let other = try await house.call("GET", "/requests/\(id)/files/\(waiting.json["file"] as? String ?? "")")
+            #expect(other.json["state"] as? String == "removed")
+        }
+    }
+
+    @Test("SHR-10: where the data cannot be had the job waits, is told to be in preparation, and is written when they can")
+    func waits() async throws {
+        try await RequestHouse.run { house in
+            let id = try await Self.granted(house, [.heartRate], count: 3)
+            house.world.silenceIngest(true)
+            let item = try await Self.written(house, id, "{\"format\":\"csv\"}")
+            #expect(item["state"] as? String == "open")
+            let path = "/requests/\(id)/files/\(item["file"] as? String ?? "")"
+            #expect(try await house.call("GET", path + "/parts/data-0001.csv").problem == "file-not-ready")
+            house.world.silenceIngest(false)
+            #expect(try await house.parts.files.workOff() == false, "not at once")
+            house.world.pass(.seconds(6))
+            #expect(try await house.parts.files.workOff())
+            #expect(try await house.call("GET", path).json["state"] as? String == "done")
+        }
+    }
+
+    @Test("ORG-20: the same asked twice is one job; a day's many are bounded; files expire and can be removed")
+    func bounds() async throws {
+        try await RequestHouse.run(environment: ["TRACKME_ORG_FILES_PER_DAY": "2"]) { house in
+            let id = try await Self.granted(house, [.heartRate], count: 3)
+            let first = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
+            let again = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
+            #expect(first.json["file"] as? String == again.json["file"] as? String)
+            let second = try await Self.written(house, id, "{\"format\":\"xml\"}")
+            let third = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"json\"}")
+            #expect(third.problem == "too-many-files" && third.header("retry-after") != nil)
+            #expect(try await house.call("DELETE", "/requests/\(id)/files/\(second["file"] as? String ?? "")").status == 204)
+            house.world.pass(.seconds(25 * 3600))
+            try await house.parts.files.sweep()
+            #expect(try await house.call("GET", "/requests/\(id)/files").items.allSatisfy { $0["state"] as? String == "removed" })
+            #expect(try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"json\"}").status == 202)
+            #expect(
+                try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"json\",\"types\":[\"glucose\"]}").problem
+                    == "not-entitled")
+            #expect(try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"json\",\"from\":\"then\"}").status == 422)
+        }
+    }
+
+    @Test("ORG-20: a file of many values is cut where it gets long, and no document is broken")
+    func cuts() async throws {
+        try await withTemporaryFolder { folder in
+            let files = SealedFiles(in: folder, named: "data-files")
+            let (job, key) = (JobID.random(), SymmetricKey.random())
+            for format in DataFormat.allCases {
+                let writer = DataFileWriter(format, cutAt: 20_000) { try files.write(job, file: $0, key: key) }
+                for index in 0..<2000 {
+                    try writer.add(Sample(type: .heartRate, at: Timestamp(milliseconds: Int64(index) * 1000), value: 61))
+                }
+                try writer.finish()
+                #expect(writer.parts.count > 1, "\(format)")
+                #expect(writer.parts.map(\.values).reduce(0, +) == 2000)
+                for (number, part) in writer.parts.enumerated() {
+                    let reader = try files.read(job, file: number, key: key)
+                    var bytes: [UInt8] = []
+                    while let block = try reader.next() { bytes += block }
+                    #expect(Hex.encode(Digest.sha256(bytes)) == part.sha256)
+                    if format == .json || format == .fhir { _ = try JSONSerialization.jsonObject(with: Data(bytes)) }
+                }
+            }
+            #expect(throws: SealedFiles.Fault.damaged) { _ = try files.read(job, file: 0, key: .random()).next() }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+// The whole gateway with two organisations in it: everybody who might come, and nobody else's services beside it.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+/// An organisation with a member of every role and a program for each set of rights.
+struct MatrixOrganisation: Sendable {
+    struct Visitor: Sendable {
+        let id: MemberID
+        let token: String
+    }
+
+    struct Program: Sendable {
+        let id: ClientID
+        /// By the rights that it was asked for.
+        let tokens: [Set<Right>: String]
+    }
+
+    let id: OrganisationID
+    let members: [Role: Visitor]
+    let client: Program
+}
+
+final class MatrixHouse: Sendable {
+    let parts: GatewayParts
+    let logIns: TestLogIns
+    let port: Int
+    private let runtimes: [Runtime]
+    private let running: [Task<Void, any Error>]
+
+    private init(_ folder: URL) async throws {
+        let environment = [
+            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
+            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
+            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
+            "TRACKME_HTTP_PUBLIC_ORIGIN": TestLogIns.origin, "TRACKME_ORG_CALLS_PER_MINUTE": "1000000",
+        ]
+        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
+        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
+        func runtime(_ peer: Peer) throws -> Runtime {
+            var reader = SettingsReader(environment: environment)
+            return try Runtime(
+                peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        }
+        // Whoever is asked something else says at once that it knows no such question.
+        let neighbours: [(Peer, Methods)] = [(.consent, TestConsent().methods), (.ingest, Methods()), (.notifier, Methods())]
+        let others = try neighbours.map { (try runtime($0.0), $0.1) }
+        for (other, methods) in others { try await other.answer(methods) }
+        var reader = SettingsReader(environment: environment)
+        let own = try runtime(.thirdPartyGateway)
+        let parts = try await GatewayParts(GatewayAssembly.settings(&reader), on: own)
+        logIns = try TestLogIns()
+        parts.checker.learn(.key(logIns.state))
+        self.parts = parts
+        runtimes = others.map { $0.0 } + [own]
+        running = [Task { try await parts.server.run() }]
+        port = await parts.server.boundPort
+    }
+
+    private func stop() async {
+        for task in running { task.cancel() }
+        for task in running { _ = try? await task.value }
+        for runtime in runtimes { await runtime.bus.shutdown() }
+        await parts.opened.store.close()
+        await parts.opened.keys.close()
+    }
+
+    static func run(_ body: (MatrixHouse) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let house = try await MatrixHouse(folder)
+            do {
+                try await body(house)
+            } catch {
+                await house.stop()
+                throw error
+            }
+            await house.stop()
+        }
+    }
+
+    var ask: GatewayCaller { GatewayCaller(port: port) }
+
+    /// Put straight into the store, in this state.
+    func organisation(_ state: OrganisationState, named name: String, vatNumber: String) async throws -> MatrixOrganisation {
+        let organisations = parts.organisations
+        let id = OrganisationID.random()
+        let address = "\(name)@example.org"
+        let form = OrganisationHouse.form { form in
+            form["businessName"] = name
+            form["vatNumber"] = vatNumber
+            form["email"] = address
+            form["emailAgain"] = address
+        }
+        let value = try JSONDecoder().decode(FormValue.self, from: JSONSerialization.data(withJSONObject: form))
+        let details = try OrganisationForm.check(value, version: OrganisationConditions.version, at: .now).details
+        let members = Dictionary(uniqueKeysWithValues: Role.allCases.map { ($0, MemberID.random()) })
+        let (client, secret) = (ClientID.random(), ClientToken.makeSecret())
+        let sets: [Set<Right>] = [Set(Right.allCases)] + Right.allCases.map { [$0] }
+        let tokens = Dictionary(uniqueKeysWithValues: sets.map { ($0, ClientToken.makeToken()) })
+        try await parts.opened.store.write { db in
+            let (table, memberTable) = (organisations.book.table, organisations.members.table)
+            try table.add(db, id, details, at: .now)
+            try table.setState(db, id, state, founder: members[.owner], at: .now)
+            for (role, member) in members {
+                try memberTable.add(
+                    db,
+                    MemberRow(
+                        id: member, organisation: id, role: role, contact: MemberContact(email: details.email, language: .english),
+                        since: .now))
+            }
+            let clients = ClientTable(key: memberTable.key)
+            try clients.add(
+                db,
+                ClientRow(
+                    id: client, organisation: id, label: "matrix", rights: Set(Right.allCases), secret: ClientToken.digest(secret),
+                    oldSecret: nil, oldUntil: nil, createdAt: .now, usedAt: nil))
+            for (rights, token) in tokens {
+                try clients.addToken(db, digest: ClientToken.digest(token), of: client, rights: rights, until: .now + .seconds(3600))
+            }
+        }
+        return MatrixOrganisation(
+            id: id,
+            members: try members.mapValues { .init(id: $0, token: try logIns.token($0, of: id)) },
+            client: .init(id: client, tokens: tokens))
+    }
+}

@@ -1,0 +1,231 @@
+// What is decided about organisations without a store or a clock: VAT numbers, forms, roles, states, quotas.
+
+import Contracts
+import Foundation
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("VAT numbers")
+struct VATNumberTests {
+    @Test(
+        "ORG-07: a right number is taken in its country's form, whatever its case, spaces and marks",
+        arguments: [
+            ("00743110157", "IT00743110157"), ("it 00743110157", "IT00743110157"), ("IT-007.431.101-57", "IT00743110157"),
+            ("12345678903", "IT12345678903"), ("ATU12345678", "ATU12345678"), ("BE0123456789", "BE0123456789"),
+            ("BG123456789", "BG123456789"),
+            ("CY12345678X", "CY12345678X"), ("CZ12345678", "CZ12345678"), ("DE123456789", "DE123456789"), ("DK12345678", "DK12345678"),
+            ("EE123456789", "EE123456789"), ("EL123456789", "EL123456789"), ("ESX1234567X", "ESX1234567X"), ("ES12345678Z", "ES12345678Z"),
+            ("FI12345678", "FI12345678"), ("FRXX123456789", "FRXX123456789"), ("HR12345678901", "HR12345678901"),
+            ("HU12345678", "HU12345678"),
+            ("IE1234567WA", "IE1234567WA"), ("IE1A23456W", "IE1A23456W"), ("LT123456789", "LT123456789"), ("LU12345678", "LU12345678"),
+            ("LV12345678901", "LV12345678901"), ("MT12345678", "MT12345678"), ("NL123456789B01", "NL123456789B01"),
+            ("PL1234567890", "PL1234567890"), ("PT123456789", "PT123456789"), ("RO12", "RO12"), ("SE123456789001", "SE123456789001"),
+            ("SI12345678", "SI12345678"), ("SK1234567890", "SK1234567890"), ("XI123456789", "XI123456789"),
+        ])
+    func right(typed: String, text: String) {
+        #expect(VATNumber(typed)?.text == text)
+    }
+
+    @Test(
+        "ORG-07: a wrong one is refused for what is wrong with it",
+        arguments: [
+            ("", VATNumber.Fault.country), ("0074311015", .country), ("US123456789", .country), ("GR123456789", .country),
+            ("00743110158", .checkDigit), ("IT00743110150", .checkDigit), ("00000000000", .checkDigit),
+            ("IT0074311015", .form(country: "IT")),
+            ("IT0074311015A", .form(country: "IT")), ("DE12345678", .form(country: "DE")), ("FRX123456789", .form(country: "FR")),
+            ("NL123456789C01", .form(country: "NL")), ("SE123456789002", .form(country: "SE")), ("RO1", .form(country: "RO")),
+            ("IT" + String(repeating: "1", count: 100), .country), ("٠٠٧٤٣١١٠١٥٧", .country),
+        ])
+    func wrong(typed: String, fault: VATNumber.Fault) {
+        #expect(throws: fault) { try VATNumber(checking: typed) }
+        #expect(!fault.detail.isEmpty && !fault.detail.contains(typed) || typed.isEmpty)
+    }
+
+    @Test("ORG-07: of ten last digits exactly one is right, and every single slip of a digit is found")
+    func checkDigit() {
+        var random = SeededGenerator(seed: 5)
+        for _ in 0..<300 {
+            let ten = (0..<10).map { _ in Int.random(in: 0...9, using: &random) }
+            guard ten.contains(where: { $0 != 0 }) else { continue }
+            let prefix = ten.map(String.init).joined()
+            let right = (0...9).filter { VATNumber("\(prefix)\($0)") != nil }
+            #expect(right.count == 1)
+            var digits = Array("\(prefix)\(right[0])".utf8)
+            let place = Int.random(in: 0..<11, using: &random)
+            digits[place] = UInt8(ascii: "0") + (digits[place] - UInt8(ascii: "0") + UInt8.random(in: 1...9, using: &random)) % 10
+            #expect(VATNumber(String(decoding: digits, as: UTF8.self)) == nil)
+        }
+    }
+
+    @Test("a VAT number is never printed")
+    func description() {
+        #expect(VATNumber("00743110157").map { "\($0)" }?.contains("743") == false)
+    }
+}
+
+@Suite("Organisation forms")
+struct OrganisationFormTests {
+    private static let now = Timestamp(milliseconds: 1_800_000_000_000)
+
+    private func check(_ form: [String: Any]) throws -> OrganisationForm {
+        let value = try JSONDecoder().decode(FormValue.self, from: JSONSerialization.data(withJSONObject: form))
+        return try OrganisationForm.check(value, version: OrganisationConditions.version, at: Self.now)
+    }
+
+    private func pointers(_ form: [String: Any]) throws -> [String] {
+        do {
+            _ = try check(form)
+            return []
+        } catch let fault as OrganisationFormFault {
+            switch fault {
+            case .fields(let errors), .conditionsNotAccepted(let errors), .fixed(let errors): return errors.map(\.pointer)
+            }
+        }
+    }
+
+    @Test("ORG-02 to ORG-05: a right form gives everything that was filled in, spelt one way")
+    func right() throws {
+        let form = try check(
+            OrganisationHouse.form {
+                $0["website"] = "https://example.org"
+                $0["researchInterests"] = "Sleep"
+                $0["language"] = "en"
+            })
+        let details = form.details
+        #expect(details.businessName == "Istituto Ricerche S.p.A." && details.vatNumber == "IT00743110157")
+        #expect(
+            details.legalAddress == PostalAddress(street: "Via Festa del Perdono 7", city: "Milano", postalCode: "20122", country: "IT"))
+        #expect(details.representative?.phone == "+390250311" && details.representative?.fiscalCode == "RSSMRA80A01H501U")
+        #expect(details.paymentMethod == .bankTransfer && details.language == .english && details.website == "https://example.org")
+        #expect(details.accepted == AcceptedConditions(version: OrganisationConditions.version, at: Self.now))
+        #expect(form.password == OrganisationHouse.password)
+    }
+
+    static let mandatory = [
+        "businessName", "vatNumber", "legalAddress", "billingAddress", "email", "emailAgain", "sector", "description", "representative",
+        "paymentMethod",
+    ]
+
+    @Test("ORG-02, ORG-03, ORG-04, ORG-07: each missing field is named", arguments: mandatory)
+    func missing(field: String) throws {
+        #expect(try pointers(OrganisationHouse.form { $0[field] = nil }) == ["/" + field])
+    }
+
+    @Test(
+        "ORG-03: each missing field of the legal representative is named",
+        arguments: ["name", "surname", "officeAddress", "phone", "email", "fiscalCode"])
+    func missingOfRepresentative(field: String) throws {
+        let form = OrganisationHouse.form { form in
+            var representative = form["representative"] as? [String: Any] ?? [:]
+            representative[field] = nil
+            form["representative"] = representative
+        }
+        #expect(try pointers(form) == ["/representative/" + field])
+    }
+
+    @Test(
+        "ORG-02, ORG-07: each invalid field is named, where it stands",
+        arguments: [
+            ("vatNumber", "00743110158" as any Sendable, "/vatNumber"), ("email", "office", "/email"),
+            ("emailAgain", "other@example.org", "/emailAgain"), ("passwordAgain", "other words", "/passwordAgain"),
+            ("paymentMethod", "cheque", "/paymentMethod"), ("website", "example.org", "/website"), ("sector", "  ", "/sector"),
+            ("businessName", String(repeating: "x", count: 201), "/businessName"), ("language", "de", "/language"),
+            ("legalAddress", "Via Roma 1", "/legalAddress"), ("description", 5, "/description"), ("surprise", true, "/surprise"),
+        ])
+    func invalid(field: String, value: any Sendable, pointer: String) throws {
+        #expect(try pointers(OrganisationHouse.form { $0[field] = value }).contains(pointer))
+    }
+
+    @Test("ORG-02, UI-14: everything that is wrong is named at once")
+    func allAtOnce() throws {
+        let named = try pointers([:])
+        #expect(Set(Self.mandatory.map { "/" + $0 }).isSubset(of: named))
+        #expect(Set(OrganisationForm.acceptances.map { "/" + $0 }).isSubset(of: named))
+    }
+
+    @Test("ORG-05: any acceptance that is missing, or of another version, is named alone", arguments: OrganisationForm.acceptances)
+    func acceptances(field: String) throws {
+        for value in [nil, "2020-01", true] as [Any?] {
+            #expect {
+                try check(OrganisationHouse.form { $0[field] = value })
+            } throws: { error in
+                guard case .conditionsNotAccepted(let errors)? = error as? OrganisationFormFault else { return false }
+                return errors.map(\.pointer) == ["/" + field]
+            }
+        }
+        #expect(OrganisationConditions.Kind.allCases.map(\.field) == OrganisationForm.acceptances)
+    }
+
+    @Test("ORG-08: without a password the form is right as well, for those who are mailed one")
+    func noPassword() throws {
+        let form = OrganisationHouse.form { form in
+            form["password"] = nil
+            form["passwordAgain"] = nil
+        }
+        #expect(try check(form).password == nil)
+    }
+}
+
+@Suite("Rights, states, quotas")
+struct OrganisationRuleTests {
+    @Test("ORG-23: an owner may everything, an analyst not money, billing not data")
+    func roles() {
+        #expect(Role.owner.rights == Set(Right.allCases) && Role.administrator.rights == Set(Right.allCases))
+        #expect(Role.analyst.rights.isDisjoint(with: [.paymentsRead, .paymentsWrite, .organisationManage]))
+        #expect(Role.billing.rights.isDisjoint(with: [.dataRead, .requestsWrite, .subscriptionsManage, .organisationManage]))
+        #expect(Role.owner.mayGive(.owner) && !Role.administrator.mayGive(.owner) && !Role.analyst.mayGive(.billing))
+        #expect(Right.named(by: ["data:read", "everything"]) == [.dataRead])
+        #expect(Right.written(Set(Right.allCases)).split(separator: " ").count == Right.allCases.count)
+    }
+
+    @Test("ORG-08, ORG-16: an organisation goes through its states as it should and through no others")
+    func states() throws {
+        typealias Event = (name: String, run: (inout OrganisationLife) throws -> Void)
+        let events: [Event] = [
+            ("registered", { try $0.registered() }), ("confirmed", { try $0.confirmed(needsApproval: false) }),
+            ("confirmed, to be approved", { try $0.confirmed(needsApproval: true) }), ("approved", { try $0.approved() }),
+            ("suspended", { try $0.suspended() }), ("resumed", { try $0.resumed() }), ("closed", { try $0.closed() }),
+            ("vouched for", { try $0.vouchedFor() }),
+        ]
+        let table: [OrganisationState: [OrganisationState?]] = [
+            .registering: [.unconfirmed, nil, nil, nil, nil, nil, nil, nil],
+            .unconfirmed: [nil, .active, .awaitingApproval, nil, nil, nil, .closed, .active],
+            .awaitingApproval: [nil, .awaitingApproval, .awaitingApproval, .active, .suspended, nil, .closed, .active],
+            .active: [nil, .active, .active, .active, .suspended, .active, .closed, .active],
+            .suspended: [nil, .suspended, .suspended, nil, .suspended, .active, .closed, nil],
+            .closed: [nil, nil, nil, nil, nil, nil, nil, nil],
+        ]
+        #expect(table.count == OrganisationState.allCases.count)
+        for (state, row) in table {
+            for (event, expected) in zip(events, row) {
+                var life = OrganisationLife(state)
+                do {
+                    try event.run(&life)
+                    #expect(life.state == expected, "\(state) \(event.name)")
+                } catch {
+                    #expect(expected == nil && life.state == state, "\(state) \(event.name)")
+                }
+            }
+        }
+    }
+
+    @Test("calls are counted in the minute and in the day; what is left is told, and each starts anew at a round time")
+    func quotas() {
+        var quota = CallQuota(perMinute: 3, perDay: 4)
+        let start = Timestamp(milliseconds: 1_800_000_000_000 + 20_000)
+        for left in [2, 1, 0] {
+            let (isAdmitted, state) = quota.take(at: start)
+            #expect(isAdmitted && state == .init(limit: 3, remaining: left, resetSeconds: 40))
+        }
+        #expect(!quota.take(at: start + .seconds(39)).isAdmitted)
+        let next = quota.take(at: start + .seconds(40))
+        #expect(next.isAdmitted && next.tightest.limit == 4 && next.tightest.remaining == 0)
+        let refused = quota.take(at: start + .seconds(41))
+        #expect(!refused.isAdmitted && refused.tightest.limit == 4 && refused.tightest.resetSeconds > 1000)
+        #expect(!quota.take(at: start - .seconds(3600)).isAdmitted, "a clock that is set back gives nothing back")
+        #expect(quota.take(at: start + .seconds(86_400)).isAdmitted)
+        #expect(quota.policy == "3;w=60, 4;w=86400")
+    }
+}

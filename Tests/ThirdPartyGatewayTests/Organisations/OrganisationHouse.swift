@@ -1,0 +1,307 @@
+// Organisations as a whole in a temporary folder: real store, real sockets, real HTTP, a clock that can be moved, a mailbox to look into.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+/// What the notifier was asked to send.
+final class Mailbox: Sendable {
+    private let all = Mutex<[SendMessage]>([])
+
+    func take(_ message: SendMessage) {
+        all.withLock { $0.append(message) }
+    }
+
+    func messages(to mail: String? = nil, _ template: MessageTemplate? = nil) -> [SendMessage] {
+        all.withLock { all in
+            all.filter { (mail == nil || $0.recipient.mail == mail) && (template == nil || $0.template == template) }
+        }
+    }
+
+    /// Waits for the newest message of that kind.
+    func arrived(to mail: String, _ template: MessageTemplate, count: Int = 1) async throws -> SendMessage {
+        try await eventually("\(template.rawValue) is sent") {
+            let found = self.messages(to: mail, template)
+            return found.count >= count ? found.last : nil
+        }
+    }
+}
+
+/// The machine's time plus whatever a test adds.
+final class TestClock: Sendable {
+    private let ahead = Mutex<Int64>(0)
+
+    var now: Timestamp {
+        Timestamp(milliseconds: Timestamp.now.milliseconds + ahead.withLock { $0 })
+    }
+
+    func advance(_ duration: Duration) {
+        ahead.withLock { $0 += duration.wholeMilliseconds }
+    }
+}
+
+/// Signs tokens as consent does.
+struct TestLogIns: Sendable {
+    static let origin = "https://trackme.test"
+    private let key: SigningKey
+
+    init() throws {
+        key = try .random()
+    }
+
+    var state: SigningKeyState {
+        SigningKeyState(
+            keyID: "test", publicKey: Base64URL.encode(key.publicKey.bytes), notBefore: Timestamp(milliseconds: 0),
+            notAfter: .now + .seconds(365 * 86_400))
+    }
+
+    func token(_ member: MemberID, of organisation: OrganisationID, at now: Timestamp = .now) throws -> String {
+        try token("\(member)", .member, organisation, now)
+    }
+
+    func personToken() throws -> String { try token("\(PersonID.random())", .person, nil, .now) }
+    func operatorToken() throws -> String { try token("\(OperatorID.random())", .operator, nil, .now) }
+
+    private func token(_ subject: String, _ kind: AccountKind, _ organisation: OrganisationID?, _ now: Timestamp) throws -> String {
+        let second = now.milliseconds / 1000
+        let claims = AccessTokenClaims(
+            iss: Self.origin, sub: subject, kind: kind, sid: .random(), org: organisation, jti: "1", iat: second - 5, nbf: second - 5,
+            exp: second + 3600)
+        return try CompactJWS.sign(payload: JSONEncoder().encode(claims), typ: AccessTokenClaims.tokenType, keyID: "test", with: key)
+    }
+}
+
+/// One running gateway as far as organisations go. Opening it again in the same folder is a restart.
+final class OrganisationHouse: Sendable {
+    static let password = "una frase che ricordo"
+    static let address = "office@example.org"
+
+    let parts: OrganisationParts
+    let opened: OpenedStore
+    let logIns: TestLogIns
+    let mail = Mailbox()
+    let consent: TestConsent
+    let operators: BusClient
+    let clock: TestClock
+    let port: Int
+    private let outbox: MessageOutbox
+    private let runtimes: [Runtime]
+    private let running: [Task<Void, any Error>]
+
+    private init(
+        _ folder: URL, _ environment: [String: String], _ consent: TestConsent, _ clock: TestClock, _ neighbours: ClosingNeighbours,
+        runsDuties: Bool
+    ) async throws {
+        var variables = [
+            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
+            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
+            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path,
+            "TRACKME_HTTP_PORT": "0", "TRACKME_HTTP_PUBLIC_ORIGIN": TestLogIns.origin,
+        ]
+        variables.merge(environment) { $1 }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        func runtime(_ peer: Peer) throws -> Runtime {
+            var reader = SettingsReader(environment: variables)
+            return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
+        }
+        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
+        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
+        let (others, own) = (try [runtime(.consent), runtime(.trackme)], try runtime(.thirdPartyGateway))
+        try await others[0].answer(consent.methods)
+        opened = try await OpenedStore(
+            on: own, applicationID: GatewaySchema.applicationID, migrations: Array(GatewaySchema.migrations.prefix(2)))
+        outbox = MessageOutbox(in: opened.store, sealedUnder: try own.key("outbox"), logger: logger) { [mail] in mail.take($0) }
+        var reader = SettingsReader(environment: variables)
+        let parts = try await OrganisationParts(
+            OrganisationSettings(&reader),
+            on: .init(opened: opened, outbox: outbox, runtime: own, neighbours: neighbours, now: { clock.now }))
+        var methods = Methods(memory: opened.answers)
+        parts.register(in: &methods)
+        try await own.answer(methods)
+        let checker = try TokenChecker(store: opened.store, issuer: TestLogIns.origin)
+        logIns = try TestLogIns()
+        checker.learn(.key(logIns.state))
+        let server = HTTPServer(
+            .init(title: "Organisations", version: "1.0.0", summary: "Under test.", prefix: "thirdparty"),
+            routes: parts.allowance.limiting(parts.routes), port: 0, publicOrigin: TestLogIns.origin,
+            health: Health(missing: { [] }, metrics: { "" }), authenticate: parts.authenticate(checker), logger: logger)
+        (self.parts, self.consent, self.clock, runtimes) = (parts, consent, clock, others + [own])
+        operators = try await others[1].client(of: .thirdPartyGateway)
+        let outbox = outbox
+        var running = [Task { try await server.run() }, Task { try await outbox.run() }]
+        if runsDuties { running.append(Task { try await parts.duties.run() }) }
+        self.running = running
+        port = await server.boundPort
+    }
+
+    private func stop() async {
+        for task in running { task.cancel() }
+        for task in running { _ = try? await task.value }
+        for runtime in runtimes { await runtime.bus.shutdown() }
+        await opened.store.close()
+        await opened.keys.close()
+    }
+
+    /// Runs `body` with the gateway up in the folder; again in the same folder is a restart.
+    static func run<Value>(
+        in folder: URL, environment: [String: String] = [:], consent: TestConsent = TestConsent(), clock: TestClock = TestClock(),
+        neighbours: ClosingNeighbours = ClosingNeighbours(), runsDuties: Bool = true,
+        _ body: (OrganisationHouse) async throws -> Value
+    ) async throws -> Value {
+        let house = try await OrganisationHouse(folder, environment, consent, clock, neighbours, runsDuties: runsDuties)
+        do {
+            let value = try await body(house)
+            await house.stop()
+            return value
+        } catch {
+            await house.stop()
+            throw error
+        }
+    }
+
+    static func run<Value>(
+        environment: [String: String] = [:], neighbours: ClosingNeighbours = ClosingNeighbours(),
+        _ body: (OrganisationHouse) async throws -> Value
+    ) async throws -> Value {
+        try await withTemporaryFolder { folder in
+            try await run(in: folder, environment: environment, neighbours: neighbours, body)
+        }
+    }
+}
+
+// MARK: HTTP
+
+/// One answer of the gateway.
+struct GatewayResponse: Sendable {
+    let status: Int
+    let headers: [String: String]
+    let body: Data
+
+    func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+        try JSONDecoder().decode(Value.self, from: body)
+    }
+
+    /// The name of the problem, without the prefix.
+    var problem: String? { (try? decoded(as: Problem.self))?.type.replacing(Problem.prefix, with: "") }
+
+    /// Where the problem points to.
+    var pointers: [String] { (try? decoded(as: Problem.self))?.errors?.map(\.pointer) ?? [] }
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:] }
+
+    @discardableResult
+    func expect(status: Int, sourceLocation: SourceLocation = #_sourceLocation) -> GatewayResponse {
+        #expect(self.status == status, "\(text)", sourceLocation: sourceLocation)
+        return self
+    }
+}
+
+/// Asks a gateway that listens on this port, each time on a connection of its own. Not by URLSession, which on Linux waits without end
+/// where a 401 offers Basic, as the token endpoint's does.
+struct GatewayCaller: Sendable {
+    let port: Int
+
+    func callAsFunction(
+        _ method: String, _ path: String, token: String? = nil, json: Any? = nil, text: String? = nil, form: String? = nil,
+        headers: [String: String] = [:]
+    ) async throws -> GatewayResponse {
+        var body = Data((text ?? form ?? "").utf8)
+        if let json { body = try JSONSerialization.data(withJSONObject: json, options: .sortedKeys) }
+        var fields = ["Host": "test", "Connection": "close"]
+        if json != nil || text != nil { fields["Content-Type"] = "application/json" }
+        if form != nil { fields["Content-Type"] = "application/x-www-form-urlencoded" }
+        if !body.isEmpty || method != "GET" { fields["Content-Length"] = String(body.count) }
+        if let token { fields["Authorization"] = "Bearer \(token)" }
+        fields.merge(headers) { $1 }
+        let head = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }.joined()
+        let connection = try RawConnection(port: port)
+        await connection.send(Array("\(method) \(path) HTTP/1.1\r\n\(head)\r\n".utf8) + body)
+        let bytes = await connection.receiveAll()
+        let answer = try #require(RawAnswer(bytes))
+        return GatewayResponse(status: answer.status, headers: answer.headers, body: Data(answer.body))
+    }
+}
+
+extension OrganisationHouse {
+    var ask: GatewayCaller { GatewayCaller(port: port) }
+
+    /// A form in which everything is right.
+    static func form(_ change: (inout [String: Any]) -> Void = { _ in }) -> [String: Any] {
+        let address = ["street": "Via Festa del Perdono 7", "city": "Milano", "postalCode": "20122"]
+        let version = OrganisationConditions.version
+        var form: [String: Any] = [
+            "businessName": "Istituto Ricerche S.p.A.", "vatNumber": "IT00743110157", "legalAddress": address, "billingAddress": address,
+            "email": Self.address, "emailAgain": Self.address, "sector": "medical research", "description": "Hearts at rest.",
+            "representative": [
+                "name": "Mario", "surname": "Rossi", "officeAddress": "Via Festa del Perdono 7, Milano", "phone": "+39 02 50311",
+                "email": "mario.rossi@example.org", "fiscalCode": "RSSMRA80A01H501U",
+            ],
+            "paymentMethod": "bank-transfer", "password": Self.password, "passwordAgain": Self.password, "acceptedTerms": version,
+            "acceptedPrivacy": version, "acceptedResponsibility": version, "acceptedJurisdiction": version,
+        ]
+        change(&form)
+        return form
+    }
+
+    func register(_ form: [String: Any] = OrganisationHouse.form(), key: String? = nil) async throws -> GatewayResponse {
+        try await ask(
+            "POST", "/thirdparty/v1/organisations", json: form, headers: key.map { ["Idempotency-Key": $0] } ?? [:])
+    }
+
+    /// The token at the end of a mailed link.
+    func token(of message: SendMessage) throws -> String {
+        String(try #require(message.values["link"]?.split(separator: "/").last))
+    }
+
+    struct Founded: Sendable {
+        let id: OrganisationID
+        let owner: MemberID
+        /// Of the owner's log-in.
+        let token: String
+    }
+
+    /// Registered, and confirmed unless told otherwise.
+    func found(_ form: [String: Any] = OrganisationHouse.form(), confirmed: Bool = true) async throws -> Founded {
+        let address = try #require(form["email"] as? String)
+        let answer = try await register(form).expect(status: 201)
+        let id = try #require(OrganisationID(answer.json["organisation"] as? String ?? ""))
+        let owner = try #require(consent.logIns[address.lowercased()]?.member)
+        if confirmed {
+            let link = try token(of: try await mail.arrived(to: address, .organisationConfirm))
+            try await ask("POST", "/thirdparty/v1/organisations/confirmations", json: ["token": link]).expect(status: 200)
+        }
+        return Founded(id: id, owner: owner, token: try logIns.token(owner, of: id, at: clock.now))
+    }
+
+    /// A second organisation beside the first.
+    static func otherForm() -> [String: Any] {
+        form { form in
+            form["businessName"] = "Clinica Due"
+            form["vatNumber"] = "12345678903"
+            form["email"] = "due@example.org"
+            form["emailAgain"] = "due@example.org"
+        }
+    }
+
+    /// A member of this role, invited by the owner.
+    func invite(_ email: String, as role: Role, by founded: Founded) async throws -> (member: MemberID, token: String) {
+        let item = try await ask(
+            "POST", "/thirdparty/v1/members", token: founded.token, json: ["email": email, "role": role.rawValue]
+        ).expect(status: 201)
+        let member = try #require(MemberID(item.json["member"] as? String ?? ""))
+        return (member, try logIns.token(member, of: founded.id, at: clock.now))
+    }
+}

@@ -1,0 +1,177 @@
+// An organisation's profile after its registration: seen, changed, deleted.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import ServiceKit
+import Synchronization
+import Storage
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("An organisation's profile")
+struct OrganisationProfileStories {
+    private typealias House = OrganisationHouse
+    private static let path = "/thirdparty/v1/organisation"
+
+    @Test("ORG-12: the profile can be seen at any time and leads to editing, past and pending requests")
+    func shown() async throws {
+        try await House.run { house in
+            let founded = try await house.found()
+            let profile: OrganisationItem = try await house.ask("GET", Self.path, token: founded.token).expect(status: 200).decoded()
+            #expect(profile.organisation == founded.id && profile.email == House.address && profile.state == .active)
+            #expect(profile.links["pendingRequests"] != nil && profile.links["requests"] != nil && profile.links["edit"] != nil)
+            #expect(try await house.ask("GET", Self.path).status == 401)
+        }
+    }
+
+    @Test("ORG-13, ORG-14: addresses, sector, representative and payment method change at any time, each by itself")
+    func changes() async throws {
+        try await House.run { house in
+            let founded = try await house.found()
+            let before: OrganisationItem = try await house.ask("GET", Self.path, token: founded.token).decoded()
+            let change: [String: Any] = [
+                "billingAddress": ["street": "Corso Como 1"], "representative": ["phone": "+39 06 1234567"], "sector": "insurance",
+                "paymentMethod": "card", "website": "https://example.org",
+            ]
+            let after: OrganisationItem = try await house.ask("PATCH", Self.path, token: founded.token, json: change)
+                .expect(status: 200).decoded()
+            #expect(after.billingAddress.street == "Corso Como 1" && after.billingAddress.city == before.billingAddress.city)
+            #expect(after.representative?.phone == "+39061234567" && after.representative?.fiscalCode == "RSSMRA80A01H501U")
+            #expect(after.paymentMethod == .card && after.sector == "insurance" && after.legalAddress == before.legalAddress)
+            let cleared: OrganisationItem = try await house.ask(
+                "PATCH", Self.path, token: founded.token, json: ["website": NSNull()]
+            ).expect(status: 200).decoded()
+            #expect(cleared.website == nil && cleared.sector == "insurance")
+            let method = try await house.opened.store.read { [book = house.parts.book] db in try book.preferredMethod(db, founded.id) }
+            #expect(method == .card)
+        }
+    }
+
+    @Test("ORG-13, ORG-09: business name and VAT number are fixed; a wrong field is named as at registration; nothing changes then")
+    func refused() async throws {
+        try await House.run { house in
+            let founded = try await house.found()
+            let before = try await house.opened.store.read { [table = house.parts.book.table] db in try table.find(db, founded.id)?.details
+            }
+            let cases: [([String: Any], String, [String])] = [
+                (["businessName": "Other"], "fixed-field", ["/businessName"]),
+                (["vatNumber": "12345678903"], "fixed-field", ["/vatNumber"]),
+                (["email": "a@example.org"], "fixed-field", ["/email"]),
+                (["paymentMethod": "cash"], "invalid-organisation", ["/paymentMethod"]),
+                (["representative": ["fiscalCode": "X"]], "invalid-organisation", ["/representative/fiscalCode"]),
+                (["legalAddress": ["postalCode": "#"], "sector": "x"], "invalid-organisation", ["/legalAddress/postalCode"]),
+                (["colour": "red"], "invalid-organisation", ["/colour"]),
+            ]
+            for (change, problem, pointers) in cases {
+                let answer = try await house.ask("PATCH", Self.path, token: founded.token, json: change)
+                #expect(answer.status == 422 && answer.problem == problem && answer.pointers == pointers, "\(pointers)")
+            }
+            let after = try await house.opened.store.read { [table = house.parts.book.table] db in try table.find(db, founded.id)?.details }
+            #expect(before != nil && after == before)
+        }
+    }
+
+    @Test("ORG-13, CON-06: another corporate address is in force once somebody there says yes; the old one is told")
+    func address() async throws {
+        try await House.run { house in
+            let founded = try await house.found()
+            house.consent.occupy("taken@example.org")
+            let new = "new@example.org"
+            try await house.ask("PUT", Self.path + "/email", token: founded.token, json: ["email": new]).expect(status: 202)
+            #expect(try await house.ask("PUT", Self.path + "/email", token: founded.token, json: ["email": new]).status == 429)
+            let link = try house.token(of: try await house.mail.arrived(to: new, .organisationAddressChange))
+            let before: OrganisationItem = try await house.ask("GET", Self.path, token: founded.token).decoded()
+            #expect(before.email == House.address)
+            #expect(try await house.ask("GET", "/thirdparty/v1/organisations/confirm-address/\(link)").text.contains(new))
+            try await house.ask("POST", "/thirdparty/v1/organisations/confirm-address/\(link)", form: "").expect(status: 200)
+            let after: OrganisationItem = try await house.ask("GET", Self.path, token: founded.token).decoded()
+            #expect(after.email == new && house.consent.logIns[new]?.member == founded.owner)
+            #expect(house.consent.logIns[House.address] == nil)
+            _ = try await house.mail.arrived(to: House.address, .organisationAddressChanged)
+            #expect(try await house.ask("POST", "/thirdparty/v1/organisations/confirm-address/\(link)", form: "").status == 404)
+
+            // Taken by somebody else's account, which consent alone knows.
+            try await house.ask("PUT", Self.path + "/email", token: founded.token, json: ["email": "taken@example.org"])
+                .expect(status: 202)
+            let other = try house.token(of: try await house.mail.arrived(to: "taken@example.org", .organisationAddressChange))
+            let refused = try await house.ask("POST", "/thirdparty/v1/organisations/confirm-address/\(other)", form: "")
+            #expect(refused.status == 409)
+            let still: OrganisationItem = try await house.ask("GET", Self.path, token: founded.token).decoded()
+            #expect(still.email == new)
+        }
+    }
+
+    // MARK: The end
+
+    /// What is open and due, and whom the closing told.
+    private final class Books: Sendable {
+        private let told = Mutex<[OrganisationID]>([])
+        var closed: [OrganisationID] { told.withLock { $0 } }
+
+        var neighbours: ClosingNeighbours {
+            ClosingNeighbours(
+                debts: { _, _ in [Amount(minor: 1250, currency: "EUR")] }, openRequests: { _, _ in (2, 1) },
+                closed: [{ [self] _, id in told.withLock { $0.append(id) } }])
+        }
+    }
+
+    @Test("ORG-16, CON-13: what ends and what stays due is shown; without the confirmation nothing happens; with it everything ends")
+    func deleted() async throws {
+        let books = Books()
+        try await House.run(neighbours: books.neighbours) { house in
+            let founded = try await house.found()
+            let analyst = try await house.invite("giulia@example.org", as: .analyst, by: founded)
+            let shown: ClosingItem = try await house.ask("GET", Self.path + "/closing", token: founded.token).expect(status: 200).decoded()
+            #expect(shown.debts == [Amount(minor: 1250, currency: "EUR")] && shown.pendingRequests == 2 && shown.approvedRequests == 1)
+            #expect(shown.members == 2)
+            #expect(try await house.ask("GET", Self.path + "/closing", token: analyst.token).problem == "missing-right")
+            for confirmation in ["", "yes", "Clinica Due"] {
+                let refused = try await house.ask(
+                    "POST", Self.path + "/closing", token: founded.token, json: ["confirmation": confirmation])
+                #expect(refused.status == 422 && refused.problem == "closing-not-confirmed")
+            }
+            try await house.ask("GET", Self.path, token: founded.token).expect(status: 200)
+            #expect(books.closed.isEmpty && house.consent.closed.isEmpty)
+
+            let name = ["confirmation": "istituto ricerche s.p.a."]
+            try await house.ask("POST", Self.path + "/closing", token: founded.token, json: name).expect(status: 200)
+            #expect(books.closed == [founded.id])
+            for token in [founded.token, analyst.token] {
+                #expect(try await house.ask("GET", Self.path, token: token).problem == "not-for-this-account")
+            }
+            try await eventually("consent ends requests and log-ins", isTrue: { house.consent.closed == [founded.id] })
+            let mail = try await house.mail.arrived(to: House.address, .organisationClosed)
+            #expect(mail.values["debts"] == "12.50 EUR", "unpaid amounts remain due, and it is said")
+            let billing = try await house.opened.store.read { [book = house.parts.book] db in try book.billing(db, founded.id) }
+            #expect(billing.vatNumber == "IT00743110157", "what is due can still be invoiced")
+            #expect(try await house.operators.ask(ShowOrganisation(organisation: founded.id), deadline: .seconds(5)).representative == nil)
+            try await house.register().expect(status: 201)
+        }
+    }
+
+    @Test("ORG-16: what consent could not be told at the deletion is told after a restart")
+    func toldLater() async throws {
+        try await withTemporaryFolder { folder in
+            let consent = TestConsent()
+            let id = try await House.run(in: folder, consent: consent) { house in
+                let founded = try await house.found()
+                consent.fail(Failure(.unavailable, "starting"))
+                try await house.ask(
+                    "POST", Self.path + "/closing", token: founded.token, json: ["confirmation": "Istituto Ricerche S.p.A."]
+                ).expect(status: 200)
+                #expect(try await house.ask("GET", Self.path, token: founded.token).status == 403, "here it is in force already")
+                return founded.id
+            }
+            #expect(consent.closed.isEmpty)
+            consent.fail(nil)
+            try await House.run(in: folder, consent: consent) { _ in
+                try await eventually("consent is told", isTrue: { consent.closed.contains(id) })
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+// Registering an organisation, from the form to the first log-in, with everything that can go wrong on the way.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("Registering an organisation")
+struct RegistrationStories {
+    private typealias House = OrganisationHouse
+
+    @Test("ORG-01, ORG-08, CON-04: a right form is stored, a mail goes at once, and only its link completes the registration")
+    func registers() async throws {
+        try await House.run { house in
+            let answer = try await house.register().expect(status: 201)
+            #expect(answer.json["state"] as? String == "unconfirmed" && !((answer.json["notice"] as? String) ?? "").isEmpty)
+            let mail = try await house.mail.arrived(to: House.address, .organisationConfirm)
+            #expect(Set(mail.values.keys) == MessageTemplate.organisationConfirm.values && mail.language == .italian)
+            let logIn = try #require(house.consent.logIns[House.address])
+            #expect(logIn.password == House.password)
+            let id = try #require(OrganisationID(answer.json["organisation"] as? String ?? ""))
+            let token = try house.logIns.token(logIn.member, of: id)
+            #expect(try await house.ask("GET", "/thirdparty/v1/members", token: token).problem == "organisation-not-confirmed")
+            #expect(try await house.ask("GET", "/thirdparty/v1/organisation", token: token).json["state"] as? String == "unconfirmed")
+
+            let link = try house.token(of: mail)
+            let page = try await house.ask("GET", "/thirdparty/v1/organisations/confirm/\(link)").expect(status: 200)
+            #expect(page.text.contains("Istituto Ricerche S.p.A."), "looking uses nothing up")
+            try await house.ask("POST", "/thirdparty/v1/organisations/confirm/\(link)", form: "").expect(status: 200)
+            _ = try await house.mail.arrived(to: House.address, .organisationActive)
+            try await house.ask("GET", "/thirdparty/v1/members", token: token).expect(status: 200)
+            #expect(try await house.ask("POST", "/thirdparty/v1/organisations/confirm/\(link)", form: "").status == 404)
+            #expect(try await house.ask("GET", "/thirdparty/v1/organisations/confirm/\(link)").status == 404)
+            #expect(house.mail.messages(to: House.address, .organisationConfirm).count == 1)
+        }
+    }
+
+    @Test("ORG-08, CON-03: where passwords are mailed, the confirmation carries the temporary one")
+    func mailed() async throws {
+        try await House.run { house in
+            house.consent.mailPasswords()
+            let form = House.form { form in
+                form["password"] = nil
+                form["passwordAgain"] = nil
+            }
+            try await house.register(form).expect(status: 201)
+            let mail = try await house.mail.arrived(to: House.address, .organisationConfirmWithPassword)
+            #expect(mail.values["password"] == "k3xv-9qrt")
+            #expect(Set(mail.values.keys) == MessageTemplate.organisationConfirmWithPassword.values)
+        }
+    }
+
+    @Test("ORG-02, ORG-05, ORG-07, UI-14: a wrong form is refused with every field named, and nothing is stored, asked or mailed")
+    func wrongForm() async throws {
+        try await House.run { house in
+            let wrong = try await house.register(
+                House.form { form in
+                    form["vatNumber"] = "00743110158"
+                    form["sector"] = nil
+                })
+            #expect(wrong.status == 422 && wrong.problem == "invalid-organisation" && wrong.pointers == ["/vatNumber", "/sector"])
+            let unaccepted = try await house.register(House.form { $0["acceptedJurisdiction"] = nil })
+            #expect(unaccepted.status == 422 && unaccepted.problem == "conditions-not-accepted")
+            #expect(unaccepted.pointers == ["/acceptedJurisdiction"])
+            let rubbish = try await house.ask("POST", "/thirdparty/v1/organisations", text: "{")
+            #expect(rubbish.status == 422 && rubbish.problem == "invalid-body")
+            #expect(try await house.ask("POST", "/thirdparty/v1/organisations", form: "a=b").status == 415)
+            let weak = try await house.register(
+                House.form { form in
+                    form["password"] = "short"
+                    form["passwordAgain"] = "short"
+                })
+            #expect(weak.status == 422 && weak.pointers == ["/password"], "consent says what is wrong with a password")
+            let none = try await house.register(
+                House.form { form in
+                    form["password"] = nil
+                    form["passwordAgain"] = nil
+                })
+            #expect(none.pointers == ["/password"])
+            #expect(house.consent.logIns.isEmpty && house.mail.messages().isEmpty)
+            try await house.register().expect(status: 201)
+        }
+    }
+
+    @Test("ORG-06, CON-06: e-mail, business name and VAT number are each unique, with messages of their own; e-mail over all accounts")
+    func unique() async throws {
+        try await House.run { house in
+            _ = try await house.found()
+            house.consent.occupy("anna@example.org")
+            let cases: [(String, String, [String: String])] = [
+                ("email-in-use", "/email", ["email": "Office@Example.org", "emailAgain": "office@example.org"]),
+                ("email-in-use", "/email", ["email": "anna@example.org", "emailAgain": "anna@example.org"]),
+                ("business-name-in-use", "/businessName", ["businessName": "  istituto  RICERCHE s.p.a."]),
+                ("vat-number-in-use", "/vatNumber", ["vatNumber": "007 431 101 57"]),
+            ]
+            for (problem, pointer, change) in cases {
+                let form = House.otherForm().merging(change) { $1 }
+                let refused = try await house.register(form)
+                #expect(refused.status == 409 && refused.problem == problem && refused.pointers == [pointer], "\(problem)")
+            }
+            try await house.register(House.otherForm()).expect(status: 201)
+        }
+    }
+
+    @Test("ORG-08: an expired link completes nothing and a new one can be asked for, with the same answer for every address")
+    func expired() async throws {
+        let clock = TestClock()
+        try await withTemporaryFolder { folder in
+            try await House.run(in: folder, clock: clock) { house in
+                try await house.register().expect(status: 201)
+                let old = try house.token(of: try await house.mail.arrived(to: House.address, .organisationConfirm))
+                let path = "/thirdparty/v1/organisations/confirmation-mails"
+                let unknown = try await house.ask("POST", path, json: ["email": "nobody@example.org"]).expect(status: 202)
+                let early = try await house.ask("POST", path, json: ["email": House.address]).expect(status: 202)
+                #expect(unknown.text == early.text)
+                #expect(try await house.ask("POST", path, json: ["email": "no address"]).pointers == ["/email"])
+                // As if the form had been sent four days ago.
+                try await house.opened.store.write { db in
+                    try db.execute(
+                        sql: "UPDATE organisation_links SET made_at = made_at - 345600000, until = until - 345600000")
+                }
+                let stale = try await house.ask("POST", "/thirdparty/v1/organisations/confirmations", json: ["token": old])
+                #expect(stale.status == 404 && stale.problem == "link-not-valid")
+                try await house.ask("POST", path, json: ["email": "OFFICE@example.org"]).expect(status: 202)
+                let link = try house.token(of: try await house.mail.arrived(to: House.address, .organisationConfirm, count: 2))
+                try await house.ask("POST", "/thirdparty/v1/organisations/confirmations", json: ["token": link]).expect(status: 200)
+                try await house.ask("POST", path, json: ["email": House.address]).expect(status: 202)
+                #expect(house.mail.messages(to: House.address, .organisationConfirm).count == 2, "nothing waits any more")
+                #expect(house.mail.messages(to: "nobody@example.org").isEmpty)
+            }
+        }
+    }
+
+    @Test("ORG-08: a repeated request under the same key registers once and gets the first answer again; another body is refused")
+    func repeated() async throws {
+        try await House.run { house in
+            let first = try await house.register(key: "a").expect(status: 201)
+            let again = try await house.register(key: "a").expect(status: 201)
+            #expect(again.json["organisation"] as? String == first.json["organisation"] as? String)
+            #expect(again.headers["idempotency-replayed"] == "true")
+            #expect(try await house.register(House.otherForm(), key: "a").problem == "idempotency-conflict")
+            _ = try await house.mail.arrived(to: House.address, .organisationConfirm)
+            #expect(house.mail.messages(to: House.address, .organisationConfirm).count == 1)
+        }
+    }
+
+    @Test("ORG-08, ORG-09: what consent could not answer is as if it had not been; later the same form is taken, log-in and all")
+    func consentIsAway() async throws {
+        try await withTemporaryFolder { folder in
+            let consent = TestConsent()
+            try await House.run(in: folder, consent: consent, runsDuties: false) { house in
+                consent.fail(Failure(.unavailable, "starting"))
+                let refused = try await house.register()
+                #expect(refused.status == 503 && refused.headers["retry-after"] != nil)
+                consent.fail(nil)
+                #expect(try await house.register().status == 503, "the first try is not settled yet")
+                house.clock.advance(OrganisationDuties.unfinished + .seconds(1))
+                #expect(try await house.parts.duties.work())
+                #expect(consent.closed.count == 1, "whatever it may have made is taken back")
+                try await house.register().expect(status: 201)
+            }
+        }
+    }
+
+    @Test("ORG-08: a crash between the log-in and the mail leaves nothing that stands in the way of another try")
+    func crash() async throws {
+        try await withTemporaryFolder { folder in
+            let (consent, clock) = (TestConsent(), TestClock())
+            try await House.run(in: folder, consent: consent, clock: clock, runsDuties: false) { house in
+                // As the first transaction and consent leave it.
+                let id = OrganisationID.random()
+                let form = try JSONDecoder().decode(FormValue.self, from: JSONSerialization.data(withJSONObject: House.form()))
+                let details = try OrganisationForm.check(form, version: OrganisationConditions.version, at: clock.now).details
+                try await house.opened.store.write { [table = house.parts.book.table, now = clock.now] db in
+                    try table.add(db, id, details, at: now)
+                }
+                _ = try await house.parts.accounts.consent.makeFirstMember(
+                    MakeFirstMember(organisation: id, email: House.address, language: .italian, password: House.password), trace: "")
+            }
+            clock.advance(.seconds(60))
+            try await House.run(in: folder, consent: consent, clock: clock) { house in
+                try await eventually("the unfinished one is taken back", isTrue: { consent.logIns.isEmpty })
+                try await eventually("the form is taken", isTrue: { try await house.register().status == 201 })
+            }
+        }
+    }
+
+    @Test("org.approval_required: a confirmed organisation waits for the operator, who approves, suspends and resumes it")
+    func approval() async throws {
+        try await House.run(environment: ["TRACKME_ORG_APPROVAL_REQUIRED": "true"]) { house in
+            let founded = try await house.found()
+            _ = try await house.mail.arrived(to: House.address, .organisationAwaitsApproval)
+            func problem() async throws -> String? {
+                try await house.ask("GET", "/thirdparty/v1/members", token: founded.token).problem
+            }
+            #expect(try await problem() == "organisation-not-approved")
+            let listed = try await house.operators.ask(ListOrganisations(state: .awaitingApproval), deadline: .seconds(5))
+            #expect(listed.items.map(\.organisation) == [founded.id] && listed.items.first?.name == "Istituto Ricerche S.p.A.")
+            let shown = try await house.operators.ask(ShowOrganisation(organisation: founded.id), deadline: .seconds(5))
+            #expect(shown.vatNumber == "IT00743110157" && shown.members == 1 && shown.representative == "Mario Rossi")
+            func judge(_ judgement: JudgeOrganisation.Judgement) async throws -> OrganisationState {
+                try await house.operators.ask(
+                    JudgeOrganisation(organisation: founded.id, judgement: judgement), deadline: .seconds(5)
+                ).state
+            }
+            #expect(try await judge(.approve) == .active)
+            _ = try await house.mail.arrived(to: House.address, .organisationActive)
+            #expect(try await problem() == nil)
+            #expect(try await judge(.suspend) == .suspended)
+            _ = try await house.mail.arrived(to: House.address, .organisationSuspended)
+            #expect(try await problem() == "organisation-suspended")
+            await #expect(throws: Failure.self) { try await judge(.approve) }
+            #expect(try await judge(.resume) == .active)
+            #expect(try await problem() == nil)
+            await #expect(throws: Failure.self) {
+                try await house.operators.ask(ShowOrganisation(organisation: .random()), deadline: .seconds(5))
+            }
+        }
+    }
+
+    @Test("ORG-22: the operator's contact is announced; ORG-05: so are the conditions, in both languages")
+    func support() async throws {
+        let environment = ["TRACKME_ORG_SUPPORT_MAIL": "help@trackme.test", "TRACKME_ORG_SUPPORT_HOURS": "9-17 CET"]
+        try await House.run(environment: environment) { house in
+            let contact = try await house.ask("GET", "/thirdparty/v1/support").expect(status: 200).json
+            #expect(contact["mail"] as? String == "help@trackme.test" && contact["phone"] == nil)
+            for language in ["it", "en"] {
+                let conditions: ConditionsItem = try await house.ask("GET", "/thirdparty/v1/conditions?lang=\(language)").decoded()
+                #expect(conditions.documents.count == 4 && conditions.documents.allSatisfy { !$0.text.isEmpty })
+                let jurisdiction = try #require(conditions.documents.last?.text)
+                #expect(jurisdiction.contains(language == "it" ? "Milano" : "Milan"))
+            }
+        }
+    }
+
+    @Test("NFR-11: nothing of what an organisation says of itself can be read in the store's file")
+    func sealed() async throws {
+        try await withTemporaryFolder { folder in
+            try await House.run(in: folder) { house in
+                let founded = try await house.found()
+                _ = try await house.invite("giulia@example.org", as: .analyst, by: founded)
+                try await house.ask(
+                    "POST", "/thirdparty/v1/clients", token: founded.token, json: ["name": "nightly-canary", "scopes": ["data:read"]]
+                ).expect(status: 201)
+            }
+            let files = try FileManager.default.subpathsOfDirectory(atPath: folder.appendingPathComponent("store").path)
+            for file in files where file.contains(".db") {
+                let bytes = try Data(contentsOf: folder.appendingPathComponent("store/\(file)"))
+                for word in [
+                    "Istituto", "00743110157", "office@", "giulia@", "Rossi", "RSSMRA80A01H501U", "ricordo", "nightly-canary", "tmcs_",
+                ] {
+                    #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word) in \(file)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// A handler's API as a real server on loopback: keeps what it was asked, answers by what each path was told.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import NIOCore
+import Outbound
+import ServiceLifecycle
+import Synchronization
+
+@testable import ThirdPartyGateway
+
+final class HandlerServer: Sendable {
+    struct Asked: Sendable {
+        var line: String
+        var body: String
+        var key: String?
+        var authorization: String?
+    }
+
+    struct Reply: Sendable {
+        var status = 200
+        var body: String
+    }
+
+    private struct State {
+        var asked: [Asked] = []
+        /// By `METHOD /path`: answers in order, the last one again and again.
+        var replies: [String: [Reply]] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let group = Mutex<(group: ServiceGroup, task: Task<Void, any Error>, port: Int)?>(nil)
+
+    /// - Parameter paths: templates of every path that is asked for, with the header that holds the idempotency key.
+    static func play(_ paths: [(Route.Method, String)], keyHeader: String, _ body: (HandlerServer) async throws -> Void) async throws {
+        let server = HandlerServer()
+        await server.open(paths, keyHeader)
+        do {
+            try await body(server)
+        } catch {
+            await server.close()
+            throw error
+        }
+        await server.close()
+    }
+
+    var url: String { "http://127.0.0.1:\(group.withLock { $0?.port ?? 0 })" }
+    var asked: [Asked] { state.withLock { $0.asked } }
+    var lines: [String] { asked.map(\.line) }
+
+    func answer(_ line: String, _ replies: Reply...) {
+        state.withLock { $0.replies[line] = replies }
+    }
+
+    func forget() {
+        state.withLock { $0.asked = [] }
+    }
+
+    private func open(_ paths: [(Route.Method, String)], _ keyHeader: String) async {
+        let server = HTTPServer(
+            .init(title: "Handler", version: "1", summary: "For tests.", prefix: "handler"),
+            routes: paths.map { route($0.0, $0.1, keyHeader) }, port: 0, health: Health(missing: { [] }, metrics: { "" }),
+            authenticate: { _, _ in throw Problem.unauthorised }, logger: PaymentHouse.quiet)
+        let services = ServiceGroup(
+            configuration: .init(services: [.init(service: server, successTerminationBehavior: .ignore)], logger: PaymentHouse.quiet))
+        let task = Task { try await services.run() }
+        let port = await server.boundPort
+        group.withLock { $0 = (services, task, port) }
+    }
+
+    private func close() async {
+        guard let running = group.withLock({ $0 }) else { return }
+        await running.group.triggerGracefulShutdown()
+        try? await running.task.value
+    }
+
+    private func route(_ method: Route.Method, _ path: String, _ keyHeader: String) -> Route {
+        let shape =
+            method == .get
+            ? nil : BodyShape([.init(MediaType.json, .anything), .init(MediaType.form, .anything)])
+        let names = path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
+        return Route(
+            method, path, access: .anyone, summary: "Asked by the gateway",
+            parameters: names.map { .path($0, .string(), "A part.") }, body: shape, answers: [Answer(200, "Told")]
+        ) { [self] exchange in
+            let body = shape == nil ? "" : String(buffer: try await exchange.body())
+            let real = names.reduce(path) { $0.replacing("{\($1)}", with: exchange.path($1)) }
+            let asked = Asked(
+                line: "\(method.rawValue) \(real)", body: body, key: exchange.header(keyHeader),
+                authorization: exchange.header("Authorization"))
+            let reply = state.withLock { state -> Reply in
+                state.asked.append(asked)
+                guard var replies = state.replies[asked.line], let first = replies.first else {
+                    return Reply(status: 404, body: #"{"error":{"code":"resource_missing"}}"#)
+                }
+                if replies.count > 1 {
+                    replies.removeFirst()
+                    state.replies[asked.line] = replies
+                }
+                return first
+            }
+            return .text(reply.body, contentType: MediaType.json, status: reply.status)
+        }
+    }
+
+    func calls() -> HandlerCalls {
+        var settings = OutboundSettings()
+        settings.policy = .anywhere
+        return HandlerCalls(http: HTTPSender(settings, logger: PaymentHouse.quiet), timeout: .seconds(20))
+    }
+}
+
+/// An errand as the desk makes it.
+func errand(
+    _ kind: Errand.Kind, _ method: PaymentMethod = .card, reference: String? = nil, charge: String? = nil, token: String? = nil
+) -> Errand {
+    Errand(
+        key: "0123456789abcdef", kind: kind, payment: PaymentID(bits: 9), attempt: 2, provider: "any", method: method,
+        amount: Amount(minor: 622, currency: "EUR"), reference: reference, charge: charge, token: token)
+}

@@ -1,0 +1,107 @@
+// Random histories of several requests on the real store, with the gateway killed at any moment.
+
+import Contracts
+import GRDB
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("Payments over random histories with crashes")
+struct PaymentHistoryTests {
+    /// One request as the world outside knows it.
+    private struct Known {
+        let request: PayableRequest
+        var isAccepted = false
+        var isClosed = false
+    }
+
+    @Test("INV-20, PAY-09: whatever is killed when, nothing leaves unpaid and nothing is charged twice", arguments: UInt64(0)..<6)
+    func histories(seed: UInt64) async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            var luck = SeededGenerator(seed: seed)
+            var known: [Known] = []
+            for _ in 0..<60 {
+                if known.count < 3 {
+                    known.append(Known(request: try await house.request()))
+                    continue
+                }
+                let index = Int.random(in: 0..<known.count, using: &luck)
+                // The process dies right after a handler has acted, before anything of it is on disk.
+                if Int.random(in: 0..<4, using: &luck) == 0 {
+                    let store = house.store
+                    for handler in [house.card, house.payPal] { handler.meanwhile.withLock { $0 = { await store.close() } } }
+                }
+                let moods: [ScriptedHandler.Mood] = [.willing, .willing, .willing, .away, .losesAnswers, .declines("declined")]
+                house.card.become(moods.randomElement(using: &luck) ?? .willing)
+                house.payPal.become(moods.randomElement(using: &luck) ?? .willing)
+                await Self.act(Int.random(in: 0..<9, using: &luck), on: &known[index], in: house, &luck)
+                for handler in [house.card, house.payPal] { handler.meanwhile.withLock { $0 = nil } }
+                try await house.restart()
+                for one in known { try await Self.check(one.request, house) }
+            }
+            for handler in [house.card, house.payPal] { handler.become(.willing) }
+            for _ in 0..<3 {
+                try await house.parts.errands.lookAtAll()
+                try await house.carryAll()
+            }
+            for one in known { try await Self.settled(one.request, house) }
+            #expect(try await house.waiting() == 0)
+            let numbers = try await house.invoices().map(\.number.number)
+            #expect(numbers == numbers.indices.map { numbers.count - $0 }, "numbers have no gaps")
+        }
+    }
+
+    /// Whatever it is, it may be cut short by a crash.
+    private static func act(_ what: Int, on one: inout Known, in house: PaymentHouse, _ luck: inout SeededGenerator) async {
+        let request = one.request
+        switch what {
+        case 0, 1:
+            if !one.isClosed, (try? await house.accept(request)) != nil { one.isAccepted = true }
+        case 2, 3: _ = try? await house.pay(request, token: Bool.random(using: &luck) ? "pm_token" : nil)
+        case 4: _ = try? await house.pay(request, by: .paypal)
+        case 5:
+            for handler in [house.card, house.payPal] {
+                let shown = try? await house.bill(request).live
+                if shown?.provider == handler.name, shown?.state == .open, one.isAccepted, let reference = shown?.reference {
+                    handler.payerPays(reference)
+                    try? await house.parts.errands.told(handler.name, reference, .succeeded(charge: nil))
+                }
+            }
+        case 6 where Int.random(in: 0..<3, using: &luck) == 0:
+            let outcomes: [RequestStatus] = one.isAccepted ? [.revoked, .ended] : [.declined, .expired]
+            if let outcome = outcomes.randomElement(using: &luck), (try? await house.close(request, as: outcome)) != nil {
+                one.isClosed = true
+            }
+        case 7:
+            if (try? await house.isPaid(request)) == true {
+                let book = house.parts.book
+                try? await house.store.write { db in try book.delivered(db, request.id) }
+            }
+        default: try? await house.carryAll()
+        }
+    }
+
+    private static func check(_ request: PayableRequest, _ house: PaymentHouse) async throws {
+        let bill = try await house.bill(request)
+        let (charges, refunds) = money(bill, house)
+        #expect(charges <= 1, "PAY-09: charged \(charges) times")
+        if try await house.isPaid(request) { #expect(charges > refunds, "INV-20: data may leave unpaid") }
+    }
+
+    private static func settled(_ request: PayableRequest, _ house: PaymentHouse) async throws {
+        try await check(request, house)
+        let bill = try await house.bill(request)
+        let (charges, refunds) = money(bill, house)
+        #expect(charges - refunds == (bill.status == .paid ? 1 : 0), "\(bill.status): \(charges) charged, \(refunds) given back")
+        #expect(bill.status != .refunding)
+    }
+
+    private static func money(_ bill: Bill, _ house: PaymentHouse) -> (charges: Int, refunds: Int) {
+        let (card, payPal) = (house.card.money(bill.payment), house.payPal.money(bill.payment))
+        return (card.charges + payPal.charges, card.refunds + payPal.refunds)
+    }
+}

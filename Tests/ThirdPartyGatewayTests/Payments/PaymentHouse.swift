@@ -1,0 +1,330 @@
+// Where stories about money play: the gateway's store and payments in a temporary folder, a handler that does what it is told.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import Logging
+import Outbound
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import Synchronization
+import TestKit
+
+@testable import ThirdPartyGateway
+
+/// A payment handler in memory that remembers keys as Stripe does.
+final class ScriptedHandler: PaymentProvider {
+    enum Mood: Sendable {
+        case willing
+        case declines(String)
+        case refusesToOpen(String)
+        /// Does not answer, and does nothing.
+        case away
+        /// Does what it is asked, and its answer is lost.
+        case losesAnswers
+    }
+
+    struct State: Sendable {
+        var mood = Mood.willing
+        var calls: [Errand] = []
+        var open: [String: String] = [:]
+        var charged: Set<String> = []
+        var cancelled: Set<String> = []
+        var refunded: Set<String> = []
+        var charges = 0
+        /// Whose process it is.
+        var payments: [String: PaymentID] = [:]
+    }
+
+    let name: String
+    let takesToken = true
+    let state = Mutex(State())
+    /// Run after the handler has acted and before its answer is heard.
+    let meanwhile = Mutex<(@Sendable () async -> Void)?>(nil)
+
+    init(_ name: String = "scripted") {
+        self.name = name
+    }
+
+    var charges: Int { state.withLock { $0.charges } }
+    var refunds: Int { state.withLock { $0.refunded.count } }
+    /// How often a payment was charged, and how often that went back.
+    func money(_ payment: PaymentID) -> (charges: Int, refunds: Int) {
+        state.withLock { state in
+            let own = state.payments.filter { $0.value == payment }.map(\.key)
+            return (own.filter(state.charged.contains).count, own.filter(state.refunded.contains).count)
+        }
+    }
+
+    func kinds() -> [Errand.Kind] { state.withLock { $0.calls.map(\.kind) } }
+    func become(_ mood: Mood) { state.withLock { $0.mood = mood } }
+
+    func carry(_ errand: Errand) async -> ProviderWord {
+        let word = state.withLock { Self.act(errand, &$0) }
+        if let body = meanwhile.withLock({ body in
+            defer { body = nil }
+            return body
+        }) {
+            await body()
+        }
+        if case .losesAnswers = state.withLock({ $0.mood }) { return .unreachable }
+        return word
+    }
+
+    private static func act(_ errand: Errand, _ state: inout State) -> ProviderWord {
+        if case .away = state.mood { return .unreachable }
+        state.calls.append(errand)
+        switch errand.kind {
+        case .open:
+            if case .refusesToOpen(let reason) = state.mood { return .ended(reason: reason) }
+            let reference = state.open[errand.key] ?? "process\(state.open.count + 1)"
+            (state.open[errand.key], state.payments[reference]) = (reference, errand.payment)
+            return .opened(reference: reference, step: PayerStep(clientSecret: "\(reference)_secret"))
+        case .confirm:
+            guard let reference = errand.reference else { return .unreachable }
+            if state.charged.contains(reference) { return .succeeded(charge: nil) }
+            if case .declines(let reason) = state.mood { return .declined(reason: reason) }
+            if state.cancelled.contains(reference) { return .ended(reason: "cancelled") }
+            if state.charged.insert(reference).inserted { state.charges += 1 }
+            return .succeeded(charge: "charge of \(reference)")
+        case .cancel:
+            guard let reference = errand.reference else { return .unreachable }
+            if state.charged.contains(reference) { return .succeeded(charge: nil) }
+            state.cancelled.insert(reference)
+            return .ended(reason: "cancelled")
+        case .look:
+            guard let reference = errand.reference else { return .unreachable }
+            if state.charged.contains(reference) { return .succeeded(charge: nil) }
+            return state.cancelled.contains(reference) ? .ended(reason: "cancelled") : .needsPayer(nil)
+        case .refund:
+            guard let reference = errand.reference else { return .unreachable }
+            state.refunded.insert(reference)
+            return .refunded
+        }
+    }
+
+    /// The payer pays in the handler's own form.
+    func payerPays(_ reference: String) {
+        state.withLock { if $0.charged.insert(reference).inserted { $0.charges += 1 } }
+    }
+}
+
+/// What the neighbours were told.
+struct Told: Sendable {
+    var mails: [(template: MessageTemplate, values: [String: String])] = []
+    var released: [RequestID] = []
+}
+
+final class PaymentHouse: Sendable {
+    static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    static let start = Timestamp(milliseconds: 1_767_312_000_000)
+    static let migrations = [
+        Migration(1, "payments") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+            try AnswerTable.create(in: db)
+            try PaymentTables.create(in: db)
+        }
+    ]
+
+    let runtime: Runtime
+    let folder: URL
+    let card: ScriptedHandler
+    let payPal: ScriptedHandler
+    let told = Mutex(Told())
+    let clock = Mutex(PaymentHouse.start)
+    private let settings: PaymentSettings
+    private let current = Mutex<(opened: OpenedStore, parts: PaymentParts)?>(nil)
+
+    private var open: (opened: OpenedStore, parts: PaymentParts) {
+        guard let open = current.withLock({ $0 }) else { preconditionFailure("the house is open from its beginning") }
+        return open
+    }
+
+    var parts: PaymentParts { open.parts }
+    var store: Store { open.opened.store }
+    var answers: StoredAnswers { open.opened.answers }
+    var now: Timestamp { clock.withLock { $0 } }
+
+    private init(_ folder: URL, _ environment: [String: String]) async throws {
+        self.folder = folder
+        var reader = SettingsReader(
+            environment: [
+                "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
+                "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
+                "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
+                "TRACKME_PAY_BANK_IBAN": "IT60X0542811101000000123456", "TRACKME_PAY_BANK_HOLDER": "TrackMe",
+                "TRACKME_PAY_SELLER_NAME": "TrackMe S.r.l.",
+            ].merging(environment) { $1 })
+        let suite = SuiteSettings(&reader, peer: .thirdPartyGateway, httpPort: 0)
+        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
+        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
+        runtime = try Runtime(peer: .thirdPartyGateway, settings: suite, logger: Self.quiet)
+        settings = PaymentSettings(&reader)
+        (card, payPal) = (ScriptedHandler(), ScriptedHandler("other"))
+        try await reopen()
+    }
+
+    private func reopen() async throws {
+        let opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: Self.migrations)
+        let parts = try build(opened)
+        current.withLock { $0 = (opened, parts) }
+    }
+
+    private func build(_ store: OpenedStore) throws -> PaymentParts {
+        let neighbours = PaymentNeighbours(
+            billing: { _, _ in PaymentSamples.billing }, preferred: { _, _ in .card },
+            mail: { [self] _, _, template, values in told.withLock { $0.mails.append((template, values)) } },
+            released: { [self] _, request in told.withLock { $0.released.append(request) } })
+        let bank = settings.bank.map { BankTransferProvider(bank: $0) }
+        return try PaymentParts(
+            settings, on: store, runtime: runtime, neighbours: neighbours,
+            admit: { exchange, right in
+                guard case .client(let client, let organisation, let scopes) = exchange.caller, scopes.contains(right.rawValue) else {
+                    throw Problem.forbidden
+                }
+                return Standing(
+                    id: organisation, name: "Cardiolab", actor: "\(client)", rights: Right.named(by: scopes), role: nil)
+            }, providers: PaymentProviders([.card: card, .paypal: payPal, .bankTransfer: bank ?? card]),
+            clock: { [self] in now })
+    }
+
+    static func play(_ environment: [String: String] = [:], _ body: (PaymentHouse) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let house = try await PaymentHouse(folder, environment)
+            do {
+                try await body(house)
+            } catch {
+                await house.close()
+                throw error
+            }
+            await house.close()
+        }
+    }
+
+    private func close() async {
+        await store.close()
+        await open.opened.keys.close()
+        await runtime.bus.shutdown()
+    }
+
+    /// As after a kill: whatever was not committed is gone, the file is opened anew.
+    func restart() async throws {
+        await store.close()
+        await open.opened.keys.close()
+        try await reopen()
+    }
+
+    /// Another peer of the same suite.
+    func runtime(of peer: Peer) throws -> Runtime {
+        try Runtime(peer: peer, settings: runtime.settings, logger: Self.quiet)
+    }
+
+    func pass(_ time: Duration) {
+        clock.withLock { $0 = $0 + time }
+    }
+
+    // MARK: What happens
+
+    static let organisation = OrganisationID(bits: 77)
+
+    func setPrices(_ prices: PriceList = PaymentSamples.prices) async throws {
+        let at = now
+        _ = try await store.write { db in try PriceListTable().add(db, prices, at: at) }
+    }
+
+    @discardableResult
+    func request(
+        _ id: RequestID = .random(), of organisation: OrganisationID = PaymentHouse.organisation, types: [Metric] = [.heartRate]
+    ) async throws -> PayableRequest {
+        let request = PayableRequest(
+            id: id, organisation: organisation,
+            scope: RequestScope(types: types, from: Self.start, to: Self.start + .seconds(86_400), granularity: .minutes))
+        let book = parts.book
+        try await store.write { db in try book.opened(db, request) }
+        try await carryAll()
+        return request
+    }
+
+    func accept(_ request: PayableRequest) async throws {
+        let book = parts.book
+        try await store.write { db in _ = try book.due(db, request) }
+        try await carryAll()
+    }
+
+    func close(_ request: PayableRequest, as outcome: RequestStatus) async throws {
+        let book = parts.book
+        try await store.write { db in try book.closed(db, request.id, as: outcome) }
+        try await carryAll()
+    }
+
+    func isPaid(_ request: PayableRequest) async throws -> Bool {
+        let book = parts.book
+        return try await store.read { db in try book.isPaid(db, request.id) }
+    }
+
+    func bill(_ request: PayableRequest) async throws -> Bill {
+        let book = parts.book
+        guard let bill = try await store.read({ db in try book.bill(db, of: request.id) }) else { throw Problem.notFound }
+        return bill
+    }
+
+    @discardableResult
+    func pay(_ request: PayableRequest, by method: PaymentMethod = .card, token: String? = "pm_token") async throws -> ShownPayment {
+        let bill = try await bill(request)
+        guard let shown = try await parts.desk.pay(bill.payment, of: request.organisation, by: method, token: token) else {
+            throw Problem.notFound
+        }
+        return shown
+    }
+
+    /// What the background would call now.
+    func carryAll() async throws {
+        let table = parts.desk.ledger.table
+        for stored in try await store.read({ db in try table.list(db, PaymentFilter(), before: nil, limit: 1000) }) {
+            try await parts.errands.settle(stored.bill.payment)
+        }
+    }
+
+    func waiting() async throws -> Int {
+        let errands = parts.desk.ledger.errands
+        return try await store.read { db in try errands.waiting(db) }
+    }
+
+    func mails() -> [MessageTemplate] { told.withLock { $0.mails.map(\.template) } }
+    func released() -> [RequestID] { told.withLock { $0.released } }
+
+    func invoices() async throws -> [Invoice] {
+        let table = parts.desk.ledger.invoices
+        return try await store.read { db in try table.list(db, of: Self.organisation, before: nil, limit: 1000) }
+    }
+}
+
+/// What everybody in the stories has.
+enum PaymentSamples {
+    static let billing = BillingAddress(
+        name: "Cardiolab", vatNumber: "IT00743110157",
+        address: PostalAddress(street: "Via Larga 1", city: "Milano", postalCode: "20122", country: "IT"),
+        email: "office@cardiolab.example",
+        language: .italian)
+    static let prices = PriceList(
+        currency: "EUR", perRequest: 500, usual: .init(seconds: 20, minutes: 10, hours: 5), taxBasisPoints: 2200)
+}
+
+/// The type name of the problem that is thrown.
+func problemName(_ body: () async throws -> Void) async -> String? {
+    do {
+        try await body()
+        return nil
+    } catch let refusal as Refusal {
+        return String(refusal.problem.type.dropFirst(Problem.prefix.count))
+    } catch let problem as Problem {
+        return String(problem.type.dropFirst(Problem.prefix.count))
+    } catch {
+        return "\(error)"
+    }
+}

@@ -1,0 +1,79 @@
+// What the operator asks about money, over the real bus.
+
+import Bus
+import Contracts
+import Foundation
+import ServiceKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("The operator and money")
+struct PaymentQuestionTests {
+    private static func play(_ body: (PaymentHouse, BusClient) async throws -> Void) async throws {
+        try await PaymentHouse.play { house in
+            var methods = Methods(memory: house.answers)
+            house.parts.register(in: &methods)
+            try await house.runtime.answer(methods)
+            let trackme = try house.runtime(of: .trackme)
+            do {
+                try await body(house, trackme.client(of: .thirdPartyGateway))
+            } catch {
+                await trackme.bus.shutdown()
+                throw error
+            }
+            await trackme.bus.shutdown()
+        }
+    }
+
+    private static func failure(_ body: () async throws -> Void) async -> Failure.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? Failure)?.code
+        }
+    }
+
+    @Test("PAY-01: a price list is set whole or not at all; the same one again is the same version")
+    func prices() async throws {
+        try await Self.play { _, trackme in
+            #expect(try await trackme.ask(ReadPrices(), deadline: .seconds(20)).version == 0)
+            #expect(try await trackme.ask(SetPrices(prices: PaymentSamples.prices), deadline: .seconds(20)).version == 1)
+            #expect(try await trackme.ask(SetPrices(prices: PaymentSamples.prices), deadline: .seconds(20)).version == 1)
+            var wrong = PaymentSamples.prices
+            wrong.currency = "?"
+            #expect(await Self.failure { _ = try await trackme.ask(SetPrices(prices: wrong), deadline: .seconds(20)) } == .invalid)
+            let current = try await trackme.ask(ReadPrices(), deadline: .seconds(20))
+            #expect(current.version == 1 && current.prices == PaymentSamples.prices)
+        }
+    }
+
+    @Test("PAY-06: a transfer that has come in is marked by the operator, once; what is given back is said once")
+    func transfers() async throws {
+        try await Self.play { house, trackme in
+            try await house.setPrices()
+            let request = try await house.request()
+            let payment = try await house.bill(request).payment
+            #expect(await Self.failure { _ = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20)) } == .conflict)
+            #expect(await Self.failure { _ = try await trackme.ask(MarkPaid(payment: .random()), deadline: .seconds(20)) } == .notFound)
+            try await house.accept(request)
+            // The card's process of the submission is called off first.
+            #expect(await Self.failure { _ = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20)) } == .conflict)
+            let paid = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20))
+            #expect(paid.status == .paid && paid.method == .bankTransfer && paid.invoice == "2026-000001")
+            #expect(try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20)).status == .paid)
+            let list = try await trackme.ask(ListPayments(status: .paid), deadline: .seconds(20))
+            #expect(list.payments.map(\.payment) == [payment] && list.next == nil)
+            #expect(list.payments[0].reference == BankTransfer.reference(payment))
+            #expect(try await trackme.ask(ListPayments(organisation: .random()), deadline: .seconds(20)).payments.isEmpty)
+            #expect(await Self.failure { _ = try await trackme.ask(ListPayments(after: "x"), deadline: .seconds(20)) } == .invalid)
+            for _ in 0..<2 {
+                #expect(try await trackme.ask(RefundPayment(payment: payment), deadline: .seconds(20)).status == .refunded)
+            }
+            #expect(try await house.isPaid(request) == false)
+            #expect(try await house.invoices().map(\.kind) == [.creditNote, .invoice])
+            #expect(house.card.charges == 0)
+        }
+    }
+}

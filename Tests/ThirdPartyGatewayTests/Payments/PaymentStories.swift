@@ -1,0 +1,342 @@
+// What third parties see of money, from the quote to the invoice, on the real store.
+
+import Contracts
+import Foundation
+import GRDB
+import HTTPKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("Payments")
+struct PaymentStories {
+    @Test("PAY-02, PAY-03, PAY-04: a process at submission, due at acceptance, data only once paid, receipt and invoice")
+    func life() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            #expect(house.card.kinds() == [.open] && house.card.charges == 0)
+            #expect(try await house.bill(request).isFeasible == true)
+            #expect(await problemName { try await house.pay(request) } == "payment-not-due")
+            try await house.accept(request)
+            #expect(try await house.isPaid(request) == false && house.card.charges == 0)
+            let shown = try await house.pay(request)
+            #expect(shown.stored.bill.status == .paid && shown.invoice == InvoiceNumber(year: 2026, number: 1))
+            #expect(try await house.isPaid(request) && house.card.charges == 1)
+            #expect(house.released() == [request.id] && house.mails() == [.paymentReceived])
+            #expect(house.told.withLock { $0.mails[0].values["amount"] } == "6.22 EUR")
+            // Paying again pays nothing.
+            #expect(try await house.pay(request).stored.bill.status == .paid)
+            #expect(house.card.charges == 1 && house.released().count == 1)
+            let invoice = try await house.invoices()
+            #expect(invoice.count == 1 && invoice[0].content.buyer.name == "Cardiolab" && invoice[0].content.quote.perPerson.minor == 622)
+        }
+    }
+
+    @Test("CON-25: what costs nothing is paid with its acceptance, without a handler and without an invoice")
+    func free() async throws {
+        try await PaymentHouse.play { house in
+            let request = try await house.request()
+            #expect(try await house.isPaid(request) == false)
+            try await house.accept(request)
+            #expect(try await house.isPaid(request) && house.released() == [request.id])
+            #expect(house.card.kinds().isEmpty && house.mails().isEmpty)
+            #expect(try await house.invoices().isEmpty)
+        }
+    }
+
+    @Test("PAY-02: not feasible is told, the request goes on, and another method can be taken")
+    func notFeasible() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            house.card.become(.refusesToOpen("amount-too-small"))
+            let request = try await house.request()
+            #expect(try await house.bill(request).isFeasible == false && house.mails() == [.paymentNotFeasible])
+            try await house.accept(request)
+            let shown = try await house.pay(request, by: .bankTransfer, token: nil)
+            #expect(shown.stored.bill.status == .due)
+            let step = try #require(shown.stored.bill.live?.step)
+            #expect(step.iban?.hasPrefix("IT60") == true && step.transferReference == BankTransfer.reference(shown.stored.bill.payment))
+        }
+    }
+
+    @Test("PAY-05: a declined charge says why and costs nothing; another card or method is taken")
+    func declined() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            try await house.accept(request)
+            house.card.become(.declines("insufficient-funds"))
+            #expect(await problemName { try await house.pay(request) } == "payment-declined")
+            #expect(house.told.withLock { $0.mails.last?.values["reason"] } == "insufficient-funds")
+            #expect(try await house.bill(request).status == .due && house.card.charges == 0)
+            house.card.become(.willing)
+            #expect(try await house.pay(request).stored.bill.status == .paid)
+            #expect(house.card.charges == 1)
+        }
+    }
+
+    @Test("PAY-05: a handler that cannot be reached leaves the amount due, with another try or another method")
+    func unreachable() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            house.card.become(.away)
+            let request = try await house.request()
+            try await house.accept(request)
+            #expect(await problemName { try await house.pay(request) } == "payment-handler-unreachable")
+            #expect(try await house.bill(request).status == .due)
+            // The same way once it is back…
+            house.card.become(.willing)
+            #expect(try await house.pay(request).stored.bill.status == .paid && house.card.charges == 1)
+            // … or another one while it is away.
+            house.card.become(.away)
+            let second = try await house.request()
+            try await house.accept(second)
+            #expect(try await house.pay(second, by: .paypal).stored.bill.status == .paid)
+            #expect(house.payPal.charges == 1)
+        }
+    }
+
+    @Test("PAY-09: the gateway is killed between the call and its answer: the amount is charged once")
+    func killed() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            try await house.accept(request)
+            let store = house.store
+            // The handler has charged; nothing more reaches the disk of the process that asked for it.
+            house.card.meanwhile.withLock { $0 = nil }
+            let payment = try await house.bill(request).payment
+            let ledger = house.parts.desk.ledger
+            let now = house.now
+            _ = try await store.write { db in
+                try ledger.change(db, payment, token: "pm_token", at: now) { try $0.confirm(1, at: now) }
+            }
+            house.card.meanwhile.withLock { $0 = { await store.close() } }
+            await #expect(throws: (any Error).self) { try await house.parts.errands.settle(payment) }
+            #expect(house.card.charges == 1)
+            try await house.restart()
+            #expect(try await house.isPaid(request) == false)
+            try await house.parts.errands.settle(payment)
+            #expect(try await house.isPaid(request) && house.card.charges == 1)
+            let confirmations = house.card.state.withLock { $0.calls.filter { $0.kind == .confirm } }
+            #expect(confirmations.count == 2 && Set(confirmations.map(\.key)).count == 1 && confirmations[1].token == "pm_token")
+            #expect(try await house.waiting() == 0 && house.released() == [request.id])
+        }
+    }
+
+    @Test("PAY-09: answers that are lost are asked for again under the same key, with growing pauses")
+    func lostAnswers() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            try await house.accept(request)
+            house.card.become(.losesAnswers)
+            let shown = try await house.pay(request)
+            #expect(shown.stored.bill.live?.state == .confirming && shown.stored.bill.status == .due)
+            #expect(await problemName { try await house.pay(request, by: .paypal) } == "payment-under-way")
+            house.card.become(.willing)
+            let errands = house.parts.desk.ledger.errands
+            let (at, later) = (house.now, house.now + .seconds(600))
+            #expect(try await house.store.read { db in try errands.due(db, at: at, limit: 10) }.isEmpty)
+            #expect(try await house.store.read { db in try errands.due(db, at: later, limit: 10) }.count == 1)
+            try await house.carryAll()
+            #expect(try await house.isPaid(request) && house.card.charges == 1)
+        }
+    }
+
+    @Test("PAY-09: a notification that comes again, late or for nobody has no effect")
+    func notifications() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            try await house.accept(request)
+            let shown = try await house.pay(request, token: nil)
+            #expect(shown.stored.bill.status == .due && shown.stored.bill.live?.step?.clientSecret == "process1_secret")
+            house.card.payerPays("process1")
+            for _ in 0..<3 { try await house.parts.errands.told("scripted", "process1", .succeeded(charge: "c")) }
+            try await house.parts.errands.told("scripted", "process1", .declined(reason: "late"))
+            try await house.parts.errands.told("scripted", "process99", .succeeded(charge: "c"))
+            try await house.parts.errands.told("other", "process1", .ended(reason: "x"))
+            #expect(try await house.isPaid(request) && house.released().count == 1 && house.mails() == [.paymentReceived])
+            #expect(try await house.invoices().count == 1)
+        }
+    }
+
+    @Test("PAY-09: where no notification comes, the handler is asked what became of it")
+    func watched() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            try await house.accept(request)
+            try await house.pay(request, token: nil)
+            house.card.payerPays("process1")
+            try await house.parts.errands.lookAtAll()
+            try await house.carryAll()
+            #expect(try await house.isPaid(request) && house.card.kinds().last == .look)
+        }
+    }
+
+    @Test("PAY-09: declined, expired and withdrawn requests cost nothing, and their processes are called off")
+    func closed() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            for outcome in [RequestStatus.declined, .expired, .revoked] {
+                let request = try await house.request()
+                if outcome == .revoked { try await house.accept(request) }
+                try await house.close(request, as: outcome)
+                #expect(try await house.bill(request).status == .void && house.card.kinds().last == .cancel)
+                #expect(await problemName { try await house.pay(request) } == "payment-over")
+            }
+            #expect(house.card.charges == 0)
+            #expect(try await house.invoices().isEmpty)
+        }
+    }
+
+    @Test("SHR-25: what the third party itself has ended stays due and is shown as a debt")
+    func debts() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            for _ in 0..<2 {
+                let request = try await house.request()
+                try await house.accept(request)
+                try await house.close(request, as: .ended)
+                #expect(try await house.bill(request).status == .due)
+            }
+            let book = house.parts.book
+            let owed = try await house.store.read { db in try book.outstanding(db, PaymentHouse.organisation) }
+            #expect(owed == [Amount(minor: 1244, currency: "EUR")])
+            #expect(try await house.store.read { db in try book.outstanding(db, OrganisationID(bits: 5)) } == [])
+        }
+    }
+
+    @Test("CON-21: what is withdrawn after payment goes back with a credit note, unless something was delivered")
+    func refunds() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let book = house.parts.book
+            let (kept, returned, empty) = (try await house.request(), try await house.request(), try await house.request())
+            for request in [kept, returned, empty] {
+                try await house.accept(request)
+                try await house.pay(request)
+            }
+            try await house.store.write { db in try book.delivered(db, kept.id) }
+            try await house.close(kept, as: .revoked)
+            #expect(try await house.bill(kept).status == .paid)
+            try await house.close(returned, as: .revoked)
+            try await house.store.write { db in try book.undeliverable(db, empty.id) }
+            try await house.carryAll()
+            for request in [returned, empty] {
+                #expect(try await house.bill(request).status == .refunded)
+                #expect(try await house.isPaid(request) == false)
+            }
+            #expect(house.card.refunds == 2 && house.mails().suffix(2) == [.paymentRefunded, .paymentRefunded])
+            let invoices = try await house.invoices()
+            #expect(invoices.map(\.number.number) == [5, 4, 3, 2, 1])
+            #expect(invoices.prefix(2).allSatisfy { $0.kind == .creditNote && $0.content.takesBack != nil })
+        }
+    }
+
+    @Test("PAY-06: invoices of a year are numbered without gaps, whatever was undone in between")
+    func numbers() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            for index in 0..<6 {
+                if index == 3 { house.clock.withLock { $0 = Timestamp(milliseconds: 1_798_761_600_000) } }  // 2027-01-01
+                let request = try await house.request()
+                try await house.accept(request)
+                struct Undone: Error {}
+                let payment = try await house.bill(request).payment
+                let (ledger, now) = (house.parts.desk.ledger, house.now)
+                await #expect(throws: Undone.self) {
+                    try await house.store.write { db in
+                        try ledger.change(db, payment, at: now) { $0.heard(.succeeded(charge: nil), of: 1, at: now) }
+                        throw Undone()
+                    }
+                }
+                try await house.pay(request)
+            }
+            #expect(
+                try await house.invoices().map(\.number.description) == [
+                    "2027-000003", "2027-000002", "2027-000001", "2026-000003", "2026-000002", "2026-000001",
+                ])
+        }
+    }
+
+    @Test("PAY-01: a quote names its list; the price of a request stays when the list changes, and an old quote is honoured for a time")
+    func versions() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let first = try await house.request()
+            var dearer = PaymentSamples.prices
+            dearer.perRequest = 5000
+            house.pass(.seconds(60))
+            try await house.setPrices(dearer)
+            try await house.accept(first)
+            let kept = try await house.bill(first)
+            #expect(kept.amount.minor == 622 && kept.priceListVersion == 1)
+            let book = house.parts.book
+            let scope = first.scope
+            #expect(try await house.store.read { db in try book.quote(db, scope) }.priceListVersion == 2)
+            let honoured = PayableRequest(id: .random(), organisation: PaymentHouse.organisation, scope: scope)
+            try await house.store.write { db in try book.opened(db, honoured, priceListVersion: 1) }
+            #expect(try await house.bill(honoured).amount.minor == 622)
+            #expect(await problemName { try await house.store.read { db in try book.check(db, scope, persons: 1, version: 1) } } == nil)
+            house.pass(.seconds(24 * 3600))
+            for version in [1, 3, -1] {
+                #expect(
+                    await problemName { try await house.store.read { db in try book.check(db, scope, persons: 1, version: version) } }
+                        == "price-changed")
+            }
+            // What was agreed to in time holds, however long it took to reach the person.
+            let late = PayableRequest(id: .random(), organisation: PaymentHouse.organisation, scope: scope)
+            try await house.store.write { db in try book.opened(db, late, priceListVersion: 1) }
+            #expect(try await house.bill(late).amount.minor == 622)
+        }
+    }
+
+    @Test("PAY-08: a handler's token and secrets are in no file, before the answer and after it")
+    func sealed() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            try await house.accept(request)
+            house.card.become(.losesAnswers)
+            try await house.pay(request, token: "pm_canary4242")
+            let hunt = CanaryHunt(texts: ["pm_canary4242", "process1_secret", "Cardiolab", "Via Larga 1"], numbers: [])
+            #expect(try await house.waiting() == 1)
+            #expect(hunt.findings(in: house.folder).found == [])
+            house.card.become(.willing)
+            try await house.carryAll()
+            #expect(try await house.isPaid(request))
+            let (found, files, _) = hunt.findings(in: house.folder)
+            #expect(found == [] && files > 2)
+        }
+    }
+
+    @Test("pay.when: due at submission, or never anything to pay")
+    func whenDue() async throws {
+        try await PaymentHouse.play(["TRACKME_PAY_WHEN": "on_submit"]) { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            #expect(try await house.pay(request).stored.bill.status == .paid)
+            #expect(house.released() == [], "CON-20: data leave only after the acceptance")
+            try await house.accept(request)
+            #expect(house.released() == [request.id])
+            let declined = try await house.request()
+            try await house.pay(declined)
+            try await house.close(declined, as: .declined)
+            #expect(try await house.bill(declined).status == .refunded && house.card.refunds == 1)
+        }
+        try await PaymentHouse.play(["TRACKME_PAY_WHEN": "free"]) { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            try await house.accept(request)
+            #expect(try await house.isPaid(request))
+            #expect(try await house.bill(request).amount.isNothing)
+        }
+    }
+}

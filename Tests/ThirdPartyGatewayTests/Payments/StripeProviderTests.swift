@@ -1,0 +1,221 @@
+// Stripe's API as the gateway uses it, against answers as Stripe gives them; localstripe stands for it in Tests/Interop.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Sealing
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("Stripe")
+struct StripeProviderTests {
+    private static let paths: [(Route.Method, String)] = [
+        (.post, "/v1/payment_intents"), (.get, "/v1/payment_intents/{id}"), (.post, "/v1/payment_intents/{id}"),
+        (.post, "/v1/payment_intents/{id}/confirm"), (.post, "/v1/payment_intents/{id}/cancel"), (.get, "/v1/refunds"),
+        (.post, "/v1/refunds"),
+    ]
+
+    private static func play(_ body: (HandlerServer, StripeProvider) async throws -> Void) async throws {
+        try await HandlerServer.play(paths, keyHeader: "Idempotency-Key") { server in
+            try await body(
+                server, StripeProvider(url: server.url, secret: "sk_test_x", publishableKey: "pk_test_x", calls: server.calls()))
+        }
+    }
+
+    private static func intent(_ status: String, _ more: String = "") -> HandlerServer.Reply {
+        .init(body: #"{"id":"pi_1","object":"payment_intent","client_secret":"pi_1_secret_2","status":"\#(status)"\#(more)}"#)
+    }
+
+    private static let declinedCard = HandlerServer.Reply(
+        status: 402,
+        body: #"{"error":{"type":"card_error","code":"card_declined","decline_code":"insufficient_funds","message":"No."}}"#)
+
+    @Test("PAY-05: an intent is opened with the amount, the currency and the errand's own Idempotency-Key")
+    func open() async throws {
+        try await Self.play { server, stripe in
+            server.answer("POST /v1/payment_intents", Self.intent("requires_payment_method"))
+            let word = await stripe.carry(errand(.open))
+            #expect(
+                word == .opened(reference: "pi_1", step: PayerStep(clientSecret: "pi_1_secret_2", publishableKey: "pk_test_x")))
+            let asked = try #require(server.asked.first)
+            #expect(asked.key == "0123456789abcdef" && asked.authorization == "Bearer sk_test_x")
+            #expect(
+                asked.body.hasPrefix("amount=622&currency=eur&payment_method_types%5B%5D=card&metadata%5Bpayment%5D=\(PaymentID(bits: 9))"))
+        }
+    }
+
+    @Test("PAY-02: an amount that Stripe refuses is not feasible; a wrong key of ours is not the payer's affair")
+    func refused() async throws {
+        try await Self.play { server, stripe in
+            server.answer(
+                "POST /v1/payment_intents", .init(status: 400, body: #"{"error":{"code":"amount_too_small","message":"…"}}"#),
+                .init(status: 401, body: #"{"error":{"message":"Invalid API Key"}}"#),
+                .init(status: 429, body: "{}"), .init(status: 500, body: "oops"), .init(status: 409, body: "{}"))
+            #expect(await stripe.carry(errand(.open)) == .ended(reason: "amount-too-small"))
+            for _ in 0..<4 { #expect(await stripe.carry(errand(.open)) == .unreachable) }
+        }
+    }
+
+    @Test("PAY-05: with a token the intent gets it and is confirmed")
+    func confirm() async throws {
+        try await Self.play { server, stripe in
+            server.answer("GET /v1/payment_intents/pi_1", Self.intent("requires_payment_method"))
+            server.answer("POST /v1/payment_intents/pi_1", Self.intent("requires_confirmation"))
+            server.answer("POST /v1/payment_intents/pi_1/confirm", Self.intent("succeeded", #","latest_charge":"ch_1""#))
+            #expect(await stripe.carry(errand(.confirm, reference: "pi_1", token: "pm_card")) == .succeeded(charge: "ch_1"))
+            #expect(
+                server.lines == [
+                    "GET /v1/payment_intents/pi_1", "POST /v1/payment_intents/pi_1", "POST /v1/payment_intents/pi_1/confirm",
+                ])
+            #expect(server.asked[1].body == "payment_method=pm_card" && server.asked[2].key == "0123456789abcdef")
+        }
+    }
+
+    @Test("PAY-09: an intent that has succeeded before is not confirmed again, whoever has forgotten the key")
+    func confirmedBefore() async throws {
+        try await Self.play { server, stripe in
+            server.answer("GET /v1/payment_intents/pi_1", Self.intent("succeeded", #","latest_charge":{"id":"ch_1"}"#))
+            #expect(await stripe.carry(errand(.confirm, reference: "pi_1", token: "pm_card")) == .succeeded(charge: "ch_1"))
+            #expect(server.lines == ["GET /v1/payment_intents/pi_1"])
+            // Between the look and the confirmation.
+            server.answer(
+                "GET /v1/payment_intents/pi_1", Self.intent("requires_confirmation"), Self.intent("succeeded"))
+            server.answer("POST /v1/payment_intents/pi_1", Self.intent("succeeded"))
+            server.answer(
+                "POST /v1/payment_intents/pi_1/confirm",
+                .init(status: 400, body: #"{"error":{"code":"payment_intent_unexpected_state"}}"#))
+            #expect(await stripe.carry(errand(.confirm, reference: "pi_1", token: "pm_card")) == .succeeded(charge: nil))
+        }
+    }
+
+    @Test("PAY-05: a declined card says why; one that needs its holder waits for the holder")
+    func declined() async throws {
+        try await Self.play { server, stripe in
+            server.answer("GET /v1/payment_intents/pi_1", Self.intent("requires_payment_method"))
+            server.answer("POST /v1/payment_intents/pi_1", Self.intent("requires_confirmation"))
+            server.answer(
+                "POST /v1/payment_intents/pi_1/confirm", Self.declinedCard,
+                Self.intent("requires_action", #","next_action":{"type":"use_stripe_sdk"}"#), Self.intent("processing"))
+            let call = errand(.confirm, reference: "pi_1", token: "pm_card")
+            #expect(await stripe.carry(call) == .declined(reason: "insufficient-funds"))
+            #expect(await stripe.carry(call) == .needsPayer(nil))
+            #expect(await stripe.carry(call) == .pending)
+        }
+    }
+
+    @Test("PAY-09: what cannot be cancelled has charged or is charging; what is cancelled charges nothing")
+    func cancel() async throws {
+        try await Self.play { server, stripe in
+            server.answer(
+                "POST /v1/payment_intents/pi_1/cancel", Self.intent("canceled"), .init(status: 400, body: #"{"error":{}}"#))
+            server.answer(
+                "GET /v1/payment_intents/pi_1", Self.intent("succeeded"), Self.intent("processing"), Self.intent("canceled"),
+                Self.intent("requires_action"))
+            let call = errand(.cancel, reference: "pi_1")
+            #expect(await stripe.carry(call) == .ended(reason: "cancelled"))
+            #expect(await stripe.carry(call) == .succeeded(charge: nil))
+            #expect(await stripe.carry(call) == .pending)
+            #expect(await stripe.carry(call) == .ended(reason: "cancelled"))
+            #expect(await stripe.carry(call) == .unreachable, "it is open still: cancelled again later")
+        }
+    }
+
+    @Test("PAY-09: a refund is made once; one that is there already is the refund")
+    func refund() async throws {
+        try await Self.play { server, stripe in
+            server.answer("GET /v1/refunds", .init(body: #"{"data":[]}"#), .init(body: #"{"data":[{"status":"succeeded"}]}"#))
+            server.answer("POST /v1/refunds", .init(body: #"{"id":"re_1","status":"succeeded"}"#))
+            #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .refunded)
+            #expect(server.asked.last?.body.hasPrefix("payment_intent=pi_1") == true && server.asked.last?.key == "0123456789abcdef")
+            server.forget()
+            #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .refunded)
+            #expect(server.lines == ["GET /v1/refunds"])
+            server.answer("GET /v1/refunds", .init(body: #"{"data":[]}"#))
+            server.answer(
+                "POST /v1/refunds", .init(status: 400, body: #"{"error":{"code":"charge_already_refunded"}}"#),
+                .init(body: #"{"status":"pending"}"#))
+            #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .refunded)
+            #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .unreachable)
+        }
+    }
+
+    @Test("PAY-05: nobody listens: nobody knows")
+    func silence() async throws {
+        try await Self.play { server, stripe in
+            let away = StripeProvider(url: "http://127.0.0.1:1", secret: "sk", publishableKey: "", calls: server.calls())
+            for kind in Errand.Kind.allCases {
+                #expect(await away.carry(errand(kind, reference: "pi_1", token: "pm_card")) == .unreachable)
+            }
+        }
+    }
+}
+
+@Suite("Stripe's notifications")
+struct StripeEventTests {
+    private static let secret = Array("whsec_test".utf8)
+    private static let now = Timestamp(milliseconds: 1_767_312_000_000)
+    private static let body = Array(#"{"type":"payment_intent.succeeded"}"#.utf8)
+
+    private static func header(_ seconds: Int64, _ body: [UInt8] = body, secret: [UInt8] = secret) -> String {
+        let signature = Digest.hmacSHA256(Array("\(seconds).".utf8) + body, keyBytes: secret)
+        return "t=\(seconds),v1=\(Hex.encode(signature))"
+    }
+
+    @Test("a notification is believed by its signature, within five minutes, and by nothing else")
+    func signature() {
+        let stripe = StripeSignature(secret: Self.secret)
+        let seconds = Self.now.milliseconds / 1000
+        func verifies(_ header: String, _ body: [UInt8] = Self.body) -> Bool { stripe.verifies(header, body: body, at: Self.now) }
+        #expect(verifies(Self.header(seconds)))
+        #expect(verifies(Self.header(seconds - 300)) && verifies(Self.header(seconds + 300)))
+        #expect(!verifies(Self.header(seconds - 301)) && !verifies(Self.header(seconds + 301)))
+        #expect(!verifies(Self.header(seconds), Array("{}".utf8)))
+        #expect(!verifies(Self.header(seconds, secret: Array("whsec_other".utf8))))
+        // While a secret is being changed there are two signatures; other schemes are passed over.
+        #expect(verifies("v0=00," + Self.header(seconds).replacing(",v1=", with: ",v1=00ff,v1=")))
+        // The first time counts: it is the one that a forger cannot choose together with the signature.
+        #expect(!verifies("t=\(seconds - 10_000)," + Self.header(seconds)))
+        for text in ["", "t=,v1=", "t=\(seconds)", "v1=00", "t=1e9,v1=00", "t=-5,v1=00", "nonsense", "t=99999999999999999999,v1=00"] {
+            #expect(!verifies(text))
+        }
+    }
+
+    @Test(
+        "what notifications say of which process",
+        arguments: [
+            (
+                #"{"type":"payment_intent.succeeded","data":{"object":{"id":"pi_1","status":"succeeded","latest_charge":"ch_1"}}}"#,
+                ProviderWord.succeeded(charge: "ch_1")
+            ),
+            (
+                #"{"type":"payment_intent.payment_failed","data":{"object":{"id":"pi_1","last_payment_error":{"code":"expired_card"}}}}"#,
+                .declined(reason: "expired-card")
+            ),
+            (#"{"type":"payment_intent.canceled","data":{"object":{"id":"pi_1","status":"canceled"}}}"#, .ended(reason: "cancelled")),
+            (#"{"type":"charge.refunded","data":{"object":{"id":"ch_1","payment_intent":"pi_1","refunded":true}}}"#, .refunded),
+        ])
+    func events(text: String, word: ProviderWord) {
+        let event = StripeEvent(Array(text.utf8))
+        #expect(event?.reference == "pi_1" && event?.word == word)
+    }
+
+    @Test(
+        "notifications of something else, or of nothing, say nothing",
+        arguments: [
+            "", "[]", "{}", "null", #"{"type":"customer.created","data":{"object":{"id":"cus_1"}}}"#,
+            #"{"type":"payment_intent.succeeded","data":{"object":{}}}"#,
+            #"{"type":"charge.refunded","data":{"object":{"payment_intent":"pi_1","refunded":false}}}"#,
+        ])
+    func others(text: String) {
+        #expect(StripeEvent(Array(text.utf8)) == nil)
+    }
+
+    @Test("a handler's reason is passed on only where it is a short word")
+    func reasons() {
+        #expect(HandlerCalls.reason("insufficient_funds", else: "x") == "insufficient-funds")
+        for text in [nil, "", "Mario Rossi, card 4242", String(repeating: "a", count: 65), "ä"] {
+            #expect(HandlerCalls.reason(text, else: "x") == "x")
+        }
+    }
+}

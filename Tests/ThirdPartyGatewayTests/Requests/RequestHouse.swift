@@ -1,0 +1,389 @@
+// Requests, data and files in a temporary folder: a real store, real keys, real HTTP; consent and ingest are played by the test.
+
+import Bus
+import Contracts
+import Foundation
+import FoundationNetworking
+import GRDB
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import Synchronization
+import TestKit
+
+@testable import ThirdPartyGateway
+
+/// What the test decides from outside, and consent and ingest as far as requests need them.
+final class RequestWorld: Sendable {
+    struct Mail: Hashable, Sendable {
+        var organisation: OrganisationID
+        var template: MessageTemplate
+        var values: [String: String]
+    }
+
+    struct Asked: Sendable {
+        var question: String
+        var form: OpenRequest
+    }
+
+    private struct State {
+        /// Begins with the real time, by which doors look at forms; then it stands still until told.
+        var now = Timestamp.now
+        var people: [String: PersonID] = [:]
+        var opened: [String: OpenRequest.Reply] = [:]
+        var asked: [Asked] = []
+        var requests: [RequestID: (state: RequestState, person: PersonID)] = [:]
+        var unknown = 0
+        var consentIsSilent = false
+        var ingestIsSilent = false
+        var denies: String?
+        var samples: [Metric: [Sample]] = [:]
+        var reads: [ReadSamples] = []
+        var mails: [Mail] = []
+        var closed: [RequestID] = []
+        var narrowed: [RequestID] = []
+        var approved: [RequestID] = []
+        var delivered: [RequestID] = []
+        var undeliverable: [RequestID] = []
+        var paid: Set<RequestID> = []
+        var suspended: Set<OrganisationID> = []
+    }
+
+    static let unknownPerDay = 3
+
+    private let state = Mutex(State())
+
+    var now: Timestamp { state.withLock { $0.now } }
+    var asked: [Asked] { state.withLock { $0.asked } }
+    var reads: [ReadSamples] { state.withLock { $0.reads } }
+    var mails: [Mail] { state.withLock { $0.mails } }
+    var closed: [RequestID] { state.withLock { $0.closed } }
+    var narrowed: [RequestID] { state.withLock { $0.narrowed } }
+    var approved: [RequestID] { state.withLock { $0.approved } }
+    var delivered: [RequestID] { state.withLock { $0.delivered } }
+    var undeliverable: [RequestID] { state.withLock { $0.undeliverable } }
+
+    func pass(_ time: Duration) { state.withLock { $0.now = $0.now + time } }
+    func silenceConsent(_ silent: Bool) { state.withLock { $0.consentIsSilent = silent } }
+    func silenceIngest(_ silent: Bool) { state.withLock { $0.ingestIsSilent = silent } }
+    func deny(_ reason: String?) { state.withLock { $0.denies = reason } }
+    func suspend(_ organisation: OrganisationID) { state.withLock { _ = $0.suspended.insert(organisation) } }
+    func put(_ samples: [Sample]) {
+        state.withLock { state in for sample in samples { state.samples[sample.type, default: []].append(sample) } }
+    }
+    func pay(_ request: RequestID) { state.withLock { _ = $0.paid.insert(request) } }
+
+    /// Somebody with a fiscal code.
+    func add(_ code: String) -> PersonID {
+        let person = PersonID.random()
+        state.withLock { $0.people[code] = person }
+        return person
+    }
+
+    // MARK: Consent
+
+    func open(_ question: String, _ form: OpenRequest) throws -> OpenRequest.Reply {
+        try state.withLock { state in
+            guard !state.consentIsSilent else { throw Failure(.deadline, "no answer") }
+            state.asked.append(Asked(question: question, form: form))
+            if let first = state.opened[question] { return first }
+            guard state.unknown < Self.unknownPerDay else {
+                throw Failure(.forbidden, "too many unknown fiscal codes were asked for today")
+            }
+            guard let person = state.people[form.fiscalCode] else {
+                state.unknown += 1
+                throw Failure(.notFound, "fiscalCode: no such person; check the code")
+            }
+            let covering = state.requests.values.first { known in
+                known.person == person && known.state.organisation == form.organisation
+                    && [.pending, .approved].contains(known.state.status) && !Set(known.state.types).isDisjoint(with: form.types)
+                    && known.state.from < form.to && form.from < known.state.to
+            }
+            if let covering { throw Failure(.conflict, "an open request already covers this: \(covering.state.request)") }
+            let request = RequestState(
+                request: .random(), organisation: form.organisation, status: .pending, types: form.types, from: form.from, to: form.to,
+                granularity: form.granularity, grant: nil, changedAt: state.now, answerBy: state.now + .seconds(86_400), receipt: nil)
+            state.requests[request.request] = (request, person)
+            let reply = OpenRequest.Reply(
+                request: request.request, status: .pending, isSubscription: form.to > state.now, answerBy: request.answerBy)
+            state.opened[question] = reply
+            return reply
+        }
+    }
+
+    /// The next state of a request as consent would say it.
+    func change(_ id: RequestID, to status: RequestStatus, types: [Metric]? = nil) throws -> (state: RequestState, person: PersonID) {
+        try state.withLock { state in
+            guard var known = state.requests[id] else { throw Failure(.notFound, "there is no such request") }
+            known.state.status = status
+            known.state.changedAt = state.now
+            if let types { known.state.types = types }
+            if status == .approved, known.state.grant == nil { known.state.grant = .random() }
+            state.requests[id] = known
+            return known
+        }
+    }
+
+    func current(_ id: RequestID) throws -> (state: RequestState, person: PersonID) {
+        try state.withLock { state in
+            guard let known = state.requests[id] else { throw Failure(.notFound, "there is no such request") }
+            return known
+        }
+    }
+
+    func end(_ asked: EndRequest) throws -> RequestState {
+        let known = try current(asked.request)
+        guard !state.withLock({ $0.consentIsSilent }) else { throw Failure(.deadline, "no answer") }
+        if known.state.status == .ended { return known.state }
+        guard known.state.status == .approved else { throw Failure(.conflict, "only an approved request can be ended") }
+        return try change(asked.request, to: .ended).state
+    }
+
+    // MARK: Ingest
+
+    func read(_ asked: ReadSamples) throws -> ReadSamples.Reply {
+        try state.withLock { state in
+            guard !state.ingestIsSilent else { throw Failure(.deadline, "no answer") }
+            if let reason = state.denies { throw Failure(.forbidden, reason) }
+            guard let known = state.requests.values.first(where: { $0.state.grant == asked.grant }), known.state.status == .approved,
+                known.state.organisation == asked.organisation, known.state.types.contains(asked.type), known.state.from <= asked.from,
+                asked.to <= known.state.to
+            else { throw Failure(.forbidden, "the grant is not in force") }
+            state.reads.append(asked)
+            let after = asked.after.flatMap { Int64($0) } ?? .min
+            let found = (state.samples[asked.type] ?? []).filter {
+                $0.at >= asked.from && $0.at < asked.to && $0.at.milliseconds > after
+            }.sorted { $0.at < $1.at }
+            let page = Array(found.prefix(asked.limit))
+            return ReadSamples.Reply(
+                samples: page, next: found.count > page.count ? page.last.map { String($0.at.milliseconds) } : nil)
+        }
+    }
+
+    // MARK: The gateway's other subjects
+
+    var hooks: RequestHooks {
+        RequestHooks(
+            approved: { [self] _, request, _ in
+                state.withLock { $0.approved.append(request.id) }
+                return "12.00 EUR"
+            },
+            narrowed: { [self] _, request in state.withLock { $0.narrowed.append(request.id) } },
+            closed: { [self] _, request in state.withLock { $0.closed.append(request.id) } },
+            delivered: { [self] _, request in state.withLock { $0.delivered.append(request) } },
+            undeliverable: { [self] _, request in state.withLock { $0.undeliverable.append(request) } },
+            isPaid: { [self] _, request in state.withLock { $0.paid.contains(request) } },
+            mail: { [self] _, organisation, template, values in
+                state.withLock { $0.mails.append(Mail(organisation: organisation, template: template, values: values)) }
+            })
+    }
+
+    var neighbours: RequestNeighbours {
+        RequestNeighbours(
+            questions: RequestQuestions(
+                open: { [self] question, form in try open(question, form) }, end: { [self] _, asked in try end(asked) }),
+            data: GrantedData { [self] asked in try read(asked) }, hooks: hooks,
+            admit: { [self] exchange, right in
+                guard case .client(let client, let organisation, let scopes) = exchange.caller else { throw Problem.notForThisAccount }
+                guard !state.withLock({ $0.suspended.contains(organisation) }) else {
+                    throw GatewayProblem.organisationSuspended.problem("Ask the operator why.")
+                }
+                let rights = Right.named(by: scopes)
+                guard rights.contains(right) else { throw GatewayProblem.missingRight.problem("This needs the right `\(right.rawValue)`.") }
+                return Standing(id: organisation, name: "Istituto Prova", actor: client.description, rights: rights, role: nil)
+            })
+    }
+}
+
+/// One running part of the gateway. Opening it again in the same folder is a restart.
+final class RequestHouse: Sendable {
+    let world: RequestWorld
+    let parts: RequestParts
+    let opened: OpenedStore
+    let runtime: Runtime
+    let port: Int
+    let organisation: OrganisationID
+    private let serving: Task<Void, any Error>
+
+    static let migrations = [
+        Migration(1, "what requests stand on") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+            try ConsumerPositions.create(in: db)
+            try AnswerTable.create(in: db)
+            try IdempotencyKeys.create(in: db)
+            try ErasureFollower.create(in: db)
+            try RequestTables.create(in: db)
+        }
+    ]
+
+    private init(_ folder: URL, _ world: RequestWorld, _ organisation: OrganisationID, _ environment: [String: String]) async throws {
+        (self.world, self.organisation) = (world, organisation)
+        var variables = [
+            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
+            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
+            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
+        ]
+        variables.merge(environment) { $1 }
+        var reader = SettingsReader(environment: variables)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        runtime = try Runtime(
+            peer: .thirdPartyGateway, settings: SuiteSettings(&reader, peer: .thirdPartyGateway, httpPort: 0), logger: logger)
+        let settings = RequestSettings(&reader)
+        opened = try await OpenedStore(on: runtime, applicationID: 0x5465_7374, migrations: Self.migrations)
+        parts = try RequestParts(
+            settings, opened: opened, runtime: runtime, neighbours: world.neighbours, clock: { world.now })
+        let server = HTTPServer(
+            .init(title: "Gateway", version: "1", summary: "Test.", prefix: "thirdparty"), routes: parts.routes, port: 0,
+            health: Health(missing: { [] }, metrics: { "" }),
+            authenticate: { credentials, _ in
+                let words = credentials.bearer.split(separator: ".")
+                guard words.count == 2, let organisation = OrganisationID(words[0]) else { throw Problem.unauthorised }
+                let scopes = Set(Right.allCases.filter { words[1] == "all" || $0.rawValue.hasPrefix(words[1]) }.map(\.rawValue))
+                return .client(ClientID(bits: 1), organisation, scopes: scopes)
+            }, logger: logger)
+        serving = Task { try await server.run() }
+        port = await server.boundPort
+    }
+
+    private func stop() async {
+        serving.cancel()
+        _ = await serving.result
+        await runtime.bus.shutdown()
+        await opened.store.close()
+        await opened.keys.close()
+    }
+
+    static func run<Value>(
+        in folder: URL, world: RequestWorld, of organisation: OrganisationID, environment: [String: String] = [:],
+        _ body: (RequestHouse) async throws -> Value
+    ) async throws -> Value {
+        let house = try await RequestHouse(folder, world, organisation, environment)
+        do {
+            let value = try await body(house)
+            await house.stop()
+            return value
+        } catch {
+            await house.stop()
+            throw error
+        }
+    }
+
+    static func run<Value>(environment: [String: String] = [:], _ body: (RequestHouse) async throws -> Value) async throws -> Value {
+        try await withTemporaryFolder { folder in
+            try await run(in: folder, world: RequestWorld(), of: .random(), environment: environment, body)
+        }
+    }
+
+    // MARK: HTTP
+
+    struct Response: Sendable {
+        let status: Int
+        let body: Data
+        let headers: [String: String]
+
+        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body) as? [String: Any]) ?? [:] }
+        var items: [[String: Any]] { json["items"] as? [[String: Any]] ?? [] }
+        var problem: String? { (json["type"] as? String)?.replacing(Problem.prefix, with: "") }
+        var pointers: [String] { (json["errors"] as? [[String: Any]] ?? []).compactMap { $0["pointer"] as? String } }
+        var text: String { String(decoding: body, as: UTF8.self) }
+        func header(_ name: String) -> String? { headers[name.lowercased()] }
+    }
+
+    /// - Parameter scope: `all`, or the beginning of the rights that the client has.
+    func call(
+        _ method: String, _ path: String, _ body: String? = nil, as other: OrganisationID? = nil, scope: String = "all",
+        type: String = "application/json", headers: [String: String] = [:]
+    ) async throws -> Response {
+        guard let url = URL(string: "http://127.0.0.1:\(port)/thirdparty/v1\(path)") else { throw URLError(.badURL) }
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        request.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
+        request.setValue("Bearer \(other ?? organisation).\(scope)", forHTTPHeaderField: "Authorization")
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        if let body {
+            request.httpBody = Data(body.utf8)
+            request.setValue(type, forHTTPHeaderField: "Content-Type")
+        }
+        let (data, response) = try await URLSession.shared.data(for: request)
+        let answer = response as? HTTPURLResponse
+        let fields = answer?.allHeaderFields ?? [:]
+        return Response(
+            status: answer?.statusCode ?? 0, body: data,
+            headers: Dictionary(fields.map { ("\($0.key)".lowercased(), "\($0.value)") }) { first, _ in first })
+    }
+
+    // MARK: Requests
+
+    static let code = "RSSMRA80A01H501U"
+
+    /// A form for these days around the world's now.
+    func form(
+        _ code: String = RequestHouse.code, types: [Metric] = [.heartRate], days: Range<Int> = -30 ..< -1, granularity: String = "minutes"
+    ) -> String {
+        let from = (world.now + .seconds(days.lowerBound * 86_400)).rfc3339
+        let to = (world.now + .seconds(days.upperBound * 86_400)).rfc3339
+        let codes = types.map { "\"\($0.code)\"" }.joined(separator: ",")
+        return """
+            {"fiscalCode":"\(code)","types":[\(codes)],"from":"\(from)","to":"\(to)","granularity":"\(granularity)","purpose":"A study of sleep"}
+            """
+    }
+
+    struct Missing: Error {
+        var answer: String
+    }
+
+    /// Opens one over HTTP.
+    func open(_ form: String) async throws -> RequestID {
+        let answer = try await call("POST", "/requests", form)
+        guard answer.status == 201, let id = (answer.json["request"] as? String).flatMap({ RequestID($0) }) else {
+            throw Missing(answer: answer.text)
+        }
+        return id
+    }
+
+    /// Consent says what a request is now, and whose; nil names nobody.
+    func hear(_ state: RequestState, of person: PersonID?) async throws {
+        let payload = Array(try JSONEncoder().encode(state))
+        let header = StreamHeader(
+            stream: "consent.requests", epoch: "e", sequence: 1, head: 1, type: RequestState.type, subject: person?.description ?? "",
+            at: state.changedAt, trace: "")
+        try await opened.store.write { [parts] db in try parts.news.apply(db, StreamEvent(header: header, payload: payload)) }
+        try await parts.custody.takeAll()
+    }
+
+    /// The person answers, or what else becomes of it, and consent says so.
+    func become(_ status: RequestStatus, _ id: RequestID, types: [Metric]? = nil) async throws {
+        let known = try world.change(id, to: status, types: types)
+        try await hear(known.state, of: known.person)
+    }
+
+    /// Opened, accepted and paid.
+    func granted(_ form: String) async throws -> RequestID {
+        let id = try await open(form)
+        try await become(.approved, id)
+        try await pay(id)
+        return id
+    }
+
+    func pay(_ id: RequestID) async throws {
+        world.pay(id)
+        try await opened.store.write { [parts] db in try parts.news.paid(db, id) }
+    }
+
+    func stored(_ id: RequestID) async throws -> StoredMadeRequest? {
+        try await opened.store.read { db in try RequestTable().stored(db, id) }
+    }
+
+    /// Everything that lies in the files of the store and beside it.
+    func everyByte() throws -> [UInt8] {
+        let folder = runtime.settings.storeFolder
+        var bytes: [UInt8] = []
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        while let file = files?.nextObject() as? URL { bytes += (try? Data(contentsOf: file)).map { [UInt8]($0) } ?? [] }
+        return bytes
+    }
+}

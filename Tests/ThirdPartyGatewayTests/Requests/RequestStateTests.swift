@@ -1,0 +1,250 @@
+// What becomes of requests: who is told what, how they end, and what an erasure leaves (table SHR-S, ACC-31).
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import Logging
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("States of requests")
+struct RequestStateTests {
+    private static func mails(_ house: RequestHouse) -> [MessageTemplate] {
+        house.world.mails.map(\.template)
+    }
+
+    @Test("SHR-08, SHR-09: acceptance is mailed with the amount due, refusal and expiry without a reason; no mail names the person")
+    func mails() async throws {
+        try await RequestHouse.run { house in
+            _ = house.world.add(RequestHouse.code)
+            let accepted = try await house.open(house.form())
+            let declined = try await house.open(house.form(types: [.glucose]))
+            let expired = try await house.open(house.form(types: [.distance]))
+            try await house.become(.approved, accepted)
+            try await house.become(.declined, declined)
+            try await house.become(.expired, expired)
+            // Heard again, as after a restart: nobody is told twice.
+            try await house.become(.approved, accepted)
+            try await house.become(.declined, declined)
+            #expect(Self.mails(house) == [.requestAccepted, .requestDeclined, .requestUnanswered])
+            let first = try #require(house.world.mails.first)
+            #expect(first.organisation == house.organisation)
+            #expect(first.values["amount"] == "12.00 EUR")
+            #expect(first.values["link"]?.hasSuffix("/thirdparty/v1/requests/\(accepted)") == true)
+            for mail in house.world.mails {
+                #expect(!mail.values.values.contains { $0.contains(RequestHouse.code) })
+                #expect(Set(mail.values.keys).union(["organisation"]) == mail.template.values, "\(mail.template)")
+            }
+            #expect(house.world.approved == [accepted])
+            #expect(house.world.closed == [declined, expired])
+        }
+    }
+
+    @Test("SHR-15, SHR-16: withdrawal of types and of everything, and the end, are mailed once, and the other subjects hear of it")
+    func tellsEnds() async throws {
+        try await RequestHouse.run { house in
+            _ = house.world.add(RequestHouse.code)
+            let id = try await house.granted(house.form(types: [.heartRate, .glucose]))
+            try await house.become(.approved, id, types: [.glucose])
+            #expect(try await house.call("GET", "/requests/\(id)").json["sharedTypes"] as? [String] == ["glucose"])
+            try await house.become(.revoked, id)
+            try await house.become(.revoked, id)
+            #expect(Self.mails(house) == [.requestAccepted, .accessNarrowed, .accessWithdrawn])
+            #expect(house.world.narrowed == [id] && house.world.closed == [id])
+            let item = try await house.call("GET", "/requests/\(id)").json
+            #expect(item["delivery"] as? String == "closed")
+            #expect((item["sharedTypes"] as? [String])?.isEmpty == true)
+        }
+    }
+
+    @Test("SHR-25: the organisation stops an approved request, again is the same as once; what is not approved cannot be stopped (SHR-17)")
+    func stops() async throws {
+        try await RequestHouse.run { house in
+            _ = house.world.add(RequestHouse.code)
+            let id = try await house.open(house.form(days: -1..<30))
+            #expect(try await house.call("POST", "/requests/\(id)/end").problem == "request-not-approved")
+            try await house.become(.approved, id)
+            house.world.silenceConsent(true)
+            #expect(try await house.call("POST", "/requests/\(id)/end").status == 503)
+            #expect(try await house.stored(id)?.request.status == .approved, "SHR-22: nothing is changed")
+            house.world.silenceConsent(false)
+            let ended = try await house.call("POST", "/requests/\(id)/end")
+            #expect(ended.json["status"] as? String == "ENDED", "\(ended.text)")
+            #expect(try await house.call("POST", "/requests/\(id)/end").json["status"] as? String == "ENDED")
+            #expect(house.world.closed == [id])
+            #expect(Self.mails(house) == [.requestAccepted, .accessEnded])
+        }
+    }
+
+    @Test("SHR-S: after everything of a past period was handed out, the request ends by itself once its time is over")
+    func endsDelivered() async throws {
+        try await RequestHouse.run { house in
+            _ = house.world.add(RequestHouse.code)
+            let id = try await house.granted(house.form(types: [.heartRate, .glucose]))
+            let at = house.world.now - .seconds(5 * 86_400)
+            house.world.put([Sample(type: .heartRate, at: at, value: 60), Sample(type: .glucose, at: at, value: 80)])
+            _ = try await house.call("GET", "/requests/\(id)/data?type=heart-rate")
+            #expect(try await house.stored(id)?.request.deliveredAt == nil, "half of it")
+            _ = try await house.call("GET", "/requests/\(id)/data?type=glucose")
+            #expect(try await house.stored(id)?.request.deliveredAt != nil)
+            #expect(house.world.delivered.contains(id))
+            #expect(try await house.parts.ending.endDelivered() == 0)
+            house.world.pass(.seconds(721 * 3600))
+            #expect(try await house.parts.ending.endDelivered() == 1)
+            #expect(try await house.stored(id)?.request.status == .ended)
+        }
+    }
+
+    @Test("PAY-09: where everything was read and there was nothing, that is told, so that nothing is kept for it")
+    func tellsNothing() async throws {
+        try await RequestHouse.run { house in
+            _ = house.world.add(RequestHouse.code)
+            let id = try await house.granted(house.form())
+            #expect(try await house.call("GET", "/requests/\(id)/data?type=heart-rate").items.isEmpty)
+            #expect(house.world.undeliverable == [id])
+            #expect(house.world.delivered.isEmpty)
+        }
+    }
+
+    @Test("INV-06: consent's word is taken over from every state into every state, and each change is told at most once")
+    func table() throws {
+        for before in RequestStatus.allCases {
+            for after in RequestStatus.allCases {
+                var made = Self.made(before)
+                let state = RequestState(
+                    request: made.id, organisation: made.organisation, status: after, types: made.types, from: made.from, to: made.to,
+                    granularity: made.granularity, grant: after == .approved ? GrantID(bits: 9) : nil,
+                    changedAt: Timestamp(milliseconds: 5), answerBy: made.answerBy, receipt: nil)
+                let first = made.heard(state, person: nil)
+                #expect(made.status == after)
+                #expect(made.heard(state, person: nil) == .none)
+                let isTold = (before == .pending && after != .pending) || (before == .approved && (after == .revoked || after == .ended))
+                #expect((first != .none) == isTold, "\(before) → \(after)")
+            }
+        }
+    }
+
+    private static func made(_ status: RequestStatus) -> MadeRequest {
+        MadeRequest(
+            id: RequestID(bits: 1), organisation: OrganisationID(bits: 2), person: PersonID(bits: 3), asked: [.heartRate],
+            types: [.heartRate], from: Timestamp(milliseconds: 0), to: Timestamp(milliseconds: 10), granularity: .hours,
+            isSubscription: false, status: status, grant: status == .approved ? GrantID(bits: 9) : nil,
+            answerBy: Timestamp(milliseconds: 4), createdAt: Timestamp(milliseconds: 1), changedAt: Timestamp(milliseconds: 1),
+            paidAt: nil, deliveredAt: nil)
+    }
+
+    // MARK: Erasure
+
+    private static func erasing(_ house: RequestHouse) -> (follower: ErasureFollower, confirmed: @Sendable () -> Int) {
+        let count = Mutex(0)
+        let box = Box(count)
+        let follower = ErasureFollower(
+            of: .thirdPartyGateway, store: house.opened.store, keys: house.opened.keys, steps: house.parts.erasure,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        ) { _ in box.add() }
+        return (follower, { box.value })
+    }
+
+    private final class Box: Sendable {
+        private let count: Mutex<Int>
+        init(_ count: consuming Mutex<Int>) { self.count = count }
+        func add() { count.withLock { $0 += 1 } }
+        var value: Int { count.withLock { $0 } }
+    }
+
+    private static func erase(_ house: RequestHouse, _ person: PersonID, _ scope: ErasureScope) async throws {
+        let (follower, confirmed) = erasing(house)
+        let order = PersonErased(erasure: .random(), person: person, scope: scope, orderedAt: house.world.now)
+        try await house.opened.store.write { db in try follower.add(db, order) }
+        let running = Task { try await follower.run() }
+        defer { running.cancel() }
+        try await eventually("the erasure is confirmed") { confirmed() == 1 }
+    }
+
+    @Test("ACC-31: erasing the account closes its requests, tells the requester by mail, and leaves nothing that tells who it was")
+    func erasesAccounts() async throws {
+        try await RequestHouse.run { house in
+            let person = house.world.add(RequestHouse.code)
+            let pending = try await house.open(house.form(types: [.glucose]))
+            try await house.become(.pending, pending)
+            let approved = try await house.granted(house.form())
+            house.world.put([Sample(type: .heartRate, at: house.world.now - .seconds(5 * 86_400), value: 61)])
+            let begun = try await house.call("POST", "/requests/\(approved)/files", "{\"format\":\"json\"}")
+            #expect(begun.status == 202, "\(begun.text)")
+            #expect(try await house.parts.files.workOff())
+            // Consent says what is over without naming anybody.
+            let (declined, revoked) = (try house.world.change(pending, to: .declined), try house.world.change(approved, to: .revoked))
+            try await Self.erase(house, person, .account)
+            try await house.hear(declined.state, of: nil)
+            try await house.hear(revoked.state, of: nil)
+            #expect(Self.mails(house).suffix(2) == [.requestDeclined, .accessWithdrawn])
+            for id in [pending, approved] {
+                let item = try await house.call("GET", "/requests/\(id)")
+                #expect(item.status == 200 && item.json["fiscalCode"] == nil && item.json["purpose"] == nil)
+                #expect(try await house.stored(id)?.request.person == nil)
+            }
+            #expect(try await house.call("GET", "/requests/\(approved)/files").items.isEmpty)
+            #expect(
+                !FileManager.default.fileExists(
+                    atPath: house.parts.files.files.folder.appendingPathComponent(begun.json["file"] as? String ?? "x").path))
+        }
+    }
+
+    @Test("ACC-28, ACC-31: erasing what was collected takes files, and leaves the requests of an account that stays, with their target")
+    func erasesData() async throws {
+        try await RequestHouse.run { house in
+            let person = house.world.add(RequestHouse.code)
+            let waiting = try await house.open(house.form(types: [.glucose]))
+            try await house.become(.pending, waiting)
+            #expect(try await house.stored(waiting)?.particulars?.isPersons == true)
+            try await Self.erase(house, person, .data)
+            #expect(try await house.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHouse.code)
+            try await house.parts.custody.takeAll()
+            #expect(try await house.stored(waiting)?.particulars?.isPersons == true, "under the new key")
+            #expect(try await house.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHouse.code)
+        }
+    }
+
+    @Test("ACC-31: a snapshot that no longer holds an open request closes it and forgets whom it was about")
+    func snapshotsClose() async throws {
+        try await RequestHouse.run { house in
+            _ = house.world.add(RequestHouse.code)
+            let gone = try await house.granted(house.form())
+            let stays = try await house.open(house.form(types: [.glucose]))
+            let known = try house.world.current(stays)
+            let header = StreamHeader(
+                stream: "consent.requests", epoch: "e", sequence: 7, head: 7, type: RequestState.type, subject: known.person.description,
+                at: house.world.now, trace: "")
+            let event = StreamEvent(header: header, payload: Array(try JSONEncoder().encode(known.state)))
+            try await house.opened.store.write { [parts = house.parts] db in try parts.news.begin(db, [event]) }
+            #expect(try await house.stored(gone)?.request.status == .revoked)
+            #expect(try await house.stored(gone)?.request.person == nil)
+            #expect(try await house.stored(stays)?.request.status == .pending)
+            #expect(Self.mails(house).last == .accessWithdrawn)
+        }
+    }
+
+    @Test("NFR-14: neither fiscal code nor purpose stands readable in any file, while they wait, are kept and are handed out as files")
+    func keepsSecrets() async throws {
+        try await RequestHouse.run { house in
+            _ = house.world.add(RequestHouse.code)
+            house.world.silenceConsent(true)
+            _ = try await house.call("POST", "/requests", house.form(types: [.distance]))
+            house.world.silenceConsent(false)
+            let id = try await house.granted(house.form())
+            house.world.put([Sample(type: .heartRate, at: house.world.now - .seconds(5 * 86_400), value: 61.25)])
+            _ = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
+            #expect(try await house.parts.files.workOff())
+            let bytes = try house.everyByte()
+            for secret in [RequestHouse.code, "study of sleep", "61.25"] {
+                #expect(bytes.firstRange(of: Array(secret.utf8)) == nil, "\(secret)")
+            }
+        }
+    }
+}
