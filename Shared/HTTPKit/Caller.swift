@@ -15,6 +15,7 @@ package struct Credentials: Sendable, CustomStringConvertible, CustomDebugString
     package let bearer: String
     package let source: Source
 
+    /// Checks nothing; what requests show is read and checked by HTTPKit.
     package init(bearer: String, source: Source = .header) {
         (self.bearer, self.source) = (bearer, source)
     }
@@ -64,6 +65,7 @@ package enum Caller: Sendable {
     case member(MemberID, OrganisationID, SessionID)
     case `operator`(OperatorID, SessionID)
 
+    /// What the service's `authenticate` left there; always nil for accounts.
     package var context: (any Sendable)? {
         switch self {
         case .anyone, .person, .member, .operator: nil
