@@ -36,7 +36,7 @@ demo: build ## a failing heart, from first critical entry to acknowledged dispat
 	@exec $(RELEASE)/trackme demo
 
 test: build-tests ## everything that proves something: Swift tests, then peers written in Python
-	@swift test --skip-build $(SWIFT_FLAGS) --disable-xctest
+	@Tests/run
 	@$(MAKE) interop
 
 check: lint build-tests ## format, warnings as errors, imports, the rules of the house

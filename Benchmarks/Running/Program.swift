@@ -10,6 +10,9 @@ final class Program: Sendable {
     private static let running = Mutex<[Program]>([])
 
     private let process: Process
+    /// Empty once the process has ended. `Process.waitUntilExit` would turn its run loop round and round for as long, and use as much
+    /// of the machine as what is measured.
+    private let lives = DispatchGroup()
     let name: String
 
     /// Finds `executable` by its path, or by its name in `PATH`. Output and errors go to `log`.
@@ -25,7 +28,14 @@ final class Program: Sendable {
         process.standardOutput = output
         process.standardError = output
         process.standardInput = FileHandle.nullDevice
-        try process.run()
+        process.terminationHandler = { [lives] _ in lives.leave() }
+        lives.enter()
+        do {
+            try process.run()
+        } catch {
+            lives.leave()
+            throw error
+        }
         Self.running.withLock { $0.append(self) }
     }
 
@@ -65,7 +75,7 @@ final class Program: Sendable {
     /// Its exit status.
     @discardableResult
     func waitForEnd() -> Int32 {
-        process.waitUntilExit()
+        lives.wait()
         Self.running.withLock { $0.removeAll { $0 === self } }
         return process.terminationStatus
     }

@@ -88,7 +88,8 @@ struct IngestParts: Sendable {
             publicOrigin: runtime.settings.publicOrigin, health: Health(missing: { [] }, metrics: runtime.metrics),
             authenticate: deviceParts.authenticate, recognise: deviceParts.authenticate, logger: runtime.logger)
         upkeep = Upkeep(
-            store: store, steps: UpkeepStore(vault: vault), memory: memory, interval: settings.upkeepInterval, logger: runtime.logger)
+            store: store, steps: UpkeepStore(vault: vault), memory: memory, synthetic: ownData.manual.synthetic,
+            interval: settings.upkeepInterval, logger: runtime.logger)
         let own: [any Service] = [
             Background { [upkeep] in try await upkeep.run() },
             Background(ownData.desk.run),

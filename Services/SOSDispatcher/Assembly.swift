@@ -91,7 +91,8 @@ struct SOSParts: Sendable {
         await dispatcher.whenDrillEnds(drills.ended)
 
         let people = try await PeopleParts(
-            settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, clock: clock)
+            settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, pair: pair.desk,
+            clock: clock)
         let memory = try await store.loadWithoutCanary(pair.desk, supervision)
         let asker = try await runtime.client(of: .ingest)
         let ingest = IngestAsking(asker)

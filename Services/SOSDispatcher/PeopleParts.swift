@@ -17,11 +17,10 @@ struct PeopleParts: Sendable {
 
     init(
         _ settings: Settings, on runtime: Runtime, database: Store, keys: PersonKeys, names: Names, store: SOSStore,
-        supervision: SupervisionService, clock: SteadyClock
+        supervision: SupervisionService, pair: PairDesk, clock: SteadyClock
     ) async throws {
         var escalation = settings.escalation
-        // Who has answered at the first is known there alone: the second calls nobody again.
-        if Place(runtime.peer) == .second { escalation.rounds = 0 }
+        if pair.place == .second { escalation.lead = ContactEscalation.lead }
         let notifier = try await runtime.client(of: .notifier)
         let hand: MessageOutbox.Hand = { message in
             // The notifier answers after its commit, which on a busy disk may take longer than a quick question's 250 ms.
@@ -39,7 +38,15 @@ struct PeopleParts: Sendable {
         let contactStore = ContactStore(store: database, keys: keys, names: names)
         contacts = ContactAlarms(
             supervision: supervision, emergencies: store, store: contactStore, messenger: messenger, capabilities: capabilities,
-            rules: escalation, clock: clock, logger: runtime.logger)
+            rules: escalation, clock: clock, pair: pair, logger: runtime.logger)
+        let letters = PersonLetters(capabilities: capabilities)
+        supervision.tidings.keep { [messages] tiding, subscriber, batch in
+            let begun = ContactCase(begunBy: tiding, of: subscriber, capabilities, alertedAt: clock.now)
+            if let begun, let write = try? contactStore.beginning(begun) { batch.further.append(write) }
+            guard let letter = letters.letter(about: tiding, to: subscriber) else { return false }
+            batch.further.append { try messages.enqueue($0, letter) }
+            return true
+        }
         supervision.tidings.add(prompts.tidings)
         supervision.tidings.add(contacts.tidings)
         await prompts.resume()

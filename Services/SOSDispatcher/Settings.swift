@@ -38,6 +38,8 @@ struct Settings: Sendable {
     var abortWindow: Duration
     var escalation: ContactEscalation.Rules
     var retry: Duration
+    /// Until the next integrator is called in addition to those who have not answered.
+    var nextIntegrator: Duration
     var personal: PersonalRules
     /// Between two reminders of a pause.
     var pauseReminder: Duration
@@ -69,6 +71,8 @@ struct Settings: Sendable {
         pauseReminder = reader.read(
             .hours("sos.pause_reminder_h", default: 12, in: 1...72, "How often who has paused supervision is reminded of it."))
         retry = reader.read(.seconds("sos.retry_s", default: 1, in: 0.2...5, "Pause between attempts until the call is acknowledged."))
+        nextIntegrator = reader.read(
+            .seconds("sos.next_integrator_s", default: 30, in: 1...3600, "Until the next emergency service is called as well."))
         integrator = reader.read(.text("sos.integrator", default: "desk", "Name of the emergency service, as timelines show it."))
         webhookURL = reader.read(.address("sos.webhook_url", "Where the emergency service takes messages; none: nobody is called."))
         secondURL = reader.read(

@@ -2,6 +2,7 @@
 
 /// Why a node, a socket or the self-test failed. The reason names endpoints and peers, never a key or personal data.
 package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Its words are stable: `description` and logs show them.
     package enum Code: String, Sendable {
         /// A key is not 40 characters of Z85, or the two halves do not belong together.
         case invalidKey = "invalid-key"

@@ -1,5 +1,6 @@
 // Every bound of the bus, with its name.
 
+/// Sizes are in bytes.
 package enum BusLimits {
     /// Largest fact: ingest says an upload of 2 MiB as one, which its names for places make larger.
     package static let factBytes = 4 << 20
@@ -17,9 +18,11 @@ package enum BusLimits {
     package static let batch = 256
     /// Frames that wait in a publisher for the socket thread; further ones are dropped and replayed.
     package static let framesWaitingToGo = 100_000
+    /// The same bound by size, headers included; whichever is reached first holds.
     package static let bytesWaitingToGo = 64 << 20
     /// Frames that wait in an inbox for its consumer; further ones are dropped and replayed.
     package static let framesWaitingToBeRead = 10_000
+    /// The same bound by size, headers included; whichever is reached first holds.
     package static let bytesWaitingToBeRead = 64 << 20
     /// Frames that a consumer keeps while it waits for what is missing before them.
     package static let framesHeldBack = 10_000

@@ -12,12 +12,14 @@ package struct Identifier<Kind: Identified>: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
 
+    /// Any 128 bits are an identifier: nothing is checked.
     package init(bits: UInt128) {
         (high, low) = (UInt64(truncatingIfNeeded: bits >> 64), UInt64(truncatingIfNeeded: bits))
     }
 
     package var bits: UInt128 { UInt128(high) << 64 | UInt128(low) }
 
+    /// For doors, services and tests; domain code is handed its identifiers.
     package static func random() -> Self {
         Self(bits: UInt128.random(in: .min ... .max))
     }
@@ -35,12 +37,14 @@ package struct Identifier<Kind: Identified>: Hashable, Sendable {
 }
 
 extension Identifier: CustomStringConvertible {
+    /// The written form, which `init(_:)` reads.
     package var description: String {
         Kind.prefix + "_" + Crockford.encode(bits)
     }
 }
 
 extension Identifier: Codable {
+    /// Throws `dataCorrupted` for what `init(_:)` does not read.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -76,6 +80,7 @@ package enum Crockford {
     package static let digits = 26
     private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
+    /// Always 26 digits, zeros in front included.
     package static func encode(_ bits: UInt128) -> String {
         String(unsafeUninitializedCapacity: digits) { buffer in
             var rest = bits
@@ -87,6 +92,7 @@ package enum Crockford {
         }
     }
 
+    /// `nil` unless there are 26 digits of the alphabet, in lower case, that fit into 128 bits.
     package static func decode(_ text: some Collection<UInt8>) -> UInt128? {
         guard text.count == digits, let first = text.first, first <= UInt8(ascii: "7") else { return nil }
         var bits: UInt128 = 0

@@ -12,14 +12,17 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         one.milliseconds < other.milliseconds
     }
 
+    /// Negative where `one` is the earlier.
     package static func - (one: Timestamp, other: Timestamp) -> Duration {
         .milliseconds(one.milliseconds - other.milliseconds)
     }
 
+    /// Whole milliseconds count, the rest is cut off. Outside Int64 it traps: times that others send are bounded before.
     package static func + (one: Timestamp, duration: Duration) -> Timestamp {
         Timestamp(milliseconds: one.milliseconds + duration.wholeMilliseconds)
     }
 
+    /// Bounded as `+` is.
     package static func - (one: Timestamp, duration: Duration) -> Timestamp {
         Timestamp(milliseconds: one.milliseconds - duration.wholeMilliseconds)
     }
@@ -119,8 +122,11 @@ extension Timestamp {
 
 /// A day of the proleptic Gregorian calendar. The arithmetic counts years from March, so that the leap day comes last.
 package struct CivilDate: Hashable, Sendable {
+    /// As ISO 8601 counts: year 0 stands before year 1, negative ones before it.
     package let year: Int64
+    /// 1 to 12.
     package let month: Int64
+    /// 1 to the length of its month.
     package let day: Int64
 
     /// `nil` for a day that does not exist, such as 30 February.
@@ -132,6 +138,7 @@ package struct CivilDate: Hashable, Sendable {
         (self.year, self.month, self.day) = (year, month, day)
     }
 
+    /// Day 0 is 1 January 1970; earlier days are negative.
     package init(daysSince1970 days: Int64) {
         let (era, dayOfEra) = (days + 719_468).flooredQuotientAndRemainder(dividingBy: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

@@ -9,6 +9,7 @@ package enum CSVFault: Error, Hashable, Sendable, CustomStringConvertible {
     case fieldTooLong(line: Int)
     case tooManyFields(line: Int)
 
+    /// From 1; of an unterminated quote, the line on which it opens.
     package var line: Int {
         switch self {
         case .notUTF8(let line), .strayQuote(let line), .unterminatedQuote(let line), .fieldTooLong(let line), .tooManyFields(let line):
@@ -32,11 +33,13 @@ package enum CSVFault: Error, Hashable, Sendable, CustomStringConvertible {
 package struct CSVReader: Sendable {
     /// Longest field in bytes: what is exchanged here are numbers, times and codes.
     package static let fieldBytes = 65_536
+    /// Most of one record.
     package static let fields = 1024
 
     package struct Record: Hashable, Sendable {
         /// On which it begins.
         package var line: Int
+        /// Quotes resolved, nothing trimmed; at least one.
         package var fields: [String]
     }
 
@@ -44,6 +47,7 @@ package struct CSVReader: Sendable {
     private var index: Int
     private var line = 1
 
+    /// The whole file; nothing of it is checked before `next`.
     package init(_ bytes: [UInt8]) {
         self.bytes = bytes
         index = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0

@@ -10,6 +10,7 @@ package struct GPXPoint: Hashable, Sendable {
     package var line: Int
     /// Which segment of the document it belongs to, from 0.
     package var segment: Int
+    /// As written; it is not checked to lie on Earth.
     package var position: Position
     /// Nil where the point has none or it cannot be read.
     package var time: Timestamp?

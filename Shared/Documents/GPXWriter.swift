@@ -25,6 +25,7 @@ package struct GPXWriter: Sendable {
         xml.take()
     }
 
+    /// Bytes that `take` would give.
     package var waiting: Int { xml.waiting }
 
     /// Points come in order of time.
@@ -47,6 +48,7 @@ package struct GPXWriter: Sendable {
         xml.close()
     }
 
+    /// Ends the document; `take` has its last bytes then.
     package mutating func finish() {
         xml.finish()
     }

@@ -21,7 +21,9 @@ package enum XMLFault: Error, Hashable, Sendable {
 
 /// What one document may be.
 package struct XMLLimits: Sendable {
+    /// Of the whole document.
     package var bytes = 32 << 20
+    /// Elements within each other, the root included.
     package var depth = 32
     /// Of one element.
     package var attributes = 64

@@ -5,6 +5,7 @@ package struct XMLWriter: Sendable {
     private var bytes: [UInt8] = []
     private var open: [StaticString] = []
 
+    /// Begins with the declaration: XML 1.0 in UTF-8.
     package init() {
         bytes.append(contentsOf: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".utf8)
     }
@@ -18,6 +19,7 @@ package struct XMLWriter: Sendable {
     /// How much `take` would give.
     package var waiting: Int { bytes.count }
 
+    /// The element stays open until its `close`. Attributes keep their order.
     package mutating func open(_ name: StaticString, _ attributes: [(name: StaticString, value: String)] = []) {
         start(name, attributes)
         append(">")

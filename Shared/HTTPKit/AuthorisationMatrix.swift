@@ -1,5 +1,6 @@
 // Which operation admits whom, made from the routes: what reviewers read and what tests walk through.
 
+/// Every route that it is made of has a row; internal ones are marked, not left out.
 package struct AuthorisationMatrix: Sendable {
     package struct Row: Hashable, Sendable {
         package let method: String

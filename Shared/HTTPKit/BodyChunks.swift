@@ -25,6 +25,7 @@ package struct BodyChunks: AsyncSequence, Sendable {
     let limit: Int
     let inflatedLimit: Int
 
+    /// Once for each request: a second one stops the process.
     package func makeAsyncIterator() -> AsyncIterator {
         exchange.enterBody()
         return AsyncIterator(self)

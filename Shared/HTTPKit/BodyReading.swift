@@ -64,6 +64,7 @@ enum JSONPointer {
 
 /// What a form sent, `application/x-www-form-urlencoded` (WHATWG URL §5.1).
 package struct FormFields: Sendable {
+    /// Fields of one form.
     package static let most = 100
     private let values: [String: String]
 

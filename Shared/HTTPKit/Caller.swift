@@ -15,6 +15,7 @@ package struct Credentials: Sendable, CustomStringConvertible, CustomDebugString
     package let bearer: String
     package let source: Source
 
+    /// Checks nothing; what requests show is read and checked by HTTPKit.
     package init(bearer: String, source: Source = .header) {
         (self.bearer, self.source) = (bearer, source)
     }
@@ -66,6 +67,7 @@ package enum Caller: Sendable {
     /// An organisation's software, with what its token was issued for (RFC 6749 §3.3).
     case client(ClientID, OrganisationID, scopes: Set<String>)
 
+    /// What the service's `authenticate` left there; always nil for accounts.
     package var context: (any Sendable)? {
         switch self {
         case .anyone, .person, .member, .operator, .client: nil

@@ -5,6 +5,7 @@ import HTTPTypes
 /// Sent with `HTTPAnswer.with(cookie:)`. `__Host-`, `Secure`, `HttpOnly`, `SameSite=Lax` and the whole site's path: no script reads
 /// it, no other host sets it, and it does not travel unencrypted.
 package struct Cookie: Hashable, Sendable {
+    /// Holds the access token.
     package static let sessionName = "__Host-trackme"
     /// Holds what the session is prolonged with; only the service that issues tokens reads it.
     package static let refreshName = "__Host-trackme-refresh"
@@ -24,6 +25,7 @@ package struct Cookie: Hashable, Sendable {
 
     /// Logs the browser out.
     package static let removed = Cookie(field: "\(sessionName)=; Max-Age=0" + attributes)
+    /// Goes with `removed`: nothing is left to prolong a session with.
     package static let refreshRemoved = Cookie(field: "\(refreshName)=; Max-Age=0" + attributes)
 
     /// The value of a cookie in a `Cookie` header (RFC 6265 §4.2); nil where there is none of that name or more than one.

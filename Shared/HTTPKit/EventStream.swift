@@ -7,6 +7,7 @@ import NIOCore
 package struct ServerEvent: Hashable, Sendable {
     /// What `Last-Event-ID` says after a break; without line ends.
     package var id: String?
+    /// What scripts listen for; nil is `message`. Line ends are left out.
     package var event: String?
     /// Each of its lines travels as one `data:` line.
     package var data: String

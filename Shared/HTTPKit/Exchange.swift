@@ -6,6 +6,7 @@ import Synchronization
 
 /// What a handler is given. It holds nothing of the answer: that is the handler's return value.
 package final class Exchange: Sendable {
+    /// Proved for the route's access; `anyone` where it asks for nobody.
     package let caller: Caller
     /// The caller's `X-Request-Id` where that was well formed, else one of ours; also in the answer and in logs.
     package let requestID: String

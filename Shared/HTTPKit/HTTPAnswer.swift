@@ -5,8 +5,10 @@ import Foundation
 package import HTTPTypes
 package import NIOCore
 
+/// Whole, streamed or empty. Refusals are thrown instead, as `Problem` or `Refusal`.
 package struct HTTPAnswer: Sendable {
     package var status: Int
+    /// nil for an answer without a body.
     package var contentType: String?
     /// Further headers. HTTPKit adds `Content-Type`, `Content-Length`, `Date`, `X-Request-Id`, `X-Content-Type-Options` and, where
     /// there is none, `Cache-Control: no-store`.
@@ -36,6 +38,7 @@ package struct HTTPAnswer: Sendable {
         .bytes(ByteBuffer(bytes: bytes), contentType: contentType, status: status)
     }
 
+    /// Sent as UTF-8, which `contentType` must say.
     package static func text(_ text: String, contentType: String = MediaType.text, status: Int = 200) -> HTTPAnswer {
         .bytes(ByteBuffer(string: text), contentType: contentType, status: status)
     }
@@ -93,6 +96,7 @@ package struct StreamWriter {
         try await connection.write(bytes)
     }
 
+    /// As the other.
     package mutating func write(_ bytes: some Sequence<UInt8>) async throws {
         try await write(ByteBuffer(bytes: bytes))
     }

@@ -1,13 +1,16 @@
 // Every limit of the door, by name.
 
+/// Sizes are in bytes.
 package struct HTTPLimits: Sendable {
     /// Open connections; further ones wait in the kernel's backlog.
     package var connections = 2000
+    /// Connections that the kernel keeps until they are accepted; its own `somaxconn` may be lower.
     package var backlog = 1024
     /// Requests being worked on; one more is 503 with `Retry-After: 1`.
     package var concurrentRequests = 4096
     /// All header fields of a request together.
     package var headerBytes = 16 << 10
+    /// More fields than these, or than `headerBytes` hold, are 431 `head-too-large`.
     package var headerFields = 100
     /// A connection on which nothing was read for that long is closed; also bounds a head that trickles in.
     package var idle: Duration = .seconds(75)

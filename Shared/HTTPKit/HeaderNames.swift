@@ -3,7 +3,9 @@
 package import HTTPTypes
 
 extension HTTPField.Name {
+    /// Comes in and goes out; see `Exchange.requestID`.
     package static let requestID = known("X-Request-Id")
+    /// `true` on a first answer that is given again.
     package static let idempotencyReplayed = known("Idempotency-Replayed")
 
     static let contentSecurityPolicy = known("Content-Security-Policy")

@@ -1,5 +1,6 @@
 // How the machine's supervisor sees a service: alive, ready, and its figures. On the service's own port; the edge does not route them.
 
+/// For `/health/live`, `/health/ready` and `/metrics`, which ask nobody who they are.
 package struct Health: Sendable {
     /// What is missing before work can be taken, one short phrase each, without personal data; empty is ready. May be asked each second.
     package let missing: @Sendable () async -> [String]

@@ -36,9 +36,11 @@ package enum IdempotencyRule {
 
 /// What a service keeps of the first request under a key.
 package struct FirstAnswer: Hashable, Sendable {
+    /// Of the request's body: tells a repetition from another use of the key.
     package var bodyHash: [UInt8]
     package var status: Int
     package var contentType: String
+    /// Given again byte for byte. It may be personal: the service keeps it sealed.
     package var body: [UInt8]
 
     package init(bodyHash: [UInt8], status: Int, contentType: String = MediaType.json, body: [UInt8]) {

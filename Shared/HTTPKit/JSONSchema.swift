@@ -9,6 +9,7 @@ package protocol Documented {
 
 /// A JSON Schema. One with a name is written once under `components/schemas` and referred to everywhere else.
 package struct JSONSchema: Sendable {
+    /// Unique in a service: of two schemas with one name only the first is written.
     package var name: String?
     package var description: String?
     package var example: JSONValue?
@@ -31,10 +32,12 @@ package struct JSONSchema: Sendable {
         let schema: JSONSchema
         let isRequired: Bool
 
+        /// A description here stands instead of the schema's own.
         package static func required(_ name: String, _ schema: JSONSchema, _ description: String? = nil) -> Property {
             Property(name: name, schema: schema.described(description), isRequired: true)
         }
 
+        /// Likewise; null says the same as absence.
         package static func optional(_ name: String, _ schema: JSONSchema, _ description: String? = nil) -> Property {
             Property(name: name, schema: schema.described(description), isRequired: false)
         }
@@ -49,6 +52,7 @@ package struct JSONSchema: Sendable {
 
 extension JSONSchema {
     package static let boolean = JSONSchema(.plain(type: "boolean", keywords: []))
+    /// Every JSON value, null included.
     package static let anything = JSONSchema(.anything)
 
     /// - Parameter length: in Unicode code points.
@@ -60,12 +64,14 @@ extension JSONSchema {
         return JSONSchema(.plain(type: "string", keywords: keywords))
     }
 
+    /// 64 bits; both ends belong to the range.
     package static func integer(in range: ClosedRange<Int>? = nil) -> JSONSchema {
         var keywords: [JSONValue.Member] = [.init("format", "int64")]
         if let range { keywords += [.init("minimum", .integer(range.lowerBound)), .init("maximum", .integer(range.upperBound))] }
         return JSONSchema(.plain(type: "integer", keywords: keywords))
     }
 
+    /// IEEE 754 doubles; both ends belong to the range.
     package static func number(in range: ClosedRange<Double>? = nil) -> JSONSchema {
         var keywords: [JSONValue.Member] = [.init("format", "double")]
         if let range { keywords += [.init("minimum", .number(range.lowerBound)), .init("maximum", .number(range.upperBound))] }
@@ -77,10 +83,12 @@ extension JSONSchema {
         JSONSchema(.plain(type: "string", keywords: [.init("enum", .array(values.map(JSONValue.string)))]))
     }
 
+    /// Both ends belong to `count`; nil bounds it by the body's size alone.
     package static func array(of item: JSONSchema, count: ClosedRange<Int>? = nil) -> JSONSchema {
         JSONSchema(.array(item, count: count))
     }
 
+    /// Members that are not named are refused in a request.
     package static func object(_ properties: Property...) -> JSONSchema {
         JSONSchema(.object(properties))
     }
@@ -90,6 +98,7 @@ extension JSONSchema {
         JSONSchema(.map(value))
     }
 
+    /// Fits where one of them does.
     package static func any(of schemas: JSONSchema...) -> JSONSchema {
         JSONSchema(.anyOf(schemas))
     }
@@ -101,6 +110,7 @@ extension JSONSchema {
         return schema
     }()
 
+    /// The written form of an `Identifier`.
     package static func identifier<Kind: Identified>(_ kind: Kind.Type) -> JSONSchema {
         .string(pattern: "^\(Kind.prefix)_[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$")
     }
@@ -112,6 +122,7 @@ extension JSONSchema {
         return copy
     }
 
+    /// nil leaves the description that there is.
     package func described(_ description: String?) -> JSONSchema {
         var copy = self
         copy.description = description ?? self.description
@@ -199,6 +210,7 @@ extension Problem.FieldError: Documented {
 }
 
 extension Page: Documented where Item: Documented {
+    /// Named after its items: `DevicePage` of `Device`.
     package static var schema: JSONSchema {
         let page = JSONSchema.object(
             .required("items", .array(of: Item.schema)),

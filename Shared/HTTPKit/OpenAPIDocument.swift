@@ -2,6 +2,7 @@
 
 import Contracts
 
+/// Holds every route, internal ones included, and what HTTPKit answers by itself.
 package enum OpenAPIDocument {
     static func route(_ description: HTTPServer.Description, describing routes: [Route]) -> Route {
         func itself(_ text: String) -> Route {
@@ -13,6 +14,7 @@ package enum OpenAPIDocument {
         return itself(json(description, routes: routes + [itself("")]).text)
     }
 
+    /// The same routes in the same order give the same bytes.
     package static func json(_ description: HTTPServer.Description, routes: [Route]) -> JSONValue {
         var components: [String: JSONValue] = [:]
         _ = Problem.schema.json(&components)

@@ -19,6 +19,7 @@ package struct Refusal: Error, Sendable {
 }
 
 extension Problem {
+    /// For a token that is missing, malformed, unknown, expired or withdrawn alike: which of these is not told.
     package static let unauthorised = Problem(
         "unauthorised", status: 401, title: "Who is asking is not known",
         detail: "Send `Authorization: Bearer` with a valid token of this suite.")
@@ -110,6 +111,7 @@ extension Problem {
         detail: "Use a new key for a new request.",
         errors: [.init(pointer: "header:Idempotency-Key", detail: "used within 24 hours with another body")])
 
+    /// For every error that is no problem, refusal or cancellation; what it was stays in the log, by its type alone.
     package static let `internal` = Problem(
         "internal", status: 500, title: "The service failed",
         detail: "It is not the request's fault; quote requestId to whoever runs the suite.")

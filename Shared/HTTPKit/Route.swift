@@ -34,6 +34,7 @@ package enum Access: String, Sendable, CaseIterable {
     }
 }
 
+/// Method and path are unique in a service: two of the same stop it at its start.
 package struct Route: Sendable {
     package enum Method: String, Sendable, CaseIterable {
         case get = "GET"
@@ -43,14 +44,19 @@ package struct Route: Sendable {
         case delete = "DELETE"
     }
 
+    /// Throws `Problem` or `Refusal` to refuse; any other error is 500 `internal`. It goes on when the caller is gone, unless it streams;
+    /// the end of `HTTPLimits.drain` cancels it.
     package typealias Handler = @Sendable (Exchange) async throws -> HTTPAnswer
 
     package let method: Method
     /// Whole segments in braces are parameters: `/ingest/v1/devices/{device}`.
     package let path: String
     package let access: Access
+    /// One line for the OpenAPI document.
     package let summary: String
+    /// CommonMark for the OpenAPI document; empty for none.
     package let description: String
+    /// Described only: the handler reads and checks them. Those of the path need not be named here.
     package let parameters: [Parameter]
     /// What the request carries; nil for a route that reads no body.
     package let body: BodyShape?
@@ -94,6 +100,7 @@ package struct Parameter: Sendable {
 
     package let name: String
     package let place: Place
+    /// Described only: the handler reads the value and refuses what does not fit.
     package let schema: JSONSchema
     /// Described only: the handler reads it as required or optional.
     package let isRequired: Bool
@@ -103,6 +110,7 @@ package struct Parameter: Sendable {
         Parameter(name: name, place: .query, schema: schema, isRequired: required, description: description)
     }
 
+    /// Always required, as OpenAPI wants it.
     package static func path(_ name: String, _ schema: JSONSchema, _ description: String) -> Parameter {
         Parameter(name: name, place: .path, schema: schema, isRequired: true, description: description)
     }
@@ -130,7 +138,9 @@ package enum PageLimits {
 /// What a request's body may be. Another content type is 415, a larger body is 413.
 package struct BodyShape: Sendable {
     package struct Content: Sendable {
+        /// In lower case; of a request's body without parameters.
         package let mediaType: String
+        /// What `Exchange.json` holds the body against; for other readers it describes only.
         package let schema: JSONSchema
         package let examples: [JSONValue]
 
@@ -153,6 +163,7 @@ package struct BodyShape: Sendable {
         (self.contents, self.limit, self.inflatedLimit, self.isChecked) = (contents, limit, inflatedLimit, isChecked)
     }
 
+    /// Read it with `Exchange.json`.
     package static func json(
         _ schema: JSONSchema, examples: [JSONValue] = [], limit: Int = mebibyte, inflatedLimit: Int = mebibyte
     ) -> BodyShape {

@@ -12,6 +12,7 @@ package enum AddressPolicy: Sendable {
     /// Every address; for desks and services on the same machine or network, by the operator's word.
     case anywhere
 
+    /// An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is judged as what it is.
     package func permits(_ address: NetworkAddress) -> Bool {
         switch (self, address) {
         case (.anywhere, _): true

@@ -24,6 +24,7 @@ package struct OutboundSettings: Sendable {
 package final class HTTPSender: Sendable {
     private let loop: TransferLoop
 
+    /// Starts the thread, which ends with `shutdown` or the last reference.
     package init(_ settings: OutboundSettings = OutboundSettings(), logger: Logger) {
         loop = TransferLoop(settings, logger: logger)
     }
@@ -32,6 +33,7 @@ package final class HTTPSender: Sendable {
         loop.stop()
     }
 
+    /// Throws only where no answer came: every status is one. Cancelling the task aborts the transfer.
     package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         try await attempt(request).outcome.get()
     }
@@ -43,6 +45,7 @@ package final class HTTPSender: Sendable {
         package let wasHandedOver: Bool
     }
 
+    /// As `send`; says besides whether the other side may have got the request.
     package func attempt(_ request: OutboundRequest) async -> Attempt {
         guard request.isWellFormed else { return Attempt(outcome: .failure(.malformed), wasHandedOver: false) }
         let transfer = Transfer(.request(request))

@@ -1,5 +1,6 @@
 // Why nothing came back.
 
+/// Holds neither address nor content, so that it can be logged.
 package enum OutboundError: Error, Hashable, Sendable {
     /// URL, method or a header is malformed, or the scheme is neither http nor https.
     case malformed

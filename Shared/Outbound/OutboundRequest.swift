@@ -1,7 +1,10 @@
 // What goes out and what comes back.
 
+/// Checked when it is sent: what is not well formed is `malformed`, and nothing of it leaves.
 package struct OutboundRequest: Sendable {
+    /// Absolute, http or https, without spaces and control characters.
     package var url: String
+    /// A token of RFC 9110, in the case it is to have.
     package var method: String
     /// Names and values as they are to stand on the wire. `Host` and `Content-Length` are made.
     package var headers: [(name: String, value: String)]
@@ -23,6 +26,7 @@ package struct OutboundRequest: Sendable {
         (self.timeout, self.connectTimeout, self.maxResponseBytes) = (timeout, connectTimeout, maxResponseBytes)
     }
 
+    /// With the usual bounds on time and answer.
     package static func post(_ url: String, _ body: [UInt8], contentType: String) -> OutboundRequest {
         OutboundRequest(url: url, method: "POST", headers: [("Content-Type", contentType)], body: body)
     }
@@ -58,6 +62,7 @@ package struct OutboundRequest: Sendable {
 /// Any status at all, 3xx included: redirects are not followed.
 package struct OutboundResponse: Sendable {
     package let status: Int
+    /// At most `maxResponseBytes`.
     package let body: [UInt8]
     private let head: [UInt8]
 
@@ -65,6 +70,7 @@ package struct OutboundResponse: Sendable {
         (self.status, self.head, self.body) = (status, head, body)
     }
 
+    /// 2xx alone: a redirect is none.
     package var isSuccess: Bool { (200...299).contains(status) }
 
     /// The first header of that name, in any case; nil where there is none.

@@ -18,6 +18,7 @@ package enum CompactJWS {
 
     /// Characters.
     package static let longest = 1 << 16
+    /// Bytes; a `typ` is bounded alike.
     package static let longestKeyID = 64
     private static let algorithm = "EdDSA"
     private static let longestHeader = 512

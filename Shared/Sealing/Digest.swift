@@ -2,6 +2,7 @@
 
 import COpenSSL
 
+/// Nothing here throws: where the library has no digest to give, the process ends.
 package enum Digest {
     /// Bytes of a digest.
     package static let length = 32

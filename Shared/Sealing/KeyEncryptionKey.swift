@@ -2,6 +2,7 @@
 
 package import Contracts
 
+/// Wraps by `Seal`, bound to the person whose key it is.
 package struct KeyEncryptionKey: Sendable {
     private let key: SymmetricKey
 

@@ -9,8 +9,11 @@ import Foundation
 package enum PasswordHash {
     /// What a hash costs: memory is `128 × r × 2^logN` bytes, time grows with `p` too.
     package struct Cost: Hashable, Sendable {
+        /// N as a power of two, 1 to 20.
         package let logN: Int
+        /// Size of a block in units of 128 bytes, 1 to 32.
         package let r: Int
+        /// Passes that do not depend on each other, 1 to 16.
         package let p: Int
 
         /// - Parameter n: a power of two, 2 to 2^20.

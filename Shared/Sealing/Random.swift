@@ -3,6 +3,7 @@
 import COpenSSL
 import Synchronization
 
+/// Ends the process rather than give bytes that can be guessed.
 package enum Random {
     /// From OpenSSL's generator, which the kernel seeds.
     package static func bytes(_ count: Int) -> [UInt8] {

@@ -18,6 +18,7 @@ package final class RunningDigest {
         EVP_MD_CTX_free(context)
     }
 
+    /// In order, in pieces of any size.
     package func add(_ bytes: some Collection<UInt8>) {
         withBytes(of: bytes) { piece in
             precondition(piece.isEmpty || EVP_DigestUpdate(context, piece.baseAddress, piece.count) == 1, "no digest to be had")

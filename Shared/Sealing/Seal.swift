@@ -7,6 +7,7 @@ import COpenSSL
 /// `context` is not stored and must be the same at opening: it binds a seal to its place (table, person, row), so that a cipher
 /// text that somebody moves elsewhere does not open.
 package enum Seal {
+    /// First byte of every seal; another one does not open.
     package static let version: UInt8 = 1
     static let nonceLength = 12
     static let tagLength = 16

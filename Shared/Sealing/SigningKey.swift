@@ -5,7 +5,9 @@ import COpenSSL
 /// The secret half. The library's object holds it and cleans it when the last reference goes.
 // `@unchecked`: the object is made in `init` and only read afterwards, which OpenSSL allows to any number of threads.
 package final class SigningKey: @unchecked Sendable {
+    /// Bytes.
     package static let seedLength = 32
+    /// Bytes.
     package static let signatureLength = 64
 
     private let key: OpaquePointer
@@ -30,6 +32,7 @@ package final class SigningKey: @unchecked Sendable {
         EVP_PKEY_free(key)
     }
 
+    /// Throws `library` alone.
     package static func random() throws(SealingError) -> SigningKey {
         try SigningKey(seed: Random.bytes(seedLength))
     }
@@ -59,8 +62,10 @@ package final class SigningKey: @unchecked Sendable {
 
 /// The public half.
 package struct VerifyingKey: Hashable, Sendable {
+    /// Bytes.
     package static let length = 32
 
+    /// A point as RFC 8032 §5.1.2 writes it; whether it is one shows in `verify`.
     package let bytes: [UInt8]
 
     /// - Throws: `badKey` for another length than 32.

@@ -8,6 +8,7 @@ import COpenSSL
 /// One key seals at most 2^32 messages, since nonces are random (NIST SP 800-38D §8.3).
 // `@unchecked`: the memory is written in `init` alone and freed in `deinit`.
 package final class SymmetricKey: @unchecked Sendable {
+    /// Bytes.
     package static let length = 32
 
     private let memory: UnsafeMutableRawBufferPointer
@@ -39,6 +40,7 @@ package final class SymmetricKey: @unchecked Sendable {
         return SymmetricKey { $0.copyBytes(from: bytes) }
     }
 
+    /// The bytes must not leave `body`: they are gone with the key.
     package func withBytes<Value>(_ body: (UnsafeRawBufferPointer) throws -> Value) rethrows -> Value {
         try body(UnsafeRawBufferPointer(memory))
     }

@@ -7,6 +7,7 @@ package struct WebhookSecret: Sendable {
 
     let bytes: [UInt8]
 
+    /// Of 32 bytes.
     package static func random() -> WebhookSecret {
         WebhookSecret(bytes: Random.bytes(32))
     }

@@ -31,6 +31,7 @@ package struct ServicePlace: Hashable, Sendable {
 }
 
 extension Assembly {
+    /// For services that run in one place, whatever the environment says.
     package static func place(in environment: [String: String]) -> ServicePlace {
         ServicePlace(peer: peer, httpPort: httpPort)
     }
@@ -40,6 +41,7 @@ extension Assembly {
 package struct ClosedLast: Service {
     private let close: @Sendable () async -> Void
 
+    /// `close` runs once, after a graceful stop or a cancellation.
     package init(_ close: @escaping @Sendable () async -> Void) {
         self.close = close
     }
@@ -54,6 +56,7 @@ package struct ClosedLast: Service {
 package struct Background: Service {
     private let work: @Sendable () async throws -> Void
 
+    /// A `work` that returns stops the service, one that throws fails it; `CancellationError` is no failure.
     package init(_ work: @escaping @Sendable () async throws -> Void) {
         self.work = work
     }

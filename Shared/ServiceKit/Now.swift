@@ -4,6 +4,7 @@ package import Contracts
 import Foundation
 
 extension Timestamp {
+    /// May jump when the clock is set: durations are measured otherwise. Not for domain code, which is told the time.
     package static var now: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

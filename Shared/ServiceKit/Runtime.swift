@@ -13,14 +13,18 @@ package struct Runtime: Sendable {
     package let settings: SuiteSettings
     package let keys: KeyFiles
     package let endpoints: Endpoints
+    /// Not open to anybody until sockets are bound; `ServiceCommand` has it tested before the service runs.
     package let bus: BusNode
     package let logger: Logger
+    /// As the public peer files say; see `admitPeers`.
     package let allowList: AllowList
     /// How stores are opened, but for what the suite's settings say. Tests choose what happens when a file can no longer be trusted.
     private let store: StoreSettings
     /// What `/metrics` shows.
     package let metrics: @Sendable () -> String
 
+    /// Makes what is missing of the peer's bus keys and the sockets' folder.
+    /// - Throws: `KeyFiles.Fault`, `BusError` and file errors; the service must not start then.
     package init(
         peer: Peer, settings: SuiteSettings, logger: Logger, metrics: @escaping @Sendable () -> String = { "" },
         store: StoreSettings = StoreSettings()
@@ -37,6 +41,7 @@ package struct Runtime: Sendable {
         admitPeers()
     }
 
+    /// With what the suite's settings decide.
     package var storeSettings: StoreSettings {
         var store = store
         store.groupCommitWindow = settings.groupCommitWindow

@@ -6,6 +6,7 @@ package import GRDB
 package struct Migration: Sendable {
     /// 1 for the first, without gaps; the file's `user_version` is the last one applied.
     package let number: Int
+    /// For people who read the list; no code looks at it.
     package let name: String
     package let apply: @Sendable (Database) throws -> Void
 

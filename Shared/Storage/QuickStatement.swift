@@ -56,6 +56,7 @@ package struct QuickBindings {
         integer(Int64(value))
     }
 
+    /// SQLite keeps a copy.
     package mutating func text(_ value: String) {
         var value = value
         let place = next()
@@ -67,6 +68,7 @@ package struct QuickBindings {
         note(code)
     }
 
+    /// SQLite keeps a copy. Empty is an empty blob, not NULL.
     package mutating func bytes(_ value: [UInt8]) {
         let place = next()
         note(
@@ -93,6 +95,7 @@ package struct QuickBindings {
 package struct QuickRow {
     fileprivate let statement: OpaquePointer
 
+    /// 0 for NULL.
     package func integer(_ column: Int32) -> Int64 {
         sqlite3_column_int64(statement, column)
     }

@@ -37,6 +37,7 @@ package struct StoreSettings: Sendable {
         case full = 2
     }
 
+    /// When the caller of a write goes on.
     package enum Acknowledgement: Sendable {
         case afterCommit
         /// Loses acknowledged writes at a kill. Exists so that the fault tests can show that they bite.

@@ -28,6 +28,7 @@ package struct JSONLinesHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
+    /// The line's own metadata wins over the provider's, and the provider's over the handler's.
     package func log(event: LogEvent) {
         var line = LogLine()
         line.begin(SystemTime.rfc3339(clock()), event.level.rawValue, service, label, event.message.description)

@@ -7,6 +7,7 @@ import Synchronization
 /// histograms. Labels of swift-metrics are names of Prometheus, characters that it does not know become `_`. Label values must not be
 /// personal, and there must be few of them: a name beyond `mostSeries` of them counts into a cell that nobody reads.
 package final class PrometheusRegistry: MetricsFactory {
+    /// Of one name, over all its labels.
     package static let mostSeries = 1000
 
     private struct Family {

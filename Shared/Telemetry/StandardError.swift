@@ -8,6 +8,7 @@ package final class StandardError: LineSink {
     package static let shared = StandardError()
     private let turn = Mutex(())
 
+    /// Waits while nobody reads the pipe; what cannot be written at all is dropped.
     package func write(_ line: [UInt8]) {
         turn.withLock { _ in
             var rest = line[...]

@@ -4,6 +4,7 @@ package import Foundation
 
 /// Looks for planted words and numbers in files, in all the spellings in which they could have been kept.
 package struct CanaryHunt: Sendable {
+    /// One spelling of something planted.
     package struct Canary: Sendable {
         package var name: String
         package var bytes: Data

@@ -37,6 +37,7 @@ package final class MailPeer: Sendable {
     }
 
     fileprivate let state: Mutex<State>
+    /// On loopback, chosen by the kernel; the same after `reopen`.
     package let port: Int
 
     /// - Parameter turns: by verb: `GREETING`, `EHLO`, `MAIL`, `RCPT`, `DATA`, `END` (of the data), `QUIT`.
@@ -52,6 +53,7 @@ package final class MailPeer: Sendable {
     }
 
     package var url: String { "smtp://127.0.0.1:\(port)" }
+    /// Those taken so far, oldest first.
     package var mails: [Mail] { state.withLock { $0.mails } }
     /// Everything that was said to it, in order.
     package var verbs: [String] { state.withLock { $0.verbs } }

@@ -12,10 +12,13 @@ package struct RawAnswer: Sendable {
     package let status: Int
     /// Names in lower case.
     package let headers: [String: String]
+    /// Chunks are joined; nothing is inflated.
     package let body: [UInt8]
 
+    /// What is not UTF-8 becomes U+FFFD.
     package var text: String { String(decoding: body, as: UTF8.self) }
 
+    /// Empty where the body is no JSON object.
     package var json: [String: Any] {
         (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:]
     }
@@ -25,6 +28,7 @@ package struct RawAnswer: Sendable {
         (json["type"] as? String)?.replacingOccurrences(of: "urn:trackme:problem:", with: "")
     }
 
+    /// nil until the whole head is there.
     package init?(_ bytes: [UInt8]) {
         let text = Data(bytes)
         guard let end = text.range(of: Data("\r\n\r\n".utf8)) else { return nil }
@@ -58,6 +62,7 @@ package struct RawAnswer: Sendable {
 package final class RawConnection: Sendable {
     private let descriptor: Int32
 
+    /// To loopback; `receive` gives up after 30 s.
     package init(port: Int) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -95,6 +100,7 @@ package final class RawConnection: Sendable {
         await send(Array(text.utf8))
     }
 
+    /// The other side sees the end of the request and can still answer.
     package func finishSending() {
         shutdown(descriptor, Int32(SHUT_WR))
     }

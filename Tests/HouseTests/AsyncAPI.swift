@@ -47,7 +47,7 @@ enum AsyncAPI {
     // MARK: Channels and operations
 
     private static func channels() -> String {
-        "channels:\n" + ContractsReader.families.map(streamChannel).joined() + owners.map(requestChannel).joined()
+        "channels:\n" + ContractsReader.families.map(streamChannel).joined() + dispatchChannel + owners.map(requestChannel).joined()
     }
 
     private static func streamChannel(_ family: Call) -> String {
@@ -119,7 +119,7 @@ enum AsyncAPI {
                 """
             }
         }
-        return "operations:\n" + streams.joined() + questions.joined()
+        return "operations:\n" + streams.joined() + dispatchOperation + questions.joined()
     }
 
     // MARK: Components
@@ -149,6 +149,7 @@ enum AsyncAPI {
                   payload: { $ref: "#/components/schemas/Heartbeat" }
 
             """
+        text += dispatchMessage
         for request in ContractsReader.requests { text += envelopes(of: request) }
         return text + "  schemas:\n" + Schemas.all()
     }

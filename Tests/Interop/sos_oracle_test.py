@@ -23,6 +23,12 @@ def up(t, *entries):
     return lambda m: m.upload(t, [(e[0], e[2] if len(e) > 2 else t, e[1]) for e in entries])
 
 
+def slow(t, **values):
+    """One upload of a monitor that sends averages each minute."""
+    names = {"hr": HR, "breath": "respiration-rate", "spo2": SPO2}
+    return lambda m: m.upload(t, [(names[name], t, value) for name, value in values.items()], 60_000)
+
+
 def answer(t, word):
     return lambda m: m.answer(t, word)
 
@@ -140,6 +146,28 @@ CASES = {
         steps=[hr(0, 130), lambda m: m.unsubscribe(1000), hr(2000), ack(3600), hr(5000, 200)], until=DAY,
         expected=ACKED + ["3600 closed heart-rate"]),
     "any: unsubscribe without emergency": dict(steps=[hr(0), lambda m: m.unsubscribe(1000), hr(2000, 200)], until=DAY, expected=[]),
+    "torn: a lone low rate of a minute in which all else is off alarms nobody, and the contacts hear at once": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=11.5)], until=DAY,
+        expected=["180000 signal-lost -", "240000 silence-contacts -"]),
+    "torn: the next one is believed": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=11.5), slow(300_000, hr=11.5)], until=303_500,
+        expected=["180000 signal-lost -", "240000 silence-contacts -", "300000 signal-returned -", "300000 opened heart-rate",
+                  "303000 confirmed heart-rate", "303500 dispatched heart-rate"]),
+    "torn: not with another reading beside it": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=11.5, spo2=90)], until=240_000,
+        expected=["180000 signal-lost -", "240000 signal-returned -", "240000 opened heart-rate"]),
+    "torn: not where there never were other sensors": dict(
+        steps=[slow(0, hr=60, breath=12), slow(240_000, hr=11.5)], until=240_000,
+        expected=["180000 signal-lost -", "240000 signal-returned -", "240000 opened heart-rate"]),
+    "torn: not above the bound": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=140)], until=240_000,
+        expected=["180000 signal-lost -", "240000 signal-returned -", "240000 opened heart-rate"]),
+    "torn: not before the silence is said": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(179_999, hr=11.5)], until=179_999, expected=["179999 opened heart-rate"]),
+    "torn: with the option, the ambulance is called at once": dict(
+        settings={"silence_calls_ambulance": True}, steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=11.5)], until=243_500,
+        expected=["180000 signal-lost -", "240000 silence-contacts -", "240000 opened oxygen-saturation",
+                  "243000 confirmed oxygen-saturation", "243500 dispatched oxygen-saturation"]),
     "late: a late harmless value hides nothing, a late critical one counts": dict(
         steps=[hr(0, 130), up(1000, (HR, 70, -500)), hr(2000), up(2500, (HR, 131, 1500)), hr(2600)], until=10_000,
         expected=OPEN + ["2000 transient heart-rate", "2500 opened heart-rate", "2600 transient heart-rate"]),

@@ -73,6 +73,40 @@ struct StoreTests {
         }
     }
 
+    @Test("SOS-19, SOS-28: who was called when, and the release of whoever was called in vain, come back after a crash as they were stored")
+    func release() async throws {
+        try await withStore { store in
+            let (emergency, order) = (EmergencyID(bits: 1), ["milan", "north"])
+            let start = Timestamp(milliseconds: 1000)
+            let alert = OutboxMessage(
+                id: MessageID(emergency: emergency, sequence: 0), kind: .alert, body: [1], createdAt: start)
+            var file = DispatchFile([alert])
+            file.add(alert, order: order, at: start)
+            let next = file.escalate(after: .seconds(30), order: order, at: start + .seconds(30))
+            #expect(next == "north")
+            func save(_ file: DispatchFile) async throws {
+                var batch = StoreBatch()
+                for (integrator, outbox) in file.lines {
+                    for message in outbox.messages {
+                        batch.messages[message.id] = (Self.person, message.anew(at: start))
+                        batch.lines[LineID(message: message.id, integrator: integrator)] = LineState(message: message, stream: nil)
+                    }
+                }
+                _ = try await store.save(batch)
+            }
+            try await save(file)
+            #expect(try store.load().outboxes[emergency]?.outbox == file)
+            let isNew = file.acknowledged(alert.id, by: "north") { alert, seq in
+                OutboxMessage(id: alert.id.release, kind: .cancel, body: [2, UInt8(seq)], createdAt: start + .seconds(40))
+            }
+            try await save(file)
+            let known = try #require(try store.load().outboxes[emergency]?.outbox)
+            #expect(isNew && known == file)
+            #expect(known.lines["milan"]?.current?.body == [2, 1] && known.lines["north"]?.current == nil)
+            #expect(known.unassigned.isEmpty && known.nextSequence == 1 && known.isTaken && !known.isOver)
+        }
+    }
+
     @Test("A message that was stored and given to nobody is found again at the start, and one of an erased person leaves no line")
     func lostMessage() async throws {
         try await withStore { store in

@@ -13,7 +13,7 @@ import Testing
 @Suite("Joining AutomatedSOS")
 struct PanelStories {
     /// Somebody logged in; bodies are plain JSON, as an app sends them.
-    private struct Subscriber: Sendable {
+    struct Subscriber: Sendable {
         let suite: StorySuite
         let login = DemoPerson.random()
         let person: PersonID

@@ -11,6 +11,8 @@ struct ManualEntries: Sendable {
     let registry: DeviceRegistry
     let answers: StoredAnswers
     let oldest: Duration
+    /// Whose entries the dispatchers make up.
+    let synthetic = SyntheticPeople()
 
     /// - Parameter settings: `ing.manual_max_age_h` bounds how old a manual entry may be.
     init(uploads: Uploads, people: People, registry: DeviceRegistry, answers: StoredAnswers, settings: IngestSettings) {
@@ -67,7 +69,8 @@ struct ManualEntries: Sendable {
 
     // MARK: For another service
 
-    /// Entries that a person told consent, at registration. What is stored already, or contradicts it, changes nothing.
+    /// Entries that a person told consent, at registration, and those of the dispatchers' synthetic subscribers. What is stored
+    /// already, or contradicts it, changes nothing.
     func record(_ request: RecordEntries, _ asked: RequestContext) async throws -> Nothing {
         let now = Timestamp.now
         guard (1...Self.mostRecorded).contains(request.samples.count) else {
@@ -83,6 +86,8 @@ struct ManualEntries: Sendable {
         scanned.count = request.samples.count
         do {
             let source = try await people.ownSource(of: request.person, .manual)
+            let isAccount = registry.household(of: request.person).map { !$0.isEnrolled } ?? true
+            if (asked.peer.deputyOf ?? asked.peer) == .sosDispatcher, !isAccount { synthetic.note(request.person) }
             let origin = UploadOrigin(device: source, receivedAt: now, trace: asked.trace, idempotencyKey: nil)
             _ = try await uploads.take(
                 ReceivedUpload(scanned: scanned), origin,

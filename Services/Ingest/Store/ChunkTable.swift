@@ -77,6 +77,14 @@ struct ChunkTable: Sendable {
         }
     }
 
+    /// Chunks of one person whose last entry is older, with the sequence of the log's row that names each; 0 where none does.
+    func ended(_ db: Database, of person: Int64, before time: Timestamp, limit: Int) throws -> [(id: Int64, sequence: Int64)] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT id, sequence FROM chunks WHERE person = ? AND last < ? LIMIT ?"),
+            arguments: [person, time.milliseconds, limit]
+        ).map { (id: $0[0], sequence: $0[1]) }
+    }
+
     // MARK: What there is
 
     /// Metrics of which the person has entries, by number.

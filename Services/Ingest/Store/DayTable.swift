@@ -103,6 +103,11 @@ struct DayTable: Sendable {
             .execute(arguments: [key.series.person, Int64(key.series.metric.number), key.day])
     }
 
+    /// The person's days before `day`, with what was summed up of them.
+    func forget(_ db: Database, of person: Int64, before day: Int64) throws {
+        try db.cachedStatement(sql: "DELETE FROM days WHERE person = ? AND day < ?").execute(arguments: [person, day])
+    }
+
     /// The day's chunks have been merged; the highest id of the day is now `through`.
     func noteCompacted(_ db: Database, _ key: DayKey, through: Int64) throws {
         try db.cachedStatement(

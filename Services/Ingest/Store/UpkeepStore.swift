@@ -102,6 +102,20 @@ struct UpkeepStore: Sendable {
         return DayWork(key: key, owner: (person, secret), rolledThrough: state.rolledThrough, kind: .replace(ids: replaced, by: larger))
     }
 
+    // MARK: Forgetting
+
+    /// Forgets what was measured before `time`, and past days whole. What the stream's log says of it keeps its place alone.
+    /// - Returns: how many chunks; `limit` means that there may be more.
+    func forget(_ db: Database, entriesOf person: PersonID, before time: Timestamp, limit: Int) throws -> Int {
+        guard let number = try DeviceTable().personNumber(db, person) else { return 0 }
+        let ended = try chunks.ended(db, of: number, before: time, limit: limit)
+        let stream = StreamFamily.samplesStream(of: person)
+        for sequence in Set(ended.map { $0.sequence }) { _ = try log.erase(db, person, in: stream, range: sequence...sequence) }
+        try chunks.delete(db, ids: ended.map { $0.id })
+        try days.forget(db, of: number, before: UTCDay.number(of: time.milliseconds))
+        return ended.count
+    }
+
     // MARK: Doing
 
     /// Carries out what was found, unless the day is no longer as it was found; then the next round looks again.

@@ -14,12 +14,15 @@ struct Upkeep: Sendable {
     static let daysPerRound = 2000
     /// Days that one read looks at and one transaction changes.
     private static let daysPerStep = 20
+    /// Chunks of a synthetic person that one transaction deletes.
+    private static let chunksPerStep = 500
     /// Days are merged when they have been over for so many: by then their log rows are mostly released.
     static let daysUntilMerging: Int64 = 4
 
     let store: Store
     let steps: UpkeepStore
     let memory: SeriesMemory
+    let synthetic: SyntheticPeople
     let interval: Duration
     let logger: Logger
 
@@ -38,6 +41,7 @@ struct Upkeep: Sendable {
 
     func round(now: Timestamp) async throws {
         let today = UTCDay.number(of: now.milliseconds)
+        for person in synthetic.all { try await forget(person, before: now - SyntheticPeople.kept) }
         let closed = try await store.read { [steps] db in try steps.days.dirty(db, before: today, limit: Self.daysPerRound) }
         let busy = memory.takeBusy(atLeast: Self.busyChunks).map { DayKey(series: $0, day: today) }
         try await fulfil(.summing, for: closed + busy)
@@ -46,6 +50,15 @@ struct Upkeep: Sendable {
         }
         try await fulfil(.merging, for: loose)
         try await store.write { db in _ = try IdempotencyKeys().expire(db, now: now) }
+    }
+
+    private func forget(_ person: PersonID, before time: Timestamp) async throws {
+        var count: Int
+        repeat {
+            count = try await store.write { [steps] db in
+                try steps.forget(db, entriesOf: person, before: time, limit: Self.chunksPerStep)
+            }
+        } while count == Self.chunksPerStep
     }
 
     private func fulfil(_ duty: UpkeepStore.Duty, for keys: [DayKey]) async throws {

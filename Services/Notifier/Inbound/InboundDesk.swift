@@ -1,4 +1,4 @@
-// Texts that come in: handed to the dispatcher, which knows whose number may acknowledge what.
+// Texts that come in: handed to whichever dispatcher answers, which knows whose number may acknowledge what.
 
 import Bus
 import Contracts
@@ -6,8 +6,12 @@ import ServiceKit
 
 /// Keeps nothing: the provider asks again until it is told that the text was taken.
 actor InboundDesk {
+    /// Of each attempt, at each of the two dispatchers.
+    private static let deadline = Duration.seconds(1)
+    private static let attempts = 2
+
     private let runtime: Runtime
-    private var dispatcher: BusClient?
+    private var clients: [Peer: BusClient] = [:]
 
     init(_ runtime: Runtime) {
         self.runtime = runtime
@@ -15,14 +19,20 @@ actor InboundDesk {
 
     /// Returns what the text said; nil for one that is no acknowledgement.
     func take(_ text: InboundText) async throws -> String? {
-        let client: BusClient
-        if let dispatcher {
-            client = dispatcher
-        } else {
-            client = try await runtime.client(of: .sosDispatcher)
-            dispatcher = client
+        let question = AcknowledgeByCode(number: text.number, text: text.text)
+        do {
+            return try await ask(question, of: AcknowledgeByCode.owner)
+        } catch let failure as Failure where failure.isRetriable {
+            // Whoever stands in for a dispatcher that does not answer calls the same services, and waits for the same codes.
+            // A text that says nothing to it either may say something to the other: the provider is to come again.
+            guard let deputy = AcknowledgeByCode.owner.deputy, let said = try? await ask(question, of: deputy) else { throw failure }
+            return said
         }
-        return try await client.ask(AcknowledgeByCode(number: text.number, text: text.text), deadline: .seconds(2)).result
+    }
+
+    private func ask(_ question: AcknowledgeByCode, of peer: Peer) async throws -> String? {
+        if clients[peer] == nil { clients[peer] = try await runtime.client(of: peer) }
+        return try await clients[peer]?.ask(question, deadline: InboundDesk.deadline, attempts: InboundDesk.attempts).result
     }
 }
 

@@ -19,6 +19,7 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
 }
 
 extension Identifier: ExpressibleByArgument {
+    /// The written form with its prefix; nil lets the command line be refused with its usage.
     package init?(argument: String) {
         self.init(argument)
     }

@@ -9,6 +9,8 @@ import ServiceKit
 /// crash neither loses nor doubles one; where the disk refuses, messages go out all the same.
 actor ContactAlarms {
     private static let diskPause = Duration.seconds(1)
+    /// How long an answer waits for the disk after its case is stored.
+    private static let patience = Duration.seconds(2)
     private static let upkeep = Duration.seconds(3600)
 
     private struct Unsaved {
@@ -23,22 +25,25 @@ actor ContactAlarms {
     private let messenger: Messenger
     private let capabilities: Capabilities
     private let rules: ContactEscalation.Rules
-    private let clock: SteadyClock
+    let clock: SteadyClock
+    let pair: PairDesk
     private let logger: Logger
-    private var cases: [OccasionID: ContactCase] = [:]
+    var cases: [OccasionID: ContactCase] = [:]
     private var doors: [[UInt8]: (occasion: OccasionID, position: Int)] = [:]
     private var unsaved: [OccasionID: Unsaved] = [:]
     private var saves: [OccasionID: Task<Void, Never>] = [:]
     private var diskRefuses = false
+    /// Nobody is called again before it runs: somebody may have answered at the other dispatcher meanwhile.
+    private var isRunning = false
     private let bell = Bell()
     nonisolated let tidings = TidingsQueue()
 
     init(
         supervision: SupervisionService, emergencies: SOSStore, store: ContactStore, messenger: Messenger, capabilities: Capabilities,
-        rules: ContactEscalation.Rules, clock: SteadyClock, logger: Logger
+        rules: ContactEscalation.Rules, clock: SteadyClock, pair: PairDesk, logger: Logger
     ) {
         (self.supervision, self.emergencies, self.store, self.messenger) = (supervision, emergencies, store, messenger)
-        (self.capabilities, self.rules, self.clock, self.logger) = (capabilities, rules, clock, logger)
+        (self.capabilities, self.rules, self.clock, self.pair, self.logger) = (capabilities, rules, clock, pair, logger)
     }
 
     // MARK: Running
@@ -47,10 +52,15 @@ actor ContactAlarms {
     func resume() async {
         for alarm in (try? await store.load(at: .now)) ?? [] where !alarm.isDead(at: .now) { keep(alarm) }
         for alarm in cases.values where alarm.end == nil { await readUp(alarm) }
+        pair.on(
+            ContactWord.kind,
+            PairDesk.Neighbour(snapshot: { _ in [] }, apply: { _, _ in }, after: { [weak self] in await self?.hearWords() }))
     }
 
     /// What is told while nobody runs it waits.
     func run() async {
+        isRunning = true
+        hearWords()
         await withDiscardingTaskGroup { group in
             group.addTask { await self.tidings.run { await self.follow($0) } }
             group.addTask { await self.watchTime() }
@@ -119,6 +129,8 @@ actor ContactAlarms {
 
     /// Brings a case up to what the emergency's record says.
     private func readUp(_ alarm: ContactCase) async {
+        // A silence or a seizure: the last process may have ended before it told anybody.
+        if alarm.emergency == nil { settle(alarm.id, []) }
         guard let emergency = alarm.emergency, let record = try? await emergencies.emergency(emergency) else { return }
         var wasCancelled = record.state == .stoodDown
         if record.closedAt != nil, let steps = try? await emergencies.audit(of: "\(emergency)") {
@@ -137,16 +149,14 @@ actor ContactAlarms {
     private func begin(_ kind: ContactCase.Kind, _ tiding: Tiding, at time: Timestamp) async {
         let occasion = tiding.emergency.map(Self.occasion) ?? capabilities.occasion(tiding.name)
         if cases[occasion] != nil {
-            return change(occasion) { [now = clock.now] in $0.takenUpAgain(at: time, now) }
+            change(occasion) { [now = clock.now] in $0.takenUpAgain(at: time, now) }
+            return hearWords(of: occasion)
         }
         let facts = await supervision.contactFacts(of: tiding.person)
-        guard !facts.contacts.isEmpty, cases[occasion] == nil else { return }
-        keep(
-            ContactCase(
-                id: occasion, person: tiding.person, kind: kind, emergency: tiding.emergency, name: facts.name,
-                contacts: facts.contacts.map { ContactCase.Contact(who: $0) }, place: facts.place,
-                happenedAt: time, beganAt: tiding.at,
-                alertedAt: clock.now))
+        let begun = ContactCase(kind, tiding, named: occasion, facts, at: time, alertedAt: clock.now)
+        guard let begun, cases[occasion] == nil else { return }
+        keep(begun)
+        hearWords(of: occasion)
         settle(occasion, [note("contacts-alerted", by: "dispatcher", "\(facts.contacts.count) contacts", of: occasion)])
     }
 
@@ -188,10 +198,13 @@ actor ContactAlarms {
         var changed = alarm
         if changed.answered(answer, by: position, at: .now) {
             cases[alarm.id] = changed
+            tell(.answered(answer), by: position, of: changed)
             settle(alarm.id, [note("contact-answered", by: "contact \(position + 1)", answer.rawValue, of: alarm.id)])
         }
         await save(alarm.id).value
-        return unsaved[alarm.id] == nil ? .taken : .unstored
+        // Both dispatchers must know it whatever happens next: it keeps the other from calling on.
+        let isTold = await supervision.journal.commit(within: Self.patience)
+        return unsaved[alarm.id] == nil && isTold ? .taken : .unstored
     }
 
     // MARK: Forgetting
@@ -215,19 +228,22 @@ actor ContactAlarms {
 
     // MARK: Telling
 
-    private func note(_ action: String, by actor: String, _ detail: String, of occasion: OccasionID) -> AuditNote {
+    func note(_ action: String, by actor: String, _ detail: String, of occasion: OccasionID) -> AuditNote {
         let object = cases[occasion].map(store.object(of:)) ?? ""
         return AuditNote(at: .now, actor: actor, action: action, object: object, detail: detail)
     }
 
     /// Sends what follows from the case as it is, and begins to store both.
-    private func settle(_ occasion: OccasionID, _ notes: [AuditNote]) {
+    func settle(_ occasion: OccasionID, _ notes: [AuditNote]) {
         guard var alarm = cases[occasion] else { return }
+        var rules = rules
+        if !isRunning { rules.rounds = 0 }
         let due = ContactEscalation.take(&alarm, rules, at: clock.now)
         cases[occasion] = alarm
         let letters = ContactLetters(capabilities: capabilities)
         var pending = unsaved[occasion] ?? Unsaved()
         for notice in due {
+            if case .call(let number) = notice.matter { tell(.called(number), by: notice.to, of: alarm) }
             let message = letters.letter(notice, of: alarm)
             pending.sent.append((message.message, notice))
             pending.messages.append(message)
@@ -278,9 +294,8 @@ actor ContactAlarms {
 
 extension SupervisionService {
     /// Whom the person wants told, how the person is called, and where they were last.
-    func contactFacts(of person: PersonID) -> (contacts: [EmergencyContact], name: String, place: LatestPlaces.Place?) {
-        let subscriber = people[person]?.subscriber
-        return (subscriber?.contacts ?? [], subscriber?.card?.name ?? "", subscriber?.places.places.first)
+    func contactFacts(of person: PersonID) -> ContactCase.Facts {
+        people[person].map { ContactCase.Facts($0.subscriber) } ?? ContactCase.Facts()
     }
 
     func latestPlace(of person: PersonID) -> LatestPlaces.Place? {

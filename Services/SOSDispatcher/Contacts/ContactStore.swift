@@ -56,6 +56,16 @@ struct ContactStore: Sendable {
         }
     }
 
+    /// What stores a case that has sent nothing yet, unless it is there; nothing where the person was erased.
+    func beginning(_ alarm: ContactCase) throws -> (@Sendable (Database) throws -> Void)? {
+        guard let write = try saving(alarm, [], [], at: alarm.beganAt) else { return nil }
+        return { db in
+            let isThere = try Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM contact_cases WHERE occasion = ?)"), arguments: [alarm.id.data])
+            if isThere != true { try write(db) }
+        }
+    }
+
     /// What stores a case with the messages that it has sent; nothing where the person was erased.
     func saving(
         _ alarm: ContactCase, _ sent: [(message: Contracts.MessageID, notice: ContactCase.Notice)], _ notes: [AuditNote], at now: Timestamp

@@ -27,7 +27,7 @@ enum CAPDocument {
         writer.leaf("scope", "Private")
         writer.leaf("addresses", name)
         if let code = said.ack.code { writer.leaf("code", "ack:\(code)") }
-        if let reason = said.reason { writer.leaf("note", "\(reason.by): \(reason.answer)") }
+        if let note = said.reason.map({ "\($0.by): \($0.answer)" }) ?? said.takenBy.map({ "taken by \($0)" }) { writer.leaf("note", note) }
         if !before.isEmpty {
             writer.leaf("references", before.map { "\(sender($0)),\($0.messageId),\(time($0.sent))" }.joined(separator: " "))
         }
@@ -70,7 +70,8 @@ enum CAPDocument {
             ("location.method", said.location.method), ("location.trusted", String(said.location.trusted)),
         ]
         let optional: [(String, String?)] = [
-            ("ack.code", said.ack.code), ("subject.name", said.subject.name), ("subject.telephone", said.subject.telephone),
+            ("ack.code", said.ack.code), ("takenBy", said.takenBy), ("subject.name", said.subject.name),
+            ("subject.telephone", said.subject.telephone),
             ("subject.language", said.subject.language), ("subject.birthYear", said.subject.birthYear.map(String.init)),
             ("subject.sex", said.subject.sex), ("location.measuredAt", said.location.measuredAt),
             ("location.ageS", said.location.ageS.map(String.init)), ("location.accuracyM", said.location.accuracyM.map(written)),

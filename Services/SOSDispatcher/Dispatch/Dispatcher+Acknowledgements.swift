@@ -22,12 +22,16 @@ extension Dispatcher {
         return .taken
     }
 
-    /// Whether the integrator was sent the message. Brings back to memory what was over.
+    /// Whether the integrator was sent the message.
     func isKnown(_ id: MessageID, to integrator: String) async throws -> Bool {
-        if works[id.emergency] == nil, let (person, file) = try await store.outbox(of: id.emergency), works[id.emergency] == nil {
-            works[id.emergency] = Work(person: person, file: file, closedAt: clock.now, since: clock.now)
-        }
+        try await recall(id.emergency)
         return works[id.emergency]?.file.lines[integrator]?.message(id) != nil
+    }
+
+    /// Brings back to memory what was over, or is not read up yet.
+    func recall(_ emergency: EmergencyID) async throws {
+        guard works[emergency] == nil, let (person, file) = try await store.outbox(of: emergency), works[emergency] == nil else { return }
+        works[emergency] = Work(person: person, file: file, closedAt: clock.now, since: clock.now)
     }
 
     /// The file of an emergency, if the integrator was ever called about it.
@@ -37,17 +41,19 @@ extension Dispatcher {
         return known.flatMap { $0.lines[integrator] == nil ? nil : $0 }
     }
 
-    /// - Parameter isHeard: whether the other dispatcher was told, and has told it here.
+    /// - Parameter heard: the same, where the other dispatcher was told and has told it here.
     func take(
-        _ acknowledgement: Acknowledgement, _ id: MessageID, by integrator: Integrator, form: String, isHeard: Bool = false
+        _ acknowledgement: Acknowledgement, _ id: MessageID, by integrator: Integrator, form: String, heard: TakenMessage? = nil
     ) async {
-        if !isHeard, let work = works[id.emergency] { tell(acknowledgement, by: integrator.id, in: work) }
+        let at = heard?.at ?? .now
+        if heard == nil, let work = works[id.emergency] { tell(acknowledgement, by: integrator.id, at: at, in: work) }
         guard acknowledgement.accepts else { return await refused(id, by: integrator, form) }
         guard let work = works[id.emergency], let message = work.file.lines[integrator.id]?.message(id),
-            change(id.emergency, { file, _ in file.acknowledged(id, by: integrator.id) }) == true
+            take(id, by: integrator, at: at)
         else { return }
         if work.person == canary { return await acknowledged(work.person, id.emergency) }
-        let word = message.kind == .alert ? "acknowledged" : "\(message.kind.rawValue)-acknowledged"
+        let kind = id.isRelease ? "release" : message.kind.rawValue
+        let word = message.kind == .alert ? "acknowledged" : "\(kind)-acknowledged"
         note(word, id, by: integrator.name, "\(message.kind.rawValue) \(id.sequence): \(acknowledgement.result.rawValue) by \(form)")
         let after = clock.now - message.createdAt
         logger.notice(
@@ -113,7 +119,8 @@ extension Dispatcher {
         let wasTaken = work.file.isTaken
         for (integrator, outbox) in work.file.lines {
             guard let current = outbox.current else { continue }
-            tell(Acknowledgement(messageId: "\(current.id)", result: .accepted, ackId: "by-hand", reason: nil), by: integrator, in: work)
+            let word = Acknowledgement(messageId: "\(current.id)", result: .accepted, ackId: "by-hand", reason: nil)
+            tell(word, by: integrator, at: .now, in: work)
         }
         change(order.emergency) { file, _ in file.acknowledgedByHand() }
         var batch = StoreBatch()

@@ -53,6 +53,8 @@ actor Dispatcher: Service {
     let metrics: SOSMetrics
     let logger: Logger
     private let retry: Duration
+    /// Until the next integrator is called as well.
+    let nextAfter: Duration
     var works: [EmergencyID: Work] = [:]
     var acknowledged: Acknowledged = { _, _ in }
     var drillEnded: DrillEnded = { _, _, _ in }
@@ -62,10 +64,10 @@ actor Dispatcher: Service {
     var canary: PersonID?
 
     init(
-        _ registry: IntegratorRegistry, texts: TextSender, names: Names, retry: Duration, store: SOSStore, journal: Journal,
-        clock: SteadyClock, pair: PairDesk, metrics: SOSMetrics, logger: Logger
+        _ registry: IntegratorRegistry, texts: TextSender, names: Names, retry: Duration, nextAfter: Duration, store: SOSStore,
+        journal: Journal, clock: SteadyClock, pair: PairDesk, metrics: SOSMetrics, logger: Logger
     ) {
-        (self.registry, self.texts, self.names, self.retry, self.store) = (registry, texts, names, retry, store)
+        (self.registry, self.texts, self.names, self.retry, self.nextAfter, self.store) = (registry, texts, names, retry, nextAfter, store)
         (self.journal, self.clock, self.pair, self.metrics, self.logger) = (journal, clock, pair, metrics, logger)
     }
 
@@ -85,9 +87,11 @@ actor Dispatcher: Service {
     /// - Parameter drills: to whom those emergencies go that are drills.
     func resume(_ outboxes: [EmergencyID: (person: PersonID, outbox: DispatchFile)], drills: [EmergencyID: String] = [:]) {
         for (emergency, known) in outboxes {
-            works[emergency] = Work(
-                person: known.person, file: known.outbox, drill: drills[emergency],
-                closedAt: drills[emergency] == nil ? nil : clock.now, since: clock.now)
+            // What the other dispatcher has told since is in there already.
+            if works[emergency] == nil {
+                works[emergency] = Work(person: known.person, file: known.outbox, drill: drills[emergency], since: clock.now)
+            }
+            works[emergency]?.closedAt = drills[emergency] == nil ? nil : clock.now
             let lost = known.outbox.unassigned
             change(emergency) { file, order in
                 for message in lost { file.add(message, order: order, at: clock.now) }
@@ -133,9 +137,9 @@ actor Dispatcher: Service {
         works[emergency]?.closedAt = clock.now
     }
 
-    /// Whether a message about the person is still to be sent or answered.
+    /// Whether a message about the person is still to be sent or answered, apart from releases.
     func isCarrying(for person: PersonID) -> Bool {
-        works.values.contains { $0.person == person && !$0.isIdle }
+        works.values.contains { $0.person == person && !$0.isIdle && ($0.file.isOver || !$0.file.isSettled) }
     }
 
     /// Nothing more is sent about the person.
@@ -145,6 +149,7 @@ actor Dispatcher: Service {
 
     /// What was said of the person is not known here any more.
     func forget(_ person: PersonID) {
+        stopAll(of: person)
         works = works.filter { $0.value.person != person || !$0.value.isIdle }
     }
 
@@ -165,6 +170,10 @@ actor Dispatcher: Service {
                 guard was != message else { continue }
                 batch.lines[LineID(message: message.id, integrator: integrator)] = LineState(
                     message: message, stream: registry.integrator(integrator)?.stream)
+                // Stored with the acknowledgement that it follows from.
+                if was == nil, message.id.isRelease, let person = works[emergency]?.person {
+                    batch.messages[message.id] = (person, message)
+                }
                 if message.end != nil, was?.end == nil { abandonAttempts(of: message.id, integrator) }
             }
             guard known?.current?.id != outbox.current?.id else { continue }
@@ -309,6 +318,7 @@ actor Dispatcher: Service {
                 stop(emergency)
                 await drillEnded(emergency, "given-up", now - work.since)
             } else {
+                escalate(emergency)
                 // An integrator may have got another way meanwhile.
                 startCouriers(emergency)
             }

@@ -76,6 +76,9 @@ struct Integrator: Sendable {
 
     var name: String { settings.name }
 
+    /// Whether it is called about new emergencies: it must be reached somehow.
+    var isActive: Bool { !isRetired && (settings.number != nil || !endpoints.isEmpty || stream != nil) }
+
     var isConfigured: Bool { id == Integrator.configuredID }
 
     /// The stream that says every message to its peer.

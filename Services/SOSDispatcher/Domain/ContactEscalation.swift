@@ -9,7 +9,12 @@ enum ContactEscalation {
         var callEvery = Duration.seconds(60)
         /// How often each contact is called again at most, on average.
         var rounds = 3
+        /// How much later than the first the second of two dispatchers calls: it has heard by then that the first did.
+        var lead = Duration.zero
     }
+
+    /// Of the second dispatcher.
+    static let lead = Duration.seconds(2)
 
     /// What is to be sent by now and has not been sent; the case takes note of it.
     static func take(_ alarm: inout ContactCase, _ rules: Rules, at now: Timestamp) -> [ContactCase.Notice] {
@@ -34,7 +39,7 @@ enum ContactEscalation {
         guard alarm.end == nil, !alarm.contacts.contains(where: { $0.answer?.isHelp == true }) else { return nil }
         let able = alarm.contacts.indices.filter { alarm.contacts[$0].answer != .cannot }
         guard !able.isEmpty, alarm.calls < rules.rounds * alarm.contacts.count else { return nil }
-        return (able[alarm.calls % able.count], (alarm.lastCallAt ?? alarm.alertedAt) + rules.callEvery)
+        return (able[alarm.calls % able.count], (alarm.lastCallAt ?? alarm.alertedAt) + rules.callEvery + rules.lead)
     }
 
     /// Everything that this contact is to hear of the alarm as it stands, whether or not it has been sent.

@@ -4,12 +4,13 @@ import Contracts
 
 /// Everything that was decided to be said about one emergency, and how far it is with each integrator.
 struct DispatchFile: Hashable, Sendable {
-    /// In sequence, as they were decided.
+    /// In sequence, as they were decided. Releases are not among them: they follow from acknowledgements, and are in the lines alone.
     private(set) var decided: [OutboxMessage]
     private(set) var lines: [String: DispatchOutbox]
 
     init(_ decided: [OutboxMessage] = [], lines: [String: DispatchOutbox] = [:]) {
-        (self.decided, self.lines) = (decided.sorted { $0.id.sequence < $1.id.sequence }, lines)
+        self.decided = decided.filter { !$0.id.isRelease }.sorted { $0.id.sequence < $1.id.sequence }
+        self.lines = lines
     }
 
     var nextSequence: Int { (decided.last?.id.sequence ?? -1) + 1 }
@@ -27,6 +28,11 @@ struct DispatchFile: Hashable, Sendable {
         unassigned.isEmpty && lines.values.allSatisfy { $0.current == nil }
     }
 
+    /// Whether nothing is on its way but releases: help does not depend on what is left.
+    var isSettled: Bool {
+        unassigned.isEmpty && lines.values.allSatisfy { $0.current.map(\.id.isRelease) ?? true }
+    }
+
     /// What was decided and, because of a crash, never given to anybody.
     var unassigned: [OutboxMessage] {
         decided.filter { message in !lines.values.contains { $0.message(message.id) != nil } }
@@ -34,12 +40,13 @@ struct DispatchFile: Hashable, Sendable {
 
     /// What the integrator was told before this message.
     func earlier(than id: MessageID) -> [OutboxMessage] {
-        decided.filter { $0.id.sequence < id.sequence }
+        decided.filter { $0.id.place < id.place || id.isRelease }
     }
 
     // MARK: What happens
 
-    /// Takes a decision in: it goes to whoever was called and has not refused; if that is nobody, to the first of `order`.
+    /// Takes a decision in: it goes to whoever was called, has not refused and was not released; if that is nobody, to the first of
+    /// `order`.
     /// The same one again changes nothing.
     mutating func add(_ message: OutboxMessage, order: [String], at now: Timestamp) {
         if !decided.contains(where: { $0.id == message.id }) {
@@ -47,7 +54,7 @@ struct DispatchFile: Hashable, Sendable {
             decided.sort { $0.id.sequence < $1.id.sequence }
         }
         guard unassigned.contains(where: { $0.id == message.id }) else { return }
-        var holders = lines.filter { !$0.value.hasRefused }.map(\.key)
+        var holders = lines.filter { !$0.value.hasRefused && !$0.value.isReleased }.map(\.key)
         if holders.isEmpty { holders = Array(order.prefix(1)) }
         for holder in holders { lines[holder, default: DispatchOutbox()].add(message) }
     }
@@ -73,14 +80,30 @@ struct DispatchFile: Hashable, Sendable {
         lines[integrator]?.texted(id, texts)
     }
 
-    /// The integrator takes the message. Says whether that is new. Where it is the call that stands, nobody else is called any more.
-    mutating func acknowledged(_ id: MessageID, by integrator: String) -> Bool {
+    /// The integrator takes the message. Says whether that is new. Where it is the call that stands, nobody else is called any more, and
+    /// whoever is being called for it is released. Nobody is released who has taken it: of two who take it at once, both go.
+    /// - Parameter release: makes the message that says so; its `seq` comes behind everything that was decided.
+    mutating func acknowledged(
+        _ id: MessageID, by integrator: String, release: (_ alert: OutboxMessage, _ seq: Int) -> OutboxMessage? = { _, _ in nil }
+    ) -> Bool {
         guard lines[integrator]?.ended(id, .acknowledged) == true else { return false }
-        guard latestAlert?.id == id else { return true }
-        for other in lines.keys where other != integrator && lines[other]?.message(id)?.end == nil {
+        guard let alert = latestAlert, alert.id == id else { return true }
+        if lines[integrator]?.message(id.release)?.end == nil { lines[integrator]?.ended(id.release, .stopped) }
+        let others = lines.keys.filter { $0 != integrator && lines[$0]?.isBeingCalled(for: id) == true }
+        guard !others.isEmpty else { return true }
+        let message = release(alert, nextSequence)
+        for other in others {
             lines[other]?.ended(id, .stopped)
+            if let message { lines[other]?.release(message) }
         }
         return true
+    }
+
+    /// Takes over a release that the other dispatcher has made and sent to this integrator.
+    mutating func released(_ integrator: String, by theirs: OutboxMessage) {
+        guard lines[integrator]?.messages.contains(where: { $0.id.release == theirs.id && $0.end == .acknowledged }) != true else { return }
+        lines[integrator, default: DispatchOutbox()].release(theirs)
+        for other in lines.keys where lines[other]?.message(theirs.id) != nil { lines[other]?.release(theirs) }
     }
 
     /// What follows from a refusal.
@@ -97,15 +120,12 @@ struct DispatchFile: Hashable, Sendable {
         guard let message = lines[integrator]?.message(id), message.end == nil || message.end == .superseded else { return .nothing }
         lines[integrator]?.ended(id, .refused)
         guard message.kind != .cancel, message.end == nil, let alert = latestAlert else { return .nothing }
-        let isAtIt = lines.contains { $0.key != integrator && $0.value.isCalled(for: alert.id) }
-        guard !isAtIt else { return .nothing }
-        if let next = order.first(where: { lines[$0]?.message(alert.id) == nil && $0 != integrator }) {
-            for standing in decided where standing.id.sequence >= alert.id.sequence {
-                lines[next, default: DispatchOutbox()].add(standing.anew(at: now))
-            }
+        guard !lines.contains(where: { $0.key != integrator && $0.value.message(alert.id)?.end == .acknowledged }) else { return .nothing }
+        if let next = next(of: order), next != integrator {
+            join(next, at: now)
             return .on(to: next)
         }
-        guard message.kind == .alert else { return .nothing }
+        guard message.kind == .alert, !lines.values.contains(where: { $0.isBeingCalled(for: alert.id) }) else { return .nothing }
         // A call that nobody takes is repeated without end (SOS-19): whoever was asked longest ago is asked again.
         let asked = order.filter { lines[$0]?.message(alert.id)?.end == .refused }
         let longestAgo = asked.min { one, other in lastAsked(one, alert.id) < lastAsked(other, alert.id) } ?? integrator
@@ -127,6 +147,40 @@ struct DispatchFile: Hashable, Sendable {
         return true
     }
 
+    // MARK: Who else is called
+
+    /// The first of `order` that was not asked to take the call that stands.
+    private func next(of order: [String]) -> String? {
+        latestAlert.flatMap { alert in order.first { lines[$0]?.message(alert.id) == nil } }
+    }
+
+    /// Who was asked to take the call that stands.
+    var asked: Set<String> {
+        latestAlert.map { alert in Set(lines.filter { $0.value.message(alert.id) != nil }.keys) } ?? []
+    }
+
+    /// The integrator gets the whole call as it stands, whoever else has it.
+    mutating func join(_ integrator: String, at now: Timestamp) {
+        guard let alert = latestAlert else { return }
+        for standing in decided where standing.id.sequence >= alert.id.sequence {
+            lines[integrator, default: DispatchOutbox()].add(standing.anew(at: now))
+        }
+    }
+
+    /// When the call goes to one more: so long after the turn of the latest one who was asked; nil where nobody is being called.
+    func escalation(after bound: Duration) -> Timestamp? {
+        guard let alert = latestAlert, !isTaken, lines.values.contains(where: { $0.isBeingCalled(for: alert.id) }) else { return nil }
+        return lines.values.compactMap { $0.message(alert.id)?.createdAt }.max().map { $0 + bound }
+    }
+
+    /// Calls the next of `order` in addition to everybody who has not answered yet, and says whom; nil where it is not time, or
+    /// nobody is left. Those who are called already go on being called without end (SOS-19).
+    mutating func escalate(after bound: Duration, order: [String], at now: Timestamp) -> String? {
+        guard let due = escalation(after: bound), due <= now, let next = next(of: order) else { return nil }
+        join(next, at: now)
+        return next
+    }
+
     private func lastAsked(_ integrator: String, _ id: MessageID) -> Timestamp {
         lines[integrator]?.message(id)?.lastAttemptAt ?? Timestamp(milliseconds: .min)
     }
@@ -136,9 +190,13 @@ extension DispatchOutbox {
     /// Whether the call that stands was refused: who has refused it is told nothing more.
     fileprivate var hasRefused: Bool { latestAlert?.end == .refused }
 
-    /// Whether the integrator is being asked, or has said yes.
-    fileprivate func isCalled(for id: MessageID) -> Bool {
-        guard let message = message(id) else { return false }
-        return message.end == nil || message.end == .acknowledged
+    /// Whether the integrator is to hear nothing more, because another has the call. Who has taken it too goes on hearing.
+    fileprivate var isReleased: Bool {
+        guard let release = messages.last(where: \.id.isRelease) else { return false }
+        guard let alert = latestAlert else { return true }
+        return release.id == alert.id.release && alert.end != .acknowledged
     }
+
+    /// Whether the integrator is being asked and has not answered.
+    fileprivate func isBeingCalled(for id: MessageID) -> Bool { message(id).map { $0.end == nil } ?? false }
 }

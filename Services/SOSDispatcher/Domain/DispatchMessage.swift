@@ -152,6 +152,8 @@ struct DispatchMessage: Codable, Hashable, Sendable {
     var ack: AcknowledgeAt
     var reason: Reason?
     var trace: Trace
+    /// Of a release: the integrator that has taken the call.
+    var takenBy: String?
 
     /// Where the person was last known to be, out of a message's bytes; nil where it names no place.
     static func place(in bytes: [UInt8]) -> ServiceArea.Corner? {

@@ -46,7 +46,7 @@ struct DispatchOutbox: Hashable, Sendable {
     private(set) var messages: [OutboxMessage] = []
 
     init(_ messages: [OutboxMessage] = []) {
-        self.messages = messages.sorted { $0.id.sequence < $1.id.sequence }
+        self.messages = messages.sorted { $0.id.place < $1.id.place }
     }
 
     var nextSequence: Int { (messages.last?.id.sequence ?? -1) + 1 }
@@ -76,14 +76,28 @@ struct DispatchOutbox: Hashable, Sendable {
         guard !messages.contains(where: { $0.id == message.id }) else { return }
         var message = message
         if message.kind != .update {
-            for earlier in messages where earlier.end == nil && earlier.id.sequence < message.id.sequence {
+            for earlier in messages where earlier.end == nil && earlier.id.place < message.id.place {
                 change(earlier.id) { $0.end = .superseded }
             }
         }
-        let isOvertaken = messages.contains { $0.kind != .update && $0.id.sequence > message.id.sequence }
+        let isOvertaken = messages.contains { $0.kind != .update && $0.id.place > message.id.place }
         if isOvertaken { message.end = message.end ?? .superseded }
+        insert(message)
+    }
+
+    /// Another has taken the call: that is all that is still said. Replaces the same release of the other dispatcher's, unless it was sent.
+    mutating func release(_ message: OutboxMessage) {
+        if let known = self.message(message.id) {
+            guard known.attempts == 0, known.end == nil, known.body != message.body else { return }
+            messages.removeAll { $0.id == message.id }
+        }
+        endAll(.stopped)
+        insert(message)
+    }
+
+    private mutating func insert(_ message: OutboxMessage) {
         messages.append(message)
-        messages.sort { $0.id.sequence < $1.id.sequence }
+        messages.sort { $0.id.place < $1.id.place }
     }
 
     /// Counts an attempt that begins.

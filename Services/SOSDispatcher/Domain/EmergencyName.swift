@@ -35,3 +35,16 @@ struct MessageID: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { "\(emergency)-\(sequence)" }
 }
+
+extension MessageID {
+    /// Numbers from here on are releases': apart from those that supervision gives, so that both dispatchers name one alike unasked.
+    private static let firstRelease = 1_000_000
+
+    /// Tells whoever was called in vain that somebody else has taken this alert.
+    var release: MessageID { MessageID(emergency: emergency, sequence: MessageID.firstRelease + sequence) }
+
+    var isRelease: Bool { sequence >= MessageID.firstRelease }
+
+    /// Where it stands among the emergency's messages: a release right behind its alert.
+    var place: Int { isRelease ? (sequence - MessageID.firstRelease) * 2 + 1 : sequence * 2 }
+}

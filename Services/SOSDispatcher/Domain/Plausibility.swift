@@ -25,6 +25,16 @@ enum Plausibility {
     }
 }
 
+/// When a low rate may be the average of a minute of which the sensor was on for some seconds only.
+enum TornAverage {
+    /// What is counted over a time, so that time without a sensor makes it less.
+    static let rates: Set<Metric> = Set(["heart-rate", "pulse-rate", "respiration-rate"].compactMap { Metric(code: $0) })
+    /// A source that measures so seldom sends averages of what lies between.
+    static let interval = Duration.seconds(30)
+    /// So many vital signs came together while the sensors were on: one that comes alone then leaves out at least two.
+    static let together = 3
+}
+
 /// One metric's readings that follow each other with exactly one value.
 struct UnchangedRun: Hashable, Codable, Sendable {
     /// So many readings and so long a time: both.

@@ -19,11 +19,13 @@ extension Supervision {
         return state.contactsDue
     }
 
-    /// A sign of life. The newest of them names the silence that may follow.
-    mutating func heard(_ upload: Upload, _ entry: Sample) -> [SupervisionAction] {
+    /// Signs of life. The newest upload with one names the silence that may follow.
+    mutating func heard(_ upload: Upload, _ entries: [Sample]) -> [SupervisionAction] {
         let due = state.now + rules.silenceLimit(declaredInterval: upload.declaredInterval)
         state.silenceDue = max(state.silenceDue ?? due, due)
-        (state.contactsDue, state.contactsTold) = (nil, nil)
+        (state.contactsDue, state.contactsTold, state.tornSeen) = (nil, nil, nil)
+        state.heardTogether = Set(entries.map(\.type).filter(\.definition.vital))
+        guard let entry = entries.last else { return [] }
         let at = min(entry.at, upload.receivedAt)
         if at >= state.lastHeard?.at ?? at {
             state.lastHeard = LastHeard(
@@ -97,5 +99,6 @@ extension Supervision {
         state.latest = [:]
         (state.silenceDue, state.contactsDue, state.contactsTold) = (nil, nil, nil)
         (state.lastHeard, state.unchanged, state.seizure) = (nil, nil, nil)
+        (state.heardTogether, state.tornSeen) = (nil, nil)
     }
 }

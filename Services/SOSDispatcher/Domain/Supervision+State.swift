@@ -39,6 +39,10 @@ extension Supervision {
         var contactsTold: Bool?
         /// The newest sign of life.
         var lastHeard: LastHeard?
+        /// The vital metrics of the newest upload with a sign of life; nil where there was none.
+        var heardTogether: Set<Metric>?
+        /// Whether a reading has been passed over as torn in the silence that goes on; nil is false.
+        var tornSeen: Bool?
         /// Metrics whose readings are finer than anybody rounds to and do not change.
         var unchanged: [Metric: UnchangedRun]?
         /// Whether everything that measures the person's vital signs lies in its charger (SOS-27); nil is false.
@@ -112,6 +116,7 @@ extension Supervision.State {
     mutating func forgetMeasured() {
         latest = [:]
         (personal, lastHeard, unchanged, seizure) = (nil, nil, nil, nil)
+        heardTogether = nil
     }
 
     var standing: Supervision.Standing {

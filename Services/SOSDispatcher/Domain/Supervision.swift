@@ -104,7 +104,8 @@ extension Supervision {
             upload.entries.filter { counts($0, in: upload, watched: thresholds.watched) }, in: upload, thresholds)
         let shaking = upload.entries.filter { isSeizure($0, in: upload) }
         guard !counting.isEmpty || !shaking.isEmpty else { return actions }
-        if let last = counting.last { actions += heard(upload, last) }
+        if shaking.isEmpty, isTorn(counting, in: upload, thresholds) { return actions + passedOverAsTorn() }
+        if !counting.isEmpty { actions += heard(upload, counting) }
         state.latest = state.latest.filter { upload.receivedAt <= $0.value.holdsUntil }
         var criticalEntries = measurements(counting).flatMap { take($0, in: upload, thresholds) }
         for entry in shaking { actions += shaken(entry) }

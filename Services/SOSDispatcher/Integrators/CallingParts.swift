@@ -49,9 +49,8 @@ struct CallingParts: Sendable {
             _ = try await notifier.ask(message, trace: "\(message.message)", deadline: .seconds(2))
         }
         return Dispatcher(
-            registry, texts: texts, names: names, retry: settings.retry, store: store, journal: journal, clock: clock, pair: pair,
-            metrics: metrics,
-            logger: runtime.logger)
+            registry, texts: texts, names: names, retry: settings.retry, nextAfter: settings.nextIntegrator, store: store, journal: journal,
+            clock: clock, pair: pair, metrics: metrics, logger: runtime.logger)
     }
 
     func routes(_ dispatcher: Dispatcher, _ answers: StoredAnswers) -> IntegratorsBusRoutes {

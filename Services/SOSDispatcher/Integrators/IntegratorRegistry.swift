@@ -32,10 +32,15 @@ final class IntegratorRegistry: Sendable {
 
     /// Whom to ask, in order; see `IntegratorChoice`. Never empty: the one of the settings is asked where there is nobody else.
     func order(for place: ServiceArea.Corner?) -> [String] {
-        let active = all.filter { !$0.isRetired && ($0.takes(.text) || !$0.endpoints.isEmpty || $0.stream != nil) }
+        let active = all.filter(\.isActive)
         guard !active.isEmpty else { return [Integrator.configuredID] }
         return IntegratorChoice.order(
             active.map { IntegratorChoice.Candidate(id: $0.id, area: $0.settings.area, priority: $0.settings.priority) }, for: place)
+    }
+
+    /// Whether anybody else may be asked.
+    func hasFurther(than asked: Set<String>) -> Bool {
+        entries.withLock { $0.values.contains { $0.isActive && !asked.contains($0.id) } }
     }
 
     /// Whose token it is. Every one is compared in full, so that the time tells nothing.

@@ -17,9 +17,9 @@ extension Dispatcher {
                     at: .now)))
     }
 
-    func tell(_ acknowledgement: Acknowledgement, by integrator: String, in work: Work) {
+    func tell(_ acknowledgement: Acknowledgement, by integrator: String, at time: Timestamp, in work: Work) {
         guard isReal(work) else { return }
-        pair.tell(.acknowledged(TakenMessage(person: work.person, integrator: integrator, acknowledgement: acknowledgement)))
+        pair.tell(.acknowledged(TakenMessage(person: work.person, integrator: integrator, acknowledgement: acknowledgement, at: time)))
     }
 
     /// Neither a drill nor the canary's.
@@ -31,25 +31,32 @@ extension Dispatcher {
     func heard(_ facts: [PairFact]) async {
         for fact in facts {
             switch fact {
-            case .attempted(let attempt): adopt(attempt)
+            case .attempted(let attempt): await adopt(attempt)
             case .acknowledged(let taken): await take(taken)
-            case .settings, .opened, .answered, .erased, .note: break
+            case .settings, .opened, .answered, .contact, .erased, .note: break
             }
         }
     }
 
     /// The same bytes go out from both sides, if this one must go on.
-    private func adopt(_ attempt: MadeAttempt) {
+    private func adopt(_ attempt: MadeAttempt) async {
         let (id, person) = (attempt.message, attempt.person)
+        try? await recall(id.emergency)
         wakeCouriers(of: id.emergency)
+        if !id.isRelease { join(attempt.integrator, id) }
         // What was sent longer ago this side comes to by itself, if it is still to be sent.
         guard let body = attempt.body, Timestamp.now - attempt.at < DispatchOutbox.adoptable else { return }
         let theirs = OutboxMessage(id: id, kind: attempt.kind, body: Array(body.utf8), createdAt: clock.now)
+        if id.isRelease {
+            change(id.emergency) { file, _ in file.released(attempt.integrator, by: theirs) }
+            return
+        }
         guard works[id.emergency]?.file.decided.contains(where: { $0.id == id }) == true else {
             var batch = StoreBatch()
             batch.messages[id] = (person, theirs)
             journal.note(batch)
-            return send(theirs, of: person)
+            send(theirs, of: person)
+            return join(attempt.integrator, id)
         }
         guard let displaced = works[id.emergency]?.file.adopt(theirs) else { return }
         // A message of this side's own that nobody has seen yet gives up its number.
@@ -63,11 +70,21 @@ extension Dispatcher {
         }
     }
 
-    private func take(_ taken: TakenMessage) async {
-        guard let id = MessageID(taken.acknowledgement.messageId), let integrator = registry.integrator(taken.integrator),
-            (try? await isKnown(id, to: integrator.id)) == true
+    /// Whoever was called there is called here too, if the call stands and nobody has taken it.
+    private func join(_ integrator: String, _ id: MessageID) {
+        guard let file = works[id.emergency]?.file, let alert = file.latestAlert, !file.isTaken, registry.integrator(integrator) != nil,
+            id.sequence >= alert.id.sequence, file.lines[integrator]?.message(alert.id) == nil, !file.isOver
         else { return }
-        await take(taken.acknowledgement, id, by: integrator, form: "the other dispatcher", isHeard: true)
+        let now = clock.now
+        change(id.emergency) { file, _ in file.join(integrator, at: now) }
+    }
+
+    private func take(_ taken: TakenMessage) async {
+        guard let id = MessageID(taken.acknowledgement.messageId), let integrator = registry.integrator(taken.integrator) else { return }
+        try? await recall(id.emergency)
+        if !id.isRelease { join(integrator.id, id) }
+        guard works[id.emergency]?.file.lines[integrator.id]?.message(id) != nil else { return }
+        await take(taken.acknowledgement, id, by: integrator, form: "the other dispatcher", heard: taken)
         wakeCouriers(of: id.emergency)
     }
 
@@ -80,13 +97,13 @@ extension Dispatcher {
     /// Whether the message need not be sent from here: the other side has its acknowledgement, or it calls off what nobody was told.
     func isSettledElsewhere(_ message: OutboxMessage, _ integrator: Integrator, _ work: Work) async -> Bool {
         if let taken = pair.acknowledgement(of: message.id, by: integrator.id) {
-            await take(taken, message.id, by: integrator, form: "the other dispatcher", isHeard: true)
+            await take(taken.acknowledgement, message.id, by: integrator, form: "the other dispatcher", heard: taken)
             return works[message.id.emergency]?.file.lines[integrator.id]?.current?.id != message.id
         }
         let isUntold =
             work.file.lines.values.allSatisfy { $0.messages.allSatisfy { $0.attempts == 0 } }
             && !pair.hasHeardAttempts(in: message.id.emergency)
-        guard pair.place == .second, message.kind == .cancel, isUntold else { return false }
+        guard pair.place == .second, message.kind == .cancel, !message.id.isRelease, isUntold else { return false }
         stop(message.id.emergency)
         return true
     }
@@ -109,7 +126,7 @@ extension Dispatcher {
 
     /// How long the oldest unacknowledged call of a real person has been waiting.
     var oldestWaiting: Duration {
-        let waiting = works.values.filter(isReal).flatMap { $0.file.lines.values.compactMap(\.current) }
+        let waiting = works.values.filter(isReal).flatMap { $0.file.lines.values.compactMap(\.current) }.filter { !$0.id.isRelease }
         return waiting.map { clock.now - $0.createdAt }.max() ?? .zero
     }
 }

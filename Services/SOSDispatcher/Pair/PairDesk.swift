@@ -22,7 +22,8 @@ final class PairDesk: Sendable {
 
     private struct HeardEmergency {
         var answers: [GivenAnswer] = []
-        var taken: [Errand: Acknowledgement] = [:]
+        var taken: [Errand: TakenMessage] = [:]
+        var words: [ContactWord] = []
         var attempts: [Errand: Timestamp] = [:]
         var kinds: [Int: DispatchMessage.Kind] = [:]
     }
@@ -122,7 +123,9 @@ final class PairDesk: Sendable {
     func forget(_ person: PersonID) {
         state.withLock { state in
             (state.settled[person], state.versions[person]) = (nil, nil)
-            state.heard = state.heard.filter { !$0.value.answers.contains { $0.person == person } }
+            state.heard = state.heard.filter {
+                !$0.value.answers.contains { $0.person == person } && $0.value.words.first?.person != person
+            }
         }
     }
 
@@ -188,7 +191,11 @@ final class PairDesk: Sendable {
                 guard let id = MessageID(taken.acknowledgement.messageId), taken.acknowledgement.accepts else { return }
                 let errand = Errand(message: id, integrator: taken.integrator)
                 PairDesk.remember(id.emergency, &state)
-                state.heard[id.emergency, default: .init()].taken[errand] = taken.acknowledgement
+                state.heard[id.emergency, default: .init()].taken[errand] = taken
+            case .contact(let word):
+                let emergency = EmergencyID(bits: word.occasion.bits)
+                PairDesk.remember(emergency, &state)
+                state.heard[emergency, default: .init()].words.append(word)
             case .erased(let erasure, let stores): state.erased[erasure] = stores
             case .settings, .opened, .note: break
             }
@@ -196,8 +203,13 @@ final class PairDesk: Sendable {
     }
 
     /// What the other side has had answered about this message; nil where nothing is known.
-    func acknowledgement(of message: MessageID, by integrator: String) -> Acknowledgement? {
+    func acknowledgement(of message: MessageID, by integrator: String) -> TakenMessage? {
         state.withLock { $0.heard[message.emergency]?.taken[Errand(message: message, integrator: integrator)] }
+    }
+
+    /// What contacts have said on the other side, and who was called again there.
+    func words(of occasion: OccasionID) -> [ContactWord] {
+        state.withLock { $0.heard[EmergencyID(bits: occasion.bits)]?.words ?? [] }
     }
 
     /// Whether the other side has sent any message of this emergency.

@@ -18,6 +18,8 @@ enum PairFact: Hashable, Codable, Sendable {
     case attempted(MadeAttempt)
     /// An emergency service has spoken about a message.
     case acknowledged(TakenMessage)
+    /// A contact has answered, or was called again.
+    case contact(ContactWord)
     /// This side's part in an erasure is done.
     case erased(ErasureID, [ErasedStore])
     /// Another subject's own news, JSON, for the part that has asked for this kind (`PairDesk.on`).
@@ -30,6 +32,7 @@ enum PairFact: Hashable, Codable, Sendable {
         case .answered(let fact): fact.person
         case .attempted(let fact): fact.person
         case .acknowledged(let fact): fact.person
+        case .contact(let fact): fact.person
         case .erased: nil
         case .note(_, let subject, _): subject
         }
@@ -118,4 +121,6 @@ struct TakenMessage: Hashable, Codable, Sendable {
     var person: PersonID
     var integrator: String
     var acknowledgement: Acknowledgement
+    /// When it was taken, by the wall clock of whoever was told: what follows from it then says the same on both sides.
+    var at: Timestamp?
 }

@@ -100,12 +100,20 @@ actor PairLink {
             // Nobody waits for this: until it comes, the person's position is unknown, and a call says so.
             Task { [latest, supervision] in await supervision.note(latest(person), of: person) }
         }
-        for kind in Set(facts.compactMap(\.kind)) { await pair.neighbours[kind]?.after() }
+        let kinds = Set(facts.compactMap(\.kind))
+        guard !kinds.isEmpty else { return }
+        // What a neighbour reads is in the file by then, unless the disk refuses.
+        _ = await supervision.journal.commit(within: PairLink.pause)
+        for kind in kinds { await pair.neighbours[kind]?.after() }
     }
 }
 
 extension PairFact {
     fileprivate var kind: String? {
-        if case .note(let kind, _, _) = self { kind } else { nil }
+        switch self {
+        case .note(let kind, _, _): kind
+        case .contact: ContactWord.kind
+        case .settings, .opened, .answered, .attempted, .acknowledged, .erased: nil
+        }
     }
 }

@@ -208,7 +208,7 @@ extension PairDesk {
         var snapshot: @Sendable (Database) throws -> [String]
         /// In the transaction of the stream's position; the same body may come again.
         var apply: @Sendable (Database, String) throws -> Void
-        /// After that is committed, or soon will be.
+        /// After that is committed, or the disk did not take it in time.
         var after: @Sendable () async -> Void
     }
 }

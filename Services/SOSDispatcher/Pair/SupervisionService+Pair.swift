@@ -68,7 +68,7 @@ extension SupervisionService {
             case .opened(let opened): take(opened, &effects)
             case .note(let kind, _, let body):
                 if let neighbour = pair.neighbours[kind] { changes.further.append { try neighbour.apply($0, body) } }
-            case .answered, .attempted, .acknowledged, .erased: break
+            case .answered, .attempted, .acknowledged, .contact, .erased: break
             }
         }
         // What the other side has told is not told back.
@@ -153,7 +153,7 @@ extension PairFact {
     /// Whether it may concern something that this side comes to later.
     fileprivate var isKept: Bool {
         switch self {
-        case .answered, .acknowledged, .erased: true
+        case .answered, .acknowledged, .contact, .erased: true
         case .settings, .opened, .attempted, .note: false
         }
     }

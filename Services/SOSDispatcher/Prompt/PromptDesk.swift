@@ -8,8 +8,6 @@ import ServiceKit
 actor PromptDesk {
     /// How long a page's link opens after the emergency is closed.
     static let linkLife = Duration.seconds(3600)
-    /// A push about a prompt that came so late would only confuse.
-    private static let messageLife = Duration.seconds(900)
     private static let upkeep = Duration.seconds(600)
 
     /// What the link of a page opens.
@@ -31,6 +29,7 @@ actor PromptDesk {
     private let store: PromptStore
     private let messenger: Messenger
     private let capabilities: Capabilities
+    private let letters: PersonLetters
     private let abortWindow: Duration
     private let logger: Logger
     private var doors: [[UInt8]: Door] = [:]
@@ -45,6 +44,7 @@ actor PromptDesk {
     ) {
         (self.supervision, self.emergencies, self.store, self.messenger) = (supervision, emergencies, store, messenger)
         (self.capabilities, self.abortWindow, self.logger) = (capabilities, abortWindow, logger)
+        letters = PersonLetters(capabilities: capabilities)
     }
 
     // MARK: Running
@@ -115,31 +115,15 @@ actor PromptDesk {
     // MARK: Telling the person
 
     private func message(about tiding: Tiding) async -> SendMessage? {
+        guard !tiding.isKept else { return nil }
         let (name, language) = await supervision.address(of: tiding.person)
-        var about = tiding.name
-        let template: MessageTemplate
-        var values = ["time": (tiding.since ?? tiding.at).rfc3339]
-        switch tiding.kind {
-        case .opened, .goesOn:
-            guard let emergency = tiding.emergency, let prompt = await supervision.prompt(of: tiding.person, abortWindow: abortWindow),
-                prompt.emergency == emergency, prompt.isShown
-            else { return nil }
-            template = .sosPrompt
-            // The same one again after a crash.
-            about = "\(emergency)|prompt"
-            values = ["time": prompt.t0.rfc3339, "link": capabilities.promptLink(emergency)]
-        case .acknowledged:
-            template = .sosAmbulanceInformed
-            values["name"] = name.isEmpty ? (language == .italian ? "te" : "you") : name
-        case .signalLost: template = .sosSignalLost
-        case .charging: template = .sosCharging
-        case .confirmed, .dispatched, .gotWorse, .helpArrived, .transient, .muted, .cancelled, .closed, .signalReturned,
-            .silenceContacts, .shakingAlarm, .shakingCalledOff, .subscribed, .unsubscribed, .paused, .resumed:
-            return nil
+        guard tiding.kind == .opened || tiding.kind == .goesOn else {
+            return letters.letter(about: tiding, name: name, language)
         }
-        return SendMessage(
-            message: capabilities.message(about), recipient: Recipient(person: tiding.person), channels: [.push, .inbox],
-            template: template, language: language, values: values, notAfter: tiding.at + Self.messageLife)
+        guard let emergency = tiding.emergency, let prompt = await supervision.prompt(of: tiding.person, abortWindow: abortWindow),
+            prompt.emergency == emergency, prompt.isShown
+        else { return nil }
+        return letters.prompt(emergency, since: prompt.t0, about: tiding, language)
     }
 
     // MARK: Looking

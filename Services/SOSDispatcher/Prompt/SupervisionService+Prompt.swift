@@ -32,6 +32,18 @@ extension SupervisionService {
         _ = try await answerPrompt(person, given) { _ in nil }
     }
 
+    /// Announces it once it is stored, together with what the person is told of it.
+    func tell(_ tiding: Tiding, _ subscriber: Subscriber, _ effects: inout Effects) {
+        effects.tidings.append(tidings.keep(tiding, of: subscriber, in: &changes))
+    }
+
+    /// The message that an action makes. What the other dispatcher was told while it had heard of no call from here needs not be taken back.
+    func message(of action: SupervisionAction, in emergency: EmergencyID, at time: Timestamp) -> DispatchMessage.Kind? {
+        let kind = action.message(since: beganAt, now: time)
+        guard action.kind == .muted, !pair.answers(in: emergency).isEmpty else { return kind }
+        return pair.number(of: .cancel, in: emergency, from: 0) == 0 ? nil : kind
+    }
+
     /// How the person is addressed, and in which language.
     func address(of person: PersonID) -> (name: String, language: Language) {
         let subscriber = people[person]?.subscriber

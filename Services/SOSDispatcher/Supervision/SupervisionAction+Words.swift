@@ -33,14 +33,30 @@ extension SupervisionAction {
         }
     }
 
-    /// The message that it makes.
-    var message: DispatchMessage.Kind? {
+    /// A wall clock that shows so much less than it should has been set back.
+    private static let setBack = Duration.seconds(1)
+
+    /// The message that it makes. "I am fine" before the call makes one too where the process before this one may have called without
+    /// storing it, since the emergency service might have an alert of which nobody here knows: where the first critical entry was
+    /// received before this process began, or may have been, the wall clock having been set back since.
+    /// - Parameters:
+    ///   - began: when this process did, on the machine's time line.
+    ///   - now: what the wall clock shows at the action.
+    func message(since began: Timestamp, now: Timestamp) -> DispatchMessage.Kind? {
         switch kind {
         case .dispatched: .alert
         case .updated: .update
         case .cancelled: .cancel
+        case .muted: mayBeRepeated(since: began, now: now) ? .cancel : nil
         default: nil
         }
+    }
+
+    private func mayBeRepeated(since began: Timestamp, now: Timestamp) -> Bool {
+        guard let episode else { return false }
+        // A machine that has seen a later time counts from that.
+        if episode.t0 < began || episode.receivedAt < now - (at - began) { return true }
+        return episode.receivedAt + (at - episode.t0) > now + Self.setBack
     }
 
     var actor: String {
@@ -51,7 +67,11 @@ extension SupervisionAction {
     }
 
     var calledOffBy: AnswerPrompt.Answer? {
-        if case .cancelled(let answer) = kind { answer } else { nil }
+        switch kind {
+        case .cancelled(let answer): answer
+        case .muted: .fine
+        default: nil
+        }
     }
 
     /// Names parameters, never values.
@@ -64,6 +84,11 @@ extension SupervisionAction {
         default: ""
         }
     }
+}
+
+extension DispatchMessage.Kind {
+    /// The number of an emergency's first message, if it is of this kind: an alert has always been before a cancel, here or elsewhere.
+    var first: Int { self == .cancel ? 1 : 0 }
 }
 
 extension Trigger {

@@ -29,3 +29,19 @@ extension SupervisionService {
         await settle(effects)
     }
 }
+
+extension Supervision {
+    /// A pause or a charge may have been heard and stored without reaching the state. Where neither was, the machine's time stays where it
+    /// is: entries that came meanwhile count from their receipt, not from the start (SOS-15, SOS-28).
+    mutating func brought(to memory: SOSStore.Memory, of person: PersonID, at time: Timestamp) -> [SupervisionAction] {
+        var actions: [SupervisionAction] = []
+        let (isPaused, isCharging) = (memory.paused.contains(person), memory.charging.contains(person))
+        if isPaused != (state.monitoringPaused ?? false) {
+            actions += monitoring(isPaused: isPaused, declaredInterval: nil, at: time)
+        }
+        if isCharging != (state.charging ?? false) {
+            actions += charging(isCharging, declaredInterval: nil, at: time)
+        }
+        return actions
+    }
+}

@@ -26,6 +26,7 @@ actor SupervisionService {
     let dispatcher: Dispatcher
     let clock: SteadyClock
     let pair: PairDesk
+    let beganAt: Timestamp
     /// Whose emergencies are tests of this very chain: nobody is told of them.
     var canary: PersonID?
     /// Where what happened is told to those who show and send it.
@@ -62,7 +63,7 @@ actor SupervisionService {
     ) {
         (self.rules, self.letterhead, self.names, self.keys, self.store) = (rules, letterhead, names, keys, store)
         (self.journal, self.dispatcher, self.clock, self.pair) = (journal, dispatcher, clock, pair)
-        (self.metrics, self.logger) = (metrics, logger)
+        (self.metrics, self.logger, beganAt) = (metrics, logger, clock.now)
         tidings = TidingsBoard(journal: journal)
     }
 
@@ -77,9 +78,7 @@ actor SupervisionService {
                 // First what was due before the stop, then the dispatcher's own silence is forgiven.
                 let due = machine.emergencyRuns ? machine.timePassed(to: clock.now) : []
                 machine.listeningAgain(at: clock.now)
-                // A pause may have been heard and stored without reaching the state.
-                let paused = machine.monitoring(isPaused: memory.paused.contains(person), declaredInterval: nil, at: clock.now)
-                return due + paused + machine.charging(memory.charging.contains(person), declaredInterval: nil, at: clock.now)
+                return due + machine.brought(to: memory, of: person, at: clock.now)
             }
             let known = records[person].flatMap { memory.outboxes[$0.id] }
             if known?.outbox.isTaken == true {
@@ -274,7 +273,7 @@ extension SupervisionService {
         effects.people.insert(person)
         guard let episode = action.episode else {
             guard person != canary else { return }
-            effects.tidings.append(Tiding(person: person, kind: Tiding.Kind(action.kind), at: at, since: action.since))
+            tell(Tiding(person: person, kind: Tiding.Kind(action.kind), at: at, since: action.since), subscriber, &effects)
             changes.audit.append(
                 AuditNote(at: at, actor: "dispatcher", action: action.word, object: names.auditName(of: person), detail: ""))
             return
@@ -288,10 +287,10 @@ extension SupervisionService {
         changes.emergencies[emergency] = record
         if person != canary {
             note(action, of: record, at)
-            effects.tidings.append(
-                Tiding(person: person, kind: Tiding.Kind(action.kind), emergency: emergency, episode: episode, at: at))
+            let tiding = Tiding(person: person, kind: Tiding.Kind(action.kind), emergency: emergency, episode: episode, at: at)
+            tell(tiding, subscriber, &effects)
         }
-        if let kind = action.message {
+        if let kind = message(of: action, in: emergency, at: at) {
             send(kind, action, episode, subscriber, person, emergency, &effects)
         }
         if action.kind == .helpArrived { effects.stops.append(emergency) }
@@ -321,7 +320,7 @@ extension SupervisionService {
         _ emergency: EmergencyID, _ effects: inout Effects
     ) {
         let id = MessageID(
-            emergency: emergency, sequence: pair.number(of: kind, in: emergency, from: sequences[emergency] ?? 0))
+            emergency: emergency, sequence: pair.number(of: kind, in: emergency, from: sequences[emergency] ?? kind.first))
         sequences[emergency] = id.sequence + 1
         // Counted from ingest's receipt, not read off a clock: judged again after a crash, the message is the same byte for byte.
         let decidedAt = episode.receivedAt + (action.at - episode.t0)

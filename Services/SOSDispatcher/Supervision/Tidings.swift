@@ -48,8 +48,19 @@ struct Tiding: Hashable, Sendable {
     /// Of a silence, the last sign of life; of shaking, when it was felt; nil where that is not known, and for emergencies.
     var since: Timestamp?
 
+    /// Whether what the person is told of it was stored with it, and is on its way by itself.
+    var isKept = false
+
     /// The same whenever the same thing is told again: whatever is sent because of it is named after it.
     var name: String { "\(person)|\(kind.rawValue)|\(emergency.map { "\($0)" } ?? String((since ?? at).milliseconds))" }
+}
+
+extension Tiding {
+    fileprivate var unkept: Tiding {
+        var unkept = self
+        unkept.isKept = false
+        return unkept
+    }
 }
 
 extension Tiding.Kind {
@@ -76,8 +87,8 @@ extension Tiding.Kind {
     }
 }
 
-/// Hears everybody's tidings, each person's in their order. A crash may take some with it: `goesOn` comes after it for every
-/// emergency that runs.
+/// Hears everybody's tidings, each person's in their order. A crash may take some with it, but for what the person is told of them
+/// (`TidingsBoard.keep`): `goesOn` comes after it for every emergency that runs.
 protocol TidingsListener: Sendable {
     /// Must be quick: others wait for it, though no call does. Takes note and hands over to its own actor.
     func heard(_ tidings: [Tiding]) async
@@ -85,8 +96,12 @@ protocol TidingsListener: Sendable {
 
 /// Hands tidings on in the order in which they were decided, after the disk had its chance.
 final class TidingsBoard: Sendable {
+    /// Notes in the batch what the person is told of a tiding; false where that is nothing.
+    typealias Keep = @Sendable (Tiding, Subscriber, inout StoreBatch) -> Bool
+
     private struct State {
         var listeners: [any TidingsListener] = []
+        var keep: Keep?
         var last: Task<Void, Never>?
     }
 
@@ -102,6 +117,18 @@ final class TidingsBoard: Sendable {
         state.withLock { $0.listeners.append(listener) }
     }
 
+    /// From now on what `keep` notes is stored in one transaction with what the tiding tells about: a crash takes both, or neither.
+    func keep(by keep: @escaping Keep) {
+        state.withLock { $0.keep = keep }
+    }
+
+    /// The tiding as it is announced after the batch.
+    func keep(_ tiding: Tiding, of subscriber: Subscriber, in batch: inout StoreBatch) -> Tiding {
+        var kept = tiding
+        kept.isKept = state.withLock { $0.keep }?(tiding, subscriber, &batch) ?? false
+        return kept
+    }
+
     /// Returns at once; what they are about must have been noted in the journal. A hanging disk keeps nobody in the dark: what is
     /// not stored in time is told all the same, and may be told again after a crash.
     func announce(_ tidings: [Tiding]) {
@@ -110,9 +137,10 @@ final class TidingsBoard: Sendable {
             let (listeners, before) = (state.listeners, state.last)
             guard !listeners.isEmpty else { return }
             state.last = Task { [journal] in
-                _ = await journal.commit(within: SupervisionService.patience)
+                let isStored = await journal.commit(within: SupervisionService.patience)
+                let heard = isStored ? tidings : tidings.map(\.unkept)
                 await before?.value
-                for listener in listeners { await listener.heard(tidings) }
+                for listener in listeners { await listener.heard(heard) }
             }
         }
     }

@@ -14,6 +14,7 @@ package struct AllowedPeer: Sendable {
     /// Names of the questions that it may ask.
     package var methods: Set<String>
 
+    /// Without families and methods it is refused at every socket.
     package init(peer: Peer, publicKey: String, families: Set<String> = [], methods: Set<String> = []) {
         (self.peer, self.publicKey, self.families, self.methods) = (peer, publicKey, families, methods)
     }
@@ -38,6 +39,7 @@ package final class AllowList: Sendable {
 
     private let book: Mutex<Book>
 
+    /// Empty refuses everybody, until `replace`.
     package init(_ peers: [AllowedPeer]) {
         book = Mutex(Book(peers))
     }

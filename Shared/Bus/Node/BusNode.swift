@@ -23,6 +23,7 @@ package actor BusNode {
         let kind: SocketKind
     }
 
+    /// The polling thread itself: what blocks in this actor holds up every socket of the node.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         thread.asUnownedSerialExecutor()
     }

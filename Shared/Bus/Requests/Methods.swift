@@ -29,6 +29,7 @@ package protocol AnswerMemory: Sendable {
 /// The questions that a node answers at one endpoint. A thrown `Failure` travels to the asker; any other error becomes
 /// `internal` and is logged by its type alone.
 package struct Methods: Sendable {
+    /// Takes and gives a JSON text in UTF-8: at most 1 MiB comes in, at most `BusLimits.answerBytes` go out.
     package typealias Raw = @Sendable (_ body: [UInt8], RequestContext) async throws -> [UInt8]
 
     struct Method: Sendable {

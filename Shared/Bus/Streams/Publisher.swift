@@ -7,6 +7,7 @@ import Synchronization
 
 /// Publishes the streams of one family. May be copied and used by many tasks; what one task says stays in its order.
 package struct Publisher: Sendable {
+    /// A fact of a stream that is not the family's is refused, counted and logged, never sent.
     package let family: StreamFamily
     let desk: PublishingDesk
 

@@ -7,6 +7,7 @@ import Synchronization
 package final class StreamFreshness: Sendable {
     private let current = Mutex<ContinuousClock.Instant?>(nil)
 
+    /// Has no age until the consumer that was given it is up to date for the first time.
     package init() {}
 
     func noteCurrent(at now: ContinuousClock.Instant) {

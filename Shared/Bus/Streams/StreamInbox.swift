@@ -8,6 +8,7 @@ import Synchronization
 /// replays. Nothing waits for a slow consumer.
 package final class StreamInbox: Sendable {
     package let family: StreamFamily
+    /// Those subscribed to; the family's heartbeat comes beside them.
     package let streams: [String]
 
     struct Frame: Sendable {

@@ -5,8 +5,10 @@ import CZeroMQ
 /// The key pair by which a peer is known on the bus; both halves are 40 characters of Z85. The secret half is never described.
 package struct CurveKeyPair: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     package let publicKey: String
+    /// For key files alone; never for a log, an error text or a question.
     package let secretKey: String
 
+    /// Random; throws `zeromq` where libzmq was built without CURVE.
     package static func generate() throws(BusError) -> Self {
         var publicKey = [CChar](repeating: 0, count: 41)
         var secretKey = [CChar](repeating: 0, count: 41)
@@ -32,6 +34,7 @@ package struct CurveKeyPair: Sendable, CustomStringConvertible, CustomDebugStrin
         (publicKey, secretKey) = (trustedPublic, secret)
     }
 
+    /// The public half alone.
     package var description: String { "CurveKeyPair(\(publicKey))" }
     package var debugDescription: String { description }
 }

@@ -23,15 +23,19 @@ package struct AccessTokenClaims: Hashable, Codable, Sendable {
     /// `per_…`, `mem_…` or `opr_…`, as `kind` says.
     package var sub: String
     package var kind: AccountKind
+    /// The log-in that the token belongs to: it ends with it (ACC-15).
     package var sid: SessionID
     /// The member's organisation.
     package var org: OrganisationID?
     /// `password-change`: the bearer may only choose a new password (ACC-08). Absent: everything that `kind` may.
     package var scope: String?
+    /// 128 random bits, of this token alone (RFC 7519 §4.1.7).
     package var jti: String
     /// Seconds since 1970, as RFC 7519 has them; so are the two that follow.
     package var iat: Int64
+    /// Not good before; checkers allow for clocks that differ.
     package var nbf: Int64
+    /// Not good from this second on; later than `iat`.
     package var exp: Int64
 
     package init(
@@ -43,6 +47,7 @@ package struct AccessTokenClaims: Hashable, Codable, Sendable {
     }
 
     package static let audience = "trackme"
+    /// `typ` of the header: a JWS that was signed for another purpose is not an access token.
     package static let tokenType = "at+jwt"
     /// The `scope` of a token that is good for choosing a new password and nothing else.
     package static let passwordChangeOnly = "password-change"

@@ -10,6 +10,7 @@ package struct PersonState: Hashable, Codable, Sendable {
     package var active: Bool
     /// The version of the conditions that was accepted; empty before.
     package var termsVersion: String
+    /// In which the person is addressed (UI-04).
     package var language: Language
 
     package init(person: PersonID, active: Bool, termsVersion: String, language: Language) {
@@ -26,6 +27,7 @@ package struct MakeOperator: BusRequest {
 
     /// Personal.
     package var email: String
+    /// Of the mail.
     package var language: Language
 
     package init(email: String, language: Language) {
@@ -33,6 +35,7 @@ package struct MakeOperator: BusRequest {
     }
 
     package struct Reply: Codable, Sendable {
+        /// The same for the same address.
         package var `operator`: OperatorID
         /// Where no mail can be sent yet: valid for the first log-in and shown this once.
         package var temporaryPassword: String
@@ -55,6 +58,7 @@ package struct InviteMember: BusRequest {
     package var organisationName: String
     /// Personal. Unique over all kinds of account (ACC-04): `conflict` where it is in use.
     package var email: String
+    /// Of the invitation.
     package var language: Language
 
     package init(organisation: OrganisationID, organisationName: String, email: String, language: Language) {
@@ -62,6 +66,7 @@ package struct InviteMember: BusRequest {
     }
 
     package struct Reply: Codable, Sendable {
+        /// The same for an invitation that is sent again.
         package var member: MemberID
 
         package init(member: MemberID) {
@@ -78,6 +83,7 @@ package struct RemoveMember: BusRequest {
     package static let mutates = true
     package typealias Reply = Nothing
 
+    /// One who is gone already is no failure.
     package var member: MemberID
 
     package init(member: MemberID) {

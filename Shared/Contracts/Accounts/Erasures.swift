@@ -13,6 +13,7 @@ package enum ErasureScope: String, Codable, Sendable, CaseIterable {
 package struct PersonErased: Hashable, Codable, Sendable {
     package static let type = "person-erased.v1"
 
+    /// What confirmations and the certificate name instead of the person.
     package var erasure: ErasureID
     package var person: PersonID
     package var scope: ErasureScope
@@ -32,6 +33,7 @@ package struct ConfirmErasure: BusRequest {
     package static let mutates = true
     package typealias Reply = Nothing
 
+    /// `not-found` for an order that was never given.
     package var erasure: ErasureID
     /// Every store that held something or could have; the certificate names each.
     package var stores: [ErasedStore]
@@ -47,6 +49,7 @@ package struct ErasedStore: Hashable, Codable, Sendable {
     package var store: String
     /// Keys destroyed or rows deleted.
     package var removed: Int
+    /// When it was done, by the clock of the service that did it.
     package var at: Timestamp
     /// What had to stay, and why; absent where nothing did.
     package var kept: String?

@@ -7,6 +7,7 @@ package struct DeviceState: Codable, Sendable {
 
     package var device: DeviceID
     package var person: PersonID
+    /// False once it was revoked: it delivers nothing any more.
     package var active: Bool
     /// How often it measures, in ms, as declared when it was added.
     package var intervalMs: Int64?
@@ -43,6 +44,7 @@ package struct RecordEntries: BusRequest {
     package static let mutates = true
     package typealias Reply = Nothing
 
+    /// `not-found` for one who was erased.
     package var person: PersonID
     /// 1 to 100. Personal.
     package var samples: [Sample]
@@ -59,9 +61,11 @@ package struct AddDevice: BusRequest {
     package static let askers: Set<Peer> = [.trackme, .sosDispatcher, .sosDeputy]
     package static let mutates = true
 
+    /// nil makes a new one; `not-found` for one who is unknown, `conflict` for one with 100 active devices.
     package var person: PersonID?
     /// What the person calls it; at most 64 characters, sealed at rest.
     package var name: String
+    /// How often it measures, in ms: 10 to 86,400,000; nil where it does not say.
     package var intervalMs: Int64?
 
     package init(person: PersonID?, name: String, intervalMs: Int64?) {
@@ -88,6 +92,7 @@ package struct RevokeDevice: BusRequest {
     package static let mutates = true
     package typealias Reply = Nothing
 
+    /// `not-found` for one that never was; revoking again is the same as once.
     package var device: DeviceID
 
     package init(device: DeviceID) {
@@ -102,6 +107,7 @@ package struct ReadLatest: BusRequest {
     package static let askers: Set<Peer> = [.sosDispatcher, .sosDeputy]
     package static let mutates = false
 
+    /// One who is unknown or erased has no samples, which is no failure.
     package var person: PersonID
     package var types: [Metric]
 

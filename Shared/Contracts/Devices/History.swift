@@ -26,6 +26,7 @@ package struct ReadAbilities: BusRequest {
     }
 
     package struct Reply: Codable, Sendable {
+        /// Empty for a person who is unknown here or has not accepted the conditions: nothing may be acquired of them.
         package var devices: [Ability]
 
         package init(devices: [Ability]) {
@@ -41,15 +42,18 @@ package struct ReadHistory: BusRequest {
     package static let askers: Set<Peer> = [.sosDispatcher, .sosDeputy]
     package static let mutates = false
 
+    /// What one row of the answer is.
     package enum Grain: String, Codable, Sendable {
         case entry
         case minute
     }
 
+    /// One who is unknown or erased has no history, which is no failure.
     package var person: PersonID
     /// One with numbers; others are `invalid`.
     package var type: Metric
     package var grain: Grain
+    /// At most 400 days before `to`.
     package var from: Timestamp
     /// Not included.
     package var to: Timestamp
@@ -66,7 +70,9 @@ package struct ReadHistory: BusRequest {
         package var values: [Double]
         /// Of minutes alone: the least and the greatest value, and how many there were.
         package var least: [Double]?
+        /// Of minutes alone, as `least`.
         package var greatest: [Double]?
+        /// Of minutes alone: how many entries each holds.
         package var counts: [Int]?
         /// What to send as `from` for the following page; nil at the end.
         package var next: Timestamp?

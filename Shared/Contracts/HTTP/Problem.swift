@@ -4,7 +4,9 @@
 package struct Problem: Error, Hashable, Codable, Sendable {
     /// `urn:trackme:problem:` and a kebab-case name; stable, what programs act on.
     package var type: String
+    /// The same at every occurrence of the type.
     package var title: String
+    /// That of the answer it is the body of, 400 to 599.
     package var status: Int
     /// What happened and what can be done, for people (UI-14).
     package var detail: String?
@@ -17,6 +19,7 @@ package struct Problem: Error, Hashable, Codable, Sendable {
     package struct FieldError: Hashable, Codable, Sendable {
         /// JSON Pointer (RFC 6901) into the body, or `query:name`, `header:name`.
         package var pointer: String
+        /// What is wrong and what to do, without the value that was sent.
         package var detail: String
 
         package init(pointer: String, detail: String) {
@@ -24,6 +27,7 @@ package struct Problem: Error, Hashable, Codable, Sendable {
         }
     }
 
+    /// Takes the kebab-case name without the prefix.
     package init(_ name: String, status: Int, title: String, detail: String? = nil, errors: [FieldError]? = nil) {
         type = Problem.prefix + name
         (self.title, self.status, self.detail, self.errors) = (title, status, detail, errors)
@@ -41,6 +45,7 @@ package struct Page<Item: Codable & Sendable>: Codable, Sendable {
         (self.items, self.next) = (items, next)
     }
 
+    /// At the end `next` is written as null; it is never left out.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(items, forKey: .items)

@@ -11,6 +11,7 @@ package enum Channel: String, Codable, Sendable, CaseIterable, CodingKeyRepresen
 package struct Recipient: Hashable, Codable, Sendable {
     /// Needed for push and inbox; erasing the person erases the message.
     package var person: PersonID?
+    /// `local@domain`; one that cannot stand in an envelope fails on that channel alone.
     package var mail: String?
     /// E.164: `+39…`.
     package var phone: String?
@@ -63,6 +64,7 @@ package struct ReadMessage: BusRequest {
     }
 
     package struct Reply: Codable, Sendable {
+        /// One for each channel that was asked for; of several push endpoints their progress together.
         package var states: [Channel: DeliveryState]
 
         package init(states: [Channel: DeliveryState]) {

@@ -13,11 +13,13 @@ package protocol BusRequest: Codable, Sendable {
 
 /// The envelope of a question. `id` is the asker's: 128 random bits in hex; a retry repeats it.
 package struct RequestEnvelope<Body: Codable & Sendable>: Codable, Sendable {
+    /// Version of the envelope; another one is `invalid`.
     package var v = 1
     package var id: String
     package var method: String
     /// After this instant the asker no longer listens and the answerer need not begin.
     package var deadline: Timestamp
+    /// Follows one piece of work through services, streams and logs; may be empty.
     package var trace: String
     package var body: Body
 

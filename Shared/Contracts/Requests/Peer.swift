@@ -2,8 +2,10 @@
 
 /// A process with a CURVE key pair of its own. Services' names are their product names; operators may allow further peers.
 package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
+    /// Also the name of its key files and sockets: lower-case letters, digits and hyphens.
     package let name: String
 
+    /// Checks nothing: whoever takes a name from outside does.
     package init(_ name: String) {
         self.name = name
     }

@@ -1,6 +1,7 @@
 // Every question of the suite, so that rights and documents are made from one list.
 
 package enum Questions {
+    /// What is not in this list nobody of the suite may ask.
     package static let all: [any BusRequest.Type] = [
         AddDevice.self, RevokeDevice.self, ReadLatest.self, RecordEntries.self, ReadSamples.self, ReadSampleRanges.self,
         ReadAbilities.self, ReadHistory.self,

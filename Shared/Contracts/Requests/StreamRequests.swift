@@ -6,8 +6,10 @@ package struct ReplayStream: Codable, Sendable {
     package static let method = "replay-stream"
 
     package var stream: String
+    /// The one that the asker knows; where the log has another one, no facts are given.
     package var epoch: String
     package var from: Int64
+    /// Included; may lie beyond the head.
     package var through: Int64
 
     package init(stream: String, epoch: String, from: Int64, through: Int64) {
@@ -25,7 +27,9 @@ package struct ReplayStream: Codable, Sendable {
     }
 
     package struct Reply: Codable, Sendable {
+        /// The log's own.
         package var epoch: String
+        /// The stream's last sequence, which may lie beyond the page.
         package var head: Int64
         /// The oldest sequence that the log still holds; a consumer that needs an earlier one takes a snapshot.
         package var oldest: Int64
@@ -43,6 +47,7 @@ package struct SnapshotStream: Codable, Sendable {
     package static let method = "snapshot-stream"
 
     package var stream: String
+    /// `next` of the page before; nil for the first.
     package var after: String?
 
     package init(stream: String, after: String?) {
@@ -54,6 +59,7 @@ package struct SnapshotStream: Codable, Sendable {
         /// The facts include everything up to here; the consumer replays from `sequence` + 1. The first page's counts.
         package var sequence: Int64
         package var facts: [ReplayStream.Fact]
+        /// What to send as `after` for the following page; nil at the end.
         package var next: String?
 
         package init(epoch: String, sequence: Int64, facts: [ReplayStream.Fact], next: String?) {
@@ -66,6 +72,7 @@ package struct SnapshotStream: Codable, Sendable {
 package struct ConfirmPositions: Codable, Sendable {
     package static let method = "confirm-positions"
 
+    /// Of streams that the peer may hear; a single other one makes the whole question `forbidden`.
     package var positions: [StreamPosition]
 
     package init(positions: [StreamPosition]) {
@@ -78,6 +85,7 @@ package struct ForgetConsumer: Codable, Sendable {
     package static let method = "forget-consumer"
     package static let askers: Set<Peer> = [.trackme]
 
+    /// Counts again as soon as it confirms something.
     package var consumer: Peer
 
     package init(consumer: Peer) {

@@ -17,6 +17,7 @@ package struct ReadAvailability: BusRequest {
     }
 
     package struct Reply: Codable, Sendable {
+        /// Whose figures they are: each of the two counts its own.
         package var dispatcher: Peer
         /// When its first one was sent; nil where none was.
         package var since: Timestamp?
@@ -26,6 +27,7 @@ package struct ReadAvailability: BusRequest {
         package var late: Int
         /// Never acknowledged, or not sent because the dispatcher was down.
         package var missed: Int
+        /// When the last one was settled; nil where none was since the dispatcher's start.
         package var lastAt: Timestamp?
         /// `ok`, `late` or `missed`.
         package var last: String?

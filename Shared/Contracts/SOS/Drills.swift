@@ -14,6 +14,7 @@ package struct RunDrill: BusRequest {
         case exercise
     }
 
+    /// Its name; `not-found` for one that is not registered or was removed.
     package var integrator: String
     package var kind: Kind
 
@@ -38,6 +39,7 @@ package struct ScheduleDrill: BusRequest {
     package static let mutates = true
     package typealias Reply = Nothing
 
+    /// Its name; `not-found` for one that is not registered or was removed, `conflict` for the one of the dispatcher's settings.
     package var integrator: String
     /// 0.01 to 8760; nil: no more.
     package var everyHours: Double?
@@ -54,6 +56,7 @@ package struct ReadDrills: BusRequest {
     package static let askers: Set<Peer> = [.trackme]
     package static let mutates = false
 
+    /// Its name; nil for all.
     package var integrator: String?
     /// 1 to 1000.
     package var limit: Int

@@ -2,7 +2,9 @@
 
 /// Own bounds of a subscriber for one metric (SOS-08): critical is strictly below `low` or strictly above `high`.
 package struct Bounds: Hashable, Codable, Sendable {
+    /// nil: nothing is too low.
     package var low: Double?
+    /// nil: nothing is too high.
     package var high: Double?
 
     package init(low: Double?, high: Double?) {
@@ -44,6 +46,7 @@ package struct ReadSupervision: BusRequest {
 
     package struct Reply: Codable, Sendable {
         package var subscribed: Bool
+        /// By the person here (SOS-04), or with all monitoring (ACC-28).
         package var paused: Bool
         /// How the person is protected, in one word: `monitoring`, `signal-lost`, `charging`, `alerted`, …
         package var standing: String?
@@ -62,6 +65,7 @@ package struct UnsubscribePerson: BusRequest {
     package static let mutates = true
     package typealias Reply = Nothing
 
+    /// `not-found` for one who is not subscribed.
     package var person: PersonID
 
     package init(person: PersonID) {
@@ -77,6 +81,7 @@ package struct PauseSupervision: BusRequest {
     package static let mutates = true
     package typealias Reply = Nothing
 
+    /// `not-found` for one who is not subscribed.
     package var person: PersonID
     package var paused: Bool
 
@@ -99,6 +104,7 @@ package struct AnswerPrompt: BusRequest {
         case helpIsHere = "help-is-here"
     }
 
+    /// `not-found` for one who was never subscribed.
     package var person: PersonID
     package var answer: Answer
 
@@ -109,6 +115,7 @@ package struct AnswerPrompt: BusRequest {
     package struct Reply: Codable, Sendable {
         /// Whether the call had already gone out when the answer arrived (SOS-21).
         package var alreadyDispatched: Bool
+        /// The one that was answered; nil where none ran.
         package var emergency: EmergencyID?
 
         package init(alreadyDispatched: Bool, emergency: EmergencyID?) {
@@ -135,11 +142,15 @@ package struct ListEmergencies: BusRequest {
     package struct Entry: Codable, Sendable {
         package var emergency: EmergencyID
         package var person: PersonID
+        /// `alerted`, `confirmed`, `dispatching`, `dispatched`, `stood-down`, `transient`, `muted` or `closed`.
         package var state: String
         /// When ingest received the first critical entry.
         package var t0: Timestamp
+        /// nil where no call for help went out.
         package var dispatchedAt: Timestamp?
+        /// nil while no emergency service has taken the call.
         package var acknowledgedAt: Timestamp?
+        /// nil until it is at its end.
         package var closedAt: Timestamp?
 
         package init(
@@ -167,6 +178,7 @@ package struct ReadTimeline: BusRequest {
     package static let askers: Set<Peer> = [.trackme]
     package static let mutates = false
 
+    /// `not-found` for one that never was.
     package var emergency: EmergencyID
 
     package init(emergency: EmergencyID) {
@@ -206,9 +218,11 @@ package struct VerifyAudit: BusRequest {
     package init() {}
 
     package struct Reply: Codable, Sendable {
+        /// How many were checked: all that there are.
         package var rows: Int64
         /// The place of the first row whose number, content or link does not fit; nil where all do.
         package var firstBroken: Int64?
+        /// Hash of the last row, SHA-256 in hex: kept elsewhere, it shows later that the end was not cut off.
         package var head: String
 
         package init(rows: Int64, firstBroken: Int64?, head: String) {

@@ -35,6 +35,7 @@ package struct EmergencyCard: Hashable, Codable, Sendable {
     /// `it` or `en`: what the person speaks.
     package var language: String
     package var birthYear: Int?
+    /// `female` or `male`, by the profile, else by the fiscal code; nil where neither says.
     package var sex: String?
     /// Where the person lives, in one line; told only where no position was ever known, and marked as such.
     package var address: String?

@@ -3,7 +3,9 @@
 /// Where an integrator is responsible, in WGS84 degrees. With neither it is responsible everywhere.
 package struct ServiceArea: Hashable, Codable, Sendable {
     package struct Corner: Hashable, Codable, Sendable {
+        /// -90 to 90, north positive.
         package var latitude: Double
+        /// -180 to 180, east positive; a polygon may cross the 180th meridian.
         package var longitude: Double
 
         package init(latitude: Double, longitude: Double) {
@@ -13,6 +15,7 @@ package struct ServiceArea: Hashable, Codable, Sendable {
 
     package struct Circle: Hashable, Codable, Sendable {
         package var centre: Corner
+        /// 0.1 to 20,000.
         package var radiusKm: Double
 
         package init(centre: Corner, radiusKm: Double) {
@@ -20,6 +23,7 @@ package struct ServiceArea: Hashable, Codable, Sendable {
         }
     }
 
+    /// Not together with a polygon.
     package var circle: Circle?
     /// Three corners or more, in order; the last one is joined to the first.
     package var polygon: [Corner]?
@@ -42,12 +46,14 @@ package struct IntegratorSettings: Hashable, Codable, Sendable {
     /// 1 to 32 lower-case letters, digits and hyphens; timelines show it.
     package var name: String
     package var area: ServiceArea
+    /// Endpoint for webhooks, http or https without a user name. Without it there must be a `number` or a `peer`.
     package var url: String?
     /// Tried as well when there is no acknowledgement after 1.5 s.
     package var secondURL: String?
     package var format: Format
     /// E.164: where texts go, and whose texts are believed.
     package var number: String?
+    /// Of the texts that it gets.
     package var language: Language
     /// Among equals the lower one is called first.
     package var priority: Int
@@ -82,6 +88,7 @@ extension StreamFamily {
             tcpPort: tcpPort)
     }
 
+    /// The name of the family and of its only stream.
     package static func dispatchesName(to integrator: String) -> String { "dispatch." + integrator }
     /// The type of a fact there; its payload is the message, schema `dispatch/1`.
     package static let dispatchType = "dispatch.v1"
@@ -94,6 +101,7 @@ package struct AddIntegrator: BusRequest {
     package static let askers: Set<Peer> = [.trackme]
     package static let mutates = true
 
+    /// `invalid`, with what to do, where they do not fit each other.
     package var settings: IntegratorSettings
     /// Whether one of this name may be there already.
     package var replaces: Bool
@@ -156,6 +164,7 @@ package struct RemoveIntegrator: BusRequest {
     package static let mutates = true
     package typealias Reply = Nothing
 
+    /// `not-found` for one that is not registered or was removed, `conflict` for the one of the dispatcher's settings.
     package var name: String
 
     package init(name: String) {
@@ -171,11 +180,13 @@ package struct RotateIntegrator: BusRequest {
     package static let askers: Set<Peer> = [.trackme]
     package static let mutates = true
 
+    /// `secret`: what signs webhooks. `token`: what the integrator's own calls bear.
     package enum Part: String, Codable, Sendable, CaseIterable {
         case secret
         case token
     }
 
+    /// `not-found` for one that is not registered or was removed, `conflict` for the one of the dispatcher's settings.
     package var name: String
     package var part: Part
 
@@ -184,6 +195,7 @@ package struct RotateIntegrator: BusRequest {
     }
 
     package struct Reply: Codable, Sendable {
+        /// The whole new secret or token, for the operator to hand over.
         package var value: String
 
         package init(value: String) {
@@ -201,10 +213,13 @@ package struct AcknowledgeDispatch: BusRequest {
     package static let mutates = false
     package typealias Reply = Nothing
 
+    /// Of a message that was sent to this integrator; any other is `not-found`.
     package var messageId: String
     /// `accepted`, `rejected` or `duplicate`.
     package var result: String
+    /// The integrator's own: 1 to 128 printable ASCII characters without spaces.
     package var ackId: String
+    /// At most 500 characters; required where the result is `rejected`.
     package var reason: String?
 
     package init(messageId: String, result: String, ackId: String, reason: String?) {
@@ -222,6 +237,7 @@ package struct AcknowledgeByCode: BusRequest {
 
     /// E.164, as the network says.
     package var number: String
+    /// As it came; the notifier cuts it after 480 characters.
     package var text: String
 
     package init(number: String, text: String) {
@@ -246,9 +262,13 @@ package struct AcknowledgeByHand: BusRequest {
     package static let mutates = true
     package typealias Reply = Nothing
 
+    /// `conflict` where it waits for no acknowledgement, or is a drill.
     package var emergency: EmergencyID
+    /// Who says so; 1 to 200 characters. The audit log keeps all three.
     package var by: String
+    /// Somebody else than `by`; 1 to 200 characters.
     package var second: String
+    /// 1 to 200 characters.
     package var reason: String
 
     package init(emergency: EmergencyID, by: String, second: String, reason: String) {

@@ -48,6 +48,7 @@ extension Metric: CustomStringConvertible {
 }
 
 extension Metric: Codable {
+    /// Throws `dataCorrupted` for a code that no entry of the registry carries.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let code = try container.decode(String.self)
@@ -92,6 +93,7 @@ package struct MetricDefinition: Sendable {
     package let watchedByDefault: Bool
     /// What is taken to be in range unless a person has own bounds (SOS-05, MYD-08); a value equal to a bound is in range.
     package let bounds: Bounds?
+    /// As people read it (UI-04); so is `italian`.
     package let english: String
     package let italian: String
 }

@@ -22,6 +22,7 @@ package struct Position: Hashable, Codable, Sendable {
 /// `value` is nil exactly for `Metric.position`, which then has a `position`; other entries have one only where it was known.
 package struct Sample: Hashable, Codable, Sendable {
     package var type: Metric
+    /// When it was measured, as its source says.
     package var at: Timestamp
     package var value: Double?
     package var position: Position?

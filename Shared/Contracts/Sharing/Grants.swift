@@ -39,9 +39,12 @@ package struct ReadSamples: BusRequest {
     package static let mutates = false
 
     package var grant: GrantID
+    /// Whose grant it must be: with another one's it is `not-found`.
     package var organisation: OrganisationID
     package var type: Metric
+    /// Inside the grant's window, as `to`; else `forbidden`.
     package var from: Timestamp
+    /// Not included; later than `from`.
     package var to: Timestamp
     /// `next` of the page before.
     package var after: String?
@@ -59,6 +62,7 @@ package struct ReadSamples: BusRequest {
         /// One for each second, minute or hour that holds any and is over: the mean of what was measured in it, or the first position,
         /// at the step's beginning, or at the window's where that cuts a step. Places that came with other values are left out. Personal.
         package var samples: [Sample]
+        /// What to send as `after` for the following page; nil at the end.
         package var next: String?
 
         package init(samples: [Sample], next: String?) {
@@ -89,8 +93,11 @@ package struct DataRead: Hashable, Codable, Sendable {
     package var grant: GrantID
     package var organisation: OrganisationID
     package var metric: Metric
+    /// Beginning of the first step that was handed out.
     package var from: Timestamp
+    /// End of the last one, not included.
     package var to: Timestamp
+    /// How many entries the page holds.
     package var count: Int
 
     package init(grant: GrantID, organisation: OrganisationID, metric: Metric, from: Timestamp, to: Timestamp, count: Int) {

@@ -32,6 +32,7 @@ package struct OpenRequest: BusRequest {
     package var types: [Metric]
     /// The period, `to` not included; reaching into the future makes it a subscription (SHR-13).
     package var from: Timestamp
+    /// At most ten years from now.
     package var to: Timestamp
     package var granularity: GrantGranularity
     /// What for, as the person sees it; 1 to 1000 characters.
@@ -48,6 +49,7 @@ package struct OpenRequest: BusRequest {
     package struct Reply: Codable, Sendable {
         package var request: RequestID
         package var status: RequestStatus
+        /// Whether the period reaches into the future (SHR-13).
         package var isSubscription: Bool
         /// Counts as declined unless answered by then (SHR-07).
         package var answerBy: Timestamp
@@ -98,12 +100,17 @@ package struct RequestState: Hashable, Codable, Sendable {
     package var request: RequestID
     package var organisation: OrganisationID
     package var status: RequestStatus
+    /// Those still granted; where no grant is in force, those asked for.
     package var types: [Metric]
+    /// The period that was asked for, `to` not included.
     package var from: Timestamp
     package var to: Timestamp
     package var granularity: GrantGranularity
+    /// nil where the request was never approved.
     package var grant: GrantID?
+    /// When `status` came to hold.
     package var changedAt: Timestamp
+    /// As the answer to `open-request` told it.
     package var answerBy: Timestamp
     /// The signed consent receipt of this transition, a compact JWS (ISO/IEC TS 27560 fields).
     package var receipt: String?

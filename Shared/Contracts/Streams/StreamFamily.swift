@@ -3,13 +3,16 @@
 
 /// Streams of one publisher that are said, heard and allowed together.
 package struct StreamFamily: Hashable, Sendable {
+    /// What rights, sockets and metrics call it.
     package let name: String
     package let owner: Peer
+    /// Each belongs to one family alone.
     package let streams: [String]
     /// Whether the publisher can also give the current facts at once (`snapshot`), or a newcomer starts at the head.
     package let keepsState: Bool
     /// Time between heartbeats: 50 ms where an alarm may depend on a missed tail, else 250 ms.
     package let heartbeat: Duration
+    /// Of the suite's own peers; further ones are named by their public files.
     package let hearers: Set<Peer>
     /// Where it is published when the suite talks over TCP.
     package let tcpPort: Int
@@ -22,6 +25,7 @@ extension StreamFamily {
     /// Everything that concerns one person is in one partition, so that it stays in order.
     package static let partitions = 16
 
+    /// `SamplesRecorded` facts: what was measured, in partitions by person.
     package static let samples = StreamFamily(
         name: "ingest.samples", owner: .ingest,
         streams: (0..<partitions).map { "ingest.samples." + ($0 < 10 ? "0\($0)" : "\($0)") },
@@ -71,8 +75,11 @@ extension StreamFamily {
     package static let accounts = StreamFamily(
         name: "consent.accounts", owner: .consent, streams: [signingKeysStream, sessionsStream, erasuresStream], keepsState: true,
         heartbeat: .milliseconds(250), hearers: [.ingest, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway], tcpPort: 5731)
+    /// `SigningKeyState` facts.
     package static let signingKeysStream = "consent.signing-keys"
+    /// `SessionEnded` facts.
     package static let sessionsStream = "consent.sessions"
+    /// `PersonErased` facts.
     package static let erasuresStream = "consent.erasures"
 
     /// `PersonState` facts: whose data may be acquired.
@@ -84,6 +91,7 @@ extension StreamFamily {
     package static let grants = StreamFamily(
         name: "consent.grants", owner: .consent, streams: ["consent.grants"], keepsState: true, heartbeat: .milliseconds(250),
         hearers: [.ingest, .thirdPartyGateway], tcpPort: 5733)
+    /// Longest time without news from consent in which a grant can be relied on.
     package static let grantSilence = Duration.seconds(5)
 
     /// `RequestState` facts: what became of third parties' requests.
@@ -96,8 +104,10 @@ extension StreamFamily {
         name: "notify.deliveries", owner: .notifier, streams: ["notify.deliveries"], keepsState: false, heartbeat: .milliseconds(250),
         hearers: [.consent, .sosDispatcher, .sosDeputy], tcpPort: 5741)
 
+    /// All but those of integrators, which come and go while the dispatcher runs.
     package static let all: [StreamFamily] = [
-        .samples, .devices, .accesses, .arrivals, .accounts, .people, .grants, .requests, .emergencyCards, .emergencies, .subscriptions, .pairOfFirst,
+        .samples, .devices, .accesses, .arrivals, .accounts, .people, .grants, .requests, .emergencyCards, .emergencies, .subscriptions,
+        .pairOfFirst,
         .pairOfSecond, .deliveries,
     ]
 

@@ -6,6 +6,7 @@
 package struct StreamHeader: Hashable, Codable, Sendable {
     package static let version = 1
 
+    /// Form of the header; a frame with another one is not read.
     package var v: Int
     package var stream: String
     /// Made at random with the publisher's store or at a restore, never at a restart. Another one means: what you knew is void.
@@ -18,6 +19,7 @@ package struct StreamHeader: Hashable, Codable, Sendable {
     package var type: String
     /// The person that the fact is about, so that a consumer can pass over it unread; empty where it is about nobody.
     package var subject: String
+    /// When the fact was made, by the publisher's clock; in a snapshot it may be 0.
     package var at: Timestamp
     /// Follows one piece of work through the services' logs; opaque, at most 32 characters, empty where there is none.
     package var trace: String

@@ -3,6 +3,7 @@
 /// The plain form of RFC 5322, `local@domain` in ASCII: no quoted local part, no comment, no address literal, and above all no
 /// character that could end a line or an angle bracket.
 package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
+    /// As it was given, its case kept. Personal: never for a log.
     package let text: String
 
     /// RFC 5321 §4.5.3.1.
@@ -19,6 +20,7 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { text }
 
+    /// Behind the `@`, its case kept.
     package var domain: Substring { text[text.index(after: text.firstIndex(of: "@") ?? text.startIndex)...] }
 
     private static func isLocalPart(_ bytes: ArraySlice<UInt8>) -> Bool {

@@ -6,11 +6,15 @@ package import Contracts
 package struct MailMessage: Sendable {
     /// Left part of the `Message-ID`: the same on each repetition, so that a repetition can be recognised. ASCII letters, digits, `_`, `-`.
     package var id: String
+    /// Written as `Date`, in UTC and whole seconds.
     package var at: Timestamp
     package var from: MailAddress
+    /// Any text: encoded where it is not short ASCII (RFC 2047); control characters become spaces.
     package var fromName: String
     package var to: MailAddress
+    /// Likewise.
     package var subject: String
+    /// Plain text; travels as quoted-printable UTF-8.
     package var text: String
     /// `it`, `en`.
     package var language: String

@@ -12,6 +12,7 @@ package struct MailServer: Sendable, CustomStringConvertible {
     package var greeting: String
     /// Whether the connection must be encrypted and the certificate trusted; without it only a relay on the same machine makes sense.
     package var isEncrypted: Bool
+    /// Only where `isEncrypted`: else the server is not well formed and nothing is sent.
     package var credentials: Credentials?
 
     /// Never printed.
@@ -30,6 +31,7 @@ package struct MailServer: Sendable, CustomStringConvertible {
         (self.url, self.greeting, self.isEncrypted, self.credentials) = (url, greeting, isEncrypted, credentials)
     }
 
+    /// Never with credentials: a URL that is well formed holds none.
     package var description: String { url }
 
     /// Whether libcurl cannot read anything else into it than a host and a port, and no password crosses a line in the clear.
@@ -43,7 +45,9 @@ package struct MailServer: Sendable, CustomStringConvertible {
 
 /// One mail for one recipient.
 package struct OutboundMail: Sendable {
+    /// Of the envelope: where failures are reported to.
     package var sender: MailAddress
+    /// Of the envelope, whatever the headers say.
     package var recipient: MailAddress
     /// Headers and body with CRLF line ends, as `MailMessage.encoded()` makes them.
     package var data: [UInt8]

@@ -32,6 +32,7 @@ package final class ErasureFollower: Sendable {
         try ErasureDuties.create(in: db)
     }
 
+    /// `confirm` is called again, after a pause, until it does not throw.
     package init(of peer: Peer, store: Store, keys: PersonKeys, steps: ErasureSteps, logger: Logger, confirm: @escaping Confirm) {
         (self.peer, self.store, self.keys, self.steps) = (peer, store, keys, steps)
         (self.logger, self.confirm) = (logger, confirm)

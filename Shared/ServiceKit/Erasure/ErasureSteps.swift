@@ -21,6 +21,7 @@ package struct ErasureSteps: Sendable {
     /// What had to stay in the service's store, and why; for the certificate.
     package var kept: String?
 
+    /// Unless told, the person's key is destroyed and no stream holds anything about them.
     package init(
         shut: @escaping @Sendable (PersonErased) async throws -> Void = { _ in },
         destroysKey: @escaping @Sendable (PersonErased) -> Bool = { _ in true },

@@ -5,6 +5,7 @@ package import Contracts
 
 /// Rights of the suite's own peers come from `Contracts`; those of further peers from their public files.
 package enum Allowances {
+    /// Without `owner` itself. A peer without any right here has an entry that admits it nowhere.
     package static func allowed(by owner: Peer, peers: [KeyFiles.PublicPeer]) -> [AllowedPeer] {
         peers.filter { $0.peer != owner }.map { known in
             guard Peer.suite.contains(known.peer) else {

@@ -20,6 +20,7 @@ package struct KeyBackups: Sendable {
         (self.folder, self.name) = (folder, name)
     }
 
+    /// In the order of their numbers, whether or not they are there.
     package var files: [URL] {
         (1...Self.copies).map { folder.appendingPathComponent("\(name).\($0).db") }
     }

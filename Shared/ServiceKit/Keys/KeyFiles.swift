@@ -70,6 +70,7 @@ package struct KeyFiles: Sendable {
         }
     }
 
+    /// Where it lies, whether or not it is there.
     package func publicFile(of peer: Peer) -> URL {
         folder.appendingPathComponent("public").appendingPathComponent("\(peer).json")
     }

@@ -76,6 +76,7 @@ package final class TokenChecker: Sendable {
         }
     }
 
+    /// As `heard`, after the commit of `begin`.
     package func begun(_ stream: String, _ snapshot: [StreamEvent]) {
         let facts = snapshot.flatMap { (try? Fact.all(of: $0)) ?? [] }
         rules.withLock { rules in

@@ -13,6 +13,7 @@ package final class Bell: Sendable {
 
     package init() {}
 
+    /// Never waits; rings that nobody has waited for yet count as one.
     package func ring() {
         state.withLock { state in
             state.isRung = true

@@ -31,6 +31,7 @@ package struct MessageOutbox: Sendable {
     private let logger: Logger
     private let bell = Bell()
 
+    /// The key must outlive restarts: what another one sealed can never be sent, and is dropped and counted.
     package init(in store: Store, sealedUnder key: SymmetricKey, logger: Logger, hand: @escaping Hand) {
         (self.store, self.key, self.logger, self.hand) = (store, key, logger, hand)
     }

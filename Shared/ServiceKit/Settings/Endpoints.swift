@@ -11,6 +11,7 @@ package struct Endpoints: Sendable {
         self.settings = settings
     }
 
+    /// nil, with tcp, for a peer that has no port. `binding` listens on all interfaces instead of naming the peer's host.
     package func requests(of peer: Peer, binding: Bool) -> String? {
         switch settings.transport {
         case .ipc: "ipc://\(settings.busFolder.path)/\(peer).requests"
@@ -18,6 +19,7 @@ package struct Endpoints: Sendable {
         }
     }
 
+    /// Always the owner's; `binding` as for `requests`.
     package func stream(_ family: StreamFamily, binding: Bool) -> String {
         switch settings.transport {
         case .ipc: "ipc://\(settings.busFolder.path)/\(family.name).stream"

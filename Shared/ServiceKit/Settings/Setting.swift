@@ -5,14 +5,17 @@ package import Foundation
 
 /// A parameter that is read once at the start from `TRACKME_<KEY>`: `sos.dispatch_at_s` from `TRACKME_SOS_DISPATCH_AT_S`.
 package struct Setting<Value: Sendable>: Sendable {
+    /// A prefix and a name in lower case: `sos.retry_s`. The end of a quantity's says its unit.
     package let key: String
     package let fallback: Value
     /// The kind and range of allowed values, in words, for errors and tables.
     package let allowed: String
+    /// One sentence for tables.
     package let meaning: String
     let written: @Sendable (Value) -> String
     let parse: @Sendable (String) -> Value?
 
+    /// `parse` gives nil for what is not allowed; `written` gives what `parse` reads.
     package init(
         _ key: String, default fallback: Value, allowed: String, _ meaning: String,
         written: @escaping @Sendable (Value) -> String, parse: @escaping @Sendable (String) -> Value?
@@ -25,6 +28,7 @@ package struct Setting<Value: Sendable>: Sendable {
 }
 
 extension Setting where Value == Int {
+    /// Both ends belong to the range.
     package static func integer(_ key: String, default fallback: Int, in range: ClosedRange<Int>, _ meaning: String) -> Setting {
         Setting(key, default: fallback, allowed: "a whole number from \(range.lowerBound) to \(range.upperBound)", meaning) {
             String($0)
@@ -35,6 +39,7 @@ extension Setting where Value == Int {
 }
 
 extension Setting where Value == Double {
+    /// Both ends belong to the range.
     package static func decimal(_ key: String, default fallback: Double, in range: ClosedRange<Double>, _ meaning: String) -> Setting {
         Setting(key, default: fallback, allowed: "a number from \(range.lowerBound) to \(range.upperBound)", meaning) {
             String($0)
@@ -74,6 +79,7 @@ extension Setting where Value == Duration {
 }
 
 extension Setting where Value == Bool {
+    /// Exactly `true` or `false`.
     package static func flag(_ key: String, default fallback: Bool, _ meaning: String) -> Setting {
         Setting(key, default: fallback, allowed: "true or false", meaning) {
             String($0)
@@ -130,6 +136,7 @@ extension Setting {
 }
 
 extension Setting where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    /// One of the raw values, exactly.
     package static func choice(_ key: String, default fallback: Value, _ meaning: String) -> Setting {
         let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
         return Setting(key, default: fallback, allowed: "one of \(names)", meaning) {

@@ -2,6 +2,7 @@
 
 /// Everything that was wrong with the settings, so that one start shows it all.
 package struct SettingsError: Error, Hashable, CustomStringConvertible {
+    /// One line each, with up to 100 characters of the value: secrets are files and do not stand here.
     package let faults: [String]
 
     package init(faults: [String]) {
@@ -16,7 +17,9 @@ package struct SettingsError: Error, Hashable, CustomStringConvertible {
 package struct SettingsReader: Sendable {
     package struct Row: Sendable {
         package let key: String
+        /// As it would be written in the environment; empty for none.
         package let value: String
+        /// Whether the environment does not name it.
         package let isDefault: Bool
         package let allowed: String
         package let meaning: String
@@ -31,6 +34,7 @@ package struct SettingsReader: Sendable {
         self.environment = environment
     }
 
+    /// `sos.retry_s` is read from `TRACKME_SOS_RETRY_S`.
     package static func variable(for key: String) -> String {
         "TRACKME_" + key.uppercased().replacing(".", with: "_")
     }
@@ -55,6 +59,9 @@ package struct SettingsReader: Sendable {
         faults.append("\(SettingsReader.variable(for: key)): \(reason)")
     }
 
+    /// Call after everything was read.
+    /// - Parameter prefixes: owned by this service: a variable under one of them that nobody read is a fault.
+    /// - Throws: all faults at once.
     package func finish(prefixes: Set<String>) throws(SettingsError) {
         let known = Set(rows.map { SettingsReader.variable(for: $0.key) })
         let starts = prefixes.map { SettingsReader.variable(for: $0) + "_" }

@@ -7,19 +7,24 @@ package import Foundation
 package struct SuiteSettings: Sendable {
     package static let prefixes: Set<String> = ["store", "bus", "http", "log"]
 
+    /// `ipc`: sockets of one machine. `tcp`: the ports of `Contracts`.
     package enum Transport: String, CaseIterable, Sendable {
         case ipc, tcp
     }
 
+    /// As swift-log has them; `critical` is always written.
     package enum LogLevel: String, CaseIterable, Sendable {
         case trace, debug, info, notice, warning, error
     }
 
+    /// Made (0700) where it is missing.
     package let storeFolder: URL
+    /// 0 to 50 ms; see `StoreSettings`.
     package let groupCommitWindow: Duration
     /// Nil: beside the databases.
     package let keyBackups: URL?
     package let transport: Transport
+    /// Its path stays under 60 bytes, so that those of its sockets keep to `BusLimits.ipcPathBytes`.
     package let busFolder: URL
     package let keysFolder: URL
     /// Where peers are over tcp; a peer without an entry is at its own name.
@@ -27,6 +32,7 @@ package struct SuiteSettings: Sendable {
     /// How long a stream's log keeps a fact at least.
     package let logRetention: Duration
     package let httpHost: String
+    /// 0 takes a free one.
     package let httpPort: Int
     /// Where browsers find the suite: scheme, host and port, without a path. Links in mails begin with it.
     package let publicOrigin: String

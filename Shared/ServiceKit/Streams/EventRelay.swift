@@ -10,6 +10,8 @@ package final class EventRelay: Sendable {
     /// A committed fact; the payload is rendered only if somebody listens.
     package struct Committed: Sendable {
         package let header: StreamHeader
+        /// Called at most once, under the relay's lock: it must be quick and must not call the relay. A fact whose payload throws is left
+        /// to replays.
         package let payload: @Sendable () throws -> [UInt8]
 
         package init(header: StreamHeader, payload: @escaping @Sendable () throws -> [UInt8]) {

@@ -7,6 +7,7 @@ package import Storage
 
 /// Opened once, first of all parts. The store's schema must hold StreamLog, Confirmations and AnswerTable.
 package struct OpenedStore: Sendable {
+    /// Closed by `parts`, as `keys` are, after everything that uses it.
     package let store: Store
     package let keys: PersonKeys
     package let answers: StoredAnswers

@@ -17,6 +17,7 @@ package struct StoredAnswers: AnswerMemory {
         (self.store, self.key) = (store, key)
     }
 
+    /// - Throws: `cannotOpen` where it was sealed under another key.
     package func answer(to peer: Peer, id: String) async throws -> [UInt8]? {
         let sealed = try await store.read { db in try table.answer(db, to: peer, id: id) }
         return try sealed.map { try Seal.open($0, key: key, context: context(peer, id)) }

@@ -85,6 +85,7 @@ package struct LogRetention: Sendable {
     private let store: Store
     private let retention: Duration
 
+    /// `retention` is the least: what a consumer has not confirmed stays longer.
     package init(families: [StreamFamily], store: Store, retention: Duration) {
         (self.families, self.store, self.retention) = (families, store, retention)
     }

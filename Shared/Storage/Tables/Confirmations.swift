@@ -7,6 +7,7 @@ package import GRDB
 package struct Confirmations: Sendable {
     package init() {}
 
+    /// For a migration.
     package static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -64,6 +65,7 @@ package struct Confirmations: Sendable {
         try db.execute(sql: "INSERT OR IGNORE INTO stream_forgotten_consumers VALUES (?)", arguments: [consumer.name])
     }
 
+    /// Until it confirms something again.
     package func isForgotten(_ db: Database, _ consumer: Peer) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT 1 FROM stream_forgotten_consumers WHERE consumer = ?"), arguments: [consumer.name]) ?? false

@@ -7,6 +7,7 @@ package import GRDB
 package struct ConsumerPositions: Sendable {
     package init() {}
 
+    /// For a migration.
     package static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -18,6 +19,7 @@ package struct ConsumerPositions: Sendable {
                 """)
     }
 
+    /// Of every stream that was ever followed, by name.
     package func load(_ db: Database) throws -> [StreamPosition] {
         try Row.fetchAll(db.cachedStatement(sql: "SELECT stream, epoch, next FROM consumer_positions ORDER BY stream"))
             .map { StreamPosition(stream: $0[0], epoch: $0[1], next: $0[2]) }

@@ -11,6 +11,7 @@ package struct IdempotencyKeys: Sendable {
 
     package init() {}
 
+    /// For a migration.
     package static func create(in db: Database) throws {
         try db.execute(
             sql: """

@@ -225,6 +225,7 @@ extension StreamLog {
             return place.head
         }
 
+        /// In the body of the appends, after the last of them.
         package func finish(_ db: Database) throws {
             for place in places.values { try log.setHead(db, place.number, place.head) }
         }

@@ -15,6 +15,7 @@ package struct StreamRow: Hashable, Sendable {
 
     package var isErased: Bool { type == StreamHeader.erased }
 
+    /// As it is published and replayed; `head` is the stream's last sequence now.
     package func header(epoch: String, head: Int64) -> StreamHeader {
         StreamHeader(
             stream: stream, epoch: epoch, sequence: sequence, head: head, type: type, subject: subject?.description ?? "", at: at,

@@ -9,6 +9,7 @@ package import GRDB
 package struct WrappedKeys: Sendable {
     package init() {}
 
+    /// For a migration.
     package static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -22,6 +23,7 @@ package struct WrappedKeys: Sendable {
                 """)
     }
 
+    /// What stands for a person: nothing yet, a living key, or the mark of a destroyed one.
     package enum Entry: Hashable, Sendable {
         case none
         case wrapped([UInt8])

@@ -42,8 +42,8 @@ struct SharingServiceTests {
         try await SharingHouse.run { house in
             try await house.addPerson(Self.code)
             let organisation = OrganisationID.random()
-            // The first code is well formed enough to be looked for, and nobody's.
             var cases: [(OpenRequest, Failure.Code, String)] = [
+                // Well formed enough to be looked for, and nobody's.
                 (house.form("XXXXXX80A01H501X", by: organisation), .notFound, "no such person"),
                 (house.form(Self.code, by: organisation, types: []), .invalid, "types"),
                 (house.form(Self.code, by: organisation, purpose: ""), .invalid, "purpose"),

@@ -35,6 +35,7 @@ PAIR_HIGH = {MAX: 170, MIN: 100}                # SOS-05
 SETTINGS = {"max_age": 60_000, "signal_lost": 30_000, "sustain": 3_000, "dispatch_at": 3_500, "bp_rule": "and",
             "silence_contacts": 300_000, "silence_calls_ambulance": False}
 NORMAL, HELD, SILENT = 120_000, 600_000, 3_600_000   # fixed by the page: closing, latest values, silence after the acknowledgement
+RATES, AVERAGED, TOGETHER = {"heart-rate", "pulse-rate", "respiration-rate"}, 30_000, 3      # §1: torn averages
 EMERGENCY = {"ALERTED", "CONFIRMED", "DISPATCHING", "DISPATCHED", "STOOD-DOWN"}
 
 
@@ -51,6 +52,7 @@ class Machine:
         self.parameters = set()                 # parameters of the emergency
         self.silence_due = self.contacts_due = math.inf
         self.told, self.last = False, None      # of this silence; metric and own time of the newest sign of life
+        self.heard_together, self.torn = set(), False       # vital metrics of the last upload with a sign of life; one was torn since
         self.leaving = False                    # unsubscribed while an emergency runs
 
     def emit(self, event, metric=None):         # §4, SOS-29
@@ -181,6 +183,7 @@ class Machine:
 
     def forget_signal(self):                    # as if nothing had ever been heard
         self.contacts_due, self.told, self.last = math.inf, False, None
+        self.heard_together, self.torn = set(), False
 
     def back(self, mute=None):                  # to MONITORING, or OFF where the person has left meanwhile (SOS-03)
         self.state, self.mute = "MONITORING", mute
@@ -198,6 +201,10 @@ class Machine:
         counting = [e for e in entries if self.counts(e[0], e[1], received)]
         if not counting:
             return
+        if self.is_torn(counting, interval):
+            self.torn, self.contacts_due = True, self.contacts_due if self.told else t
+            return
+        self.torn, self.heard_together = False, {e[0] for e in counting if e[0] in VITAL}
         self.sign_of_life(t, interval, counting[-1][0], min(counting[-1][1], received))
         self.forget(received)
         measurements = {}                       # own time -> entries, in the order of their first entries
@@ -212,6 +219,12 @@ class Machine:
             self.in_stood_down(t, critical)
         else:
             self.in_call(t, critical)
+
+    def is_torn(self, counting, interval):      # §1: the average of a minute in which the sensors were off for the most part
+        metric, _, value = counting[0]
+        low = self.bounds(metric)[0]
+        return (len(counting) == 1 and metric in RATES and low is not None and value < low and (interval or 0) >= AVERAGED
+                and self.state == "SUSPENDED" and metric in self.heard_together and len(self.heard_together) >= TOGETHER and not self.torn)
 
     def sign_of_life(self, t, interval, metric, own_time):                      # SOS-25
         self.silence_due = max(self.silence_due, t + self.limit(interval))

@@ -68,4 +68,32 @@ struct InboundStories {
             await notifier.stop()
         }
     }
+
+    @Test("SOS-28: while the first dispatcher is down, the second is told; what neither knows, the provider is to bring again")
+    func deputy() async throws {
+        try await Stage.play { stage in
+            let notifier = try await stage.start()
+            let deputy = try Stage.runtime(.sosDeputy, stage.folder, [:])
+            let asked = Mutex<[String]>([])
+            var methods = Methods()
+            methods.on(AcknowledgeByCode.self) { request, _ in
+                asked.withLock { $0.append(request.text) }
+                return AcknowledgeByCode.Reply(result: request.text.contains("7K3M9Q") ? "accepted" : nil)
+            }
+            try await deputy.answer(methods)
+            let keys = KeyFiles(folder: stage.folder.appendingPathComponent("keys"))
+            let token = try keys.readSecret(keys.file("inbound.secret", of: .notifier))
+            func come(_ text: String) async throws -> (status: Int, text: String) {
+                let answer = try await Self.sender.send(
+                    OutboundRequest(
+                        url: "http://127.0.0.1:\(notifier.port)/notify/v1/inbound/sms?token=\(token)&from=%2B39021234567&text=\(text)"))
+                return (answer.status, String(decoding: answer.body, as: UTF8.self))
+            }
+            #expect(try await come("OK+7K3M9Q") == (200, "TrackMe: accepted"))
+            #expect(try await come("hello").status == 503)
+            #expect(asked.withLock { Set($0) } == ["OK+7K3M9Q", "hello"])
+            await deputy.bus.shutdown()
+            await notifier.stop()
+        }
+    }
 }

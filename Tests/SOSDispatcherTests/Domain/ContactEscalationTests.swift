@@ -36,6 +36,11 @@ struct ContactEscalationTests {
         @discardableResult func ended(_ end: ContactCase.End, after seconds: Int = 0) -> Bool { alarm.ended(end, at: at(seconds)) }
         func takenUpAgain(_ seconds: Int) -> Bool { alarm.takenUpAgain(at: at(seconds), at(seconds)) }
         func isDead(_ seconds: Int) -> Bool { alarm.isDead(at: at(seconds)) }
+        func hears(_ matter: ContactWord.Matter, _ contact: String, _ seconds: Int, round: Int = 0) -> Bool {
+            let word = ContactWord(
+                person: alarm.person, occasion: alarm.id, round: round, contact: contact, matter: matter, at: at(seconds))
+            return alarm.heard(word, at: at(seconds))
+        }
     }
 
     @Test("SOS-22: everybody is told at once, and once", arguments: [ContactCase.Kind.emergency, .shaking, .silence])
@@ -126,6 +131,40 @@ struct ContactEscalationTests {
         #expect(play.takenUpAgain(9))
         #expect(play.take(9) == ["0 alert"])
         #expect(play.alarm.round == 1)
+    }
+
+    @Test("SOS-28: what happened at the other dispatcher counts as if it had happened here, once, and only in its own round of the alarm")
+    func otherDispatcher() {
+        let play = Play()
+        _ = play.take(0)
+        #expect(play.hears(.called(1), "ctc_0", 60))
+        #expect(play.take(60).isEmpty && play.take(119).isEmpty)
+        #expect(play.take(120) == ["1 call-2"])
+        #expect(!play.hears(.called(1), "ctc_0", 60), "heard again")
+        #expect(!play.hears(.answered(.onMyWay), "ctc_9", 121), "nobody of this list")
+        #expect(play.hears(.answered(.seen), "ctc_1", 121))
+        #expect(!play.hears(.answered(.cannot), "ctc_1", 120), "said before")
+        #expect(play.hears(.answered(.onScene), "ctc_1", 130))
+        #expect(play.take(131) == ["0 on-the-way-2", "2 on-the-way-2"])
+        #expect(ContactEscalation.nextCall(play.alarm, Self.rules) == nil)
+        play.ended(.falseAlarm)
+        #expect(play.takenUpAgain(200))
+        #expect(!play.hears(.answered(.onScene), "ctc_1", 190))
+        #expect(play.hears(.answered(.onScene), "ctc_1", 201, round: 1))
+    }
+
+    @Test("SOS-28: the second dispatcher calls a little later than the first, and so not at all while the first does")
+    func secondIsLater() {
+        var rules = Self.rules
+        rules.lead = ContactEscalation.lead
+        let play = Play()
+        _ = play.take(0)
+        #expect(ContactEscalation.nextCall(play.alarm, rules)?.at == play.at(62))
+        for number in 1...6 {
+            #expect(play.hears(.called(number), "ctc_\((number - 1) % 3)", number * 60))
+            let next = ContactEscalation.nextCall(play.alarm, rules)
+            #expect(number == 6 ? next == nil : next?.at == play.at(number * 60 + 62))
+        }
     }
 
     @Test("links open until a day after the end, and no longer than a week whatever happens")

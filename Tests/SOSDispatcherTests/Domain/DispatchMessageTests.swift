@@ -53,6 +53,33 @@ struct DispatchMessageTests {
         #expect(String(decoding: golden, as: UTF8.self) == String(decoding: bytes, as: UTF8.self))
     }
 
+    @Test("SOS-19: a release is, byte for byte, the golden one; it says who goes, and of the person only what the alert began with")
+    func release() throws {
+        var facts = Self.facts()
+        facts.code = "7K3M9Q"
+        facts.subscriber.card = EmergencyCard(
+            name: "Anna Rossi", telephone: "+393331234567", language: "it", birthYear: 1950, sex: "female", address: "Via Roma 1",
+            medicalNotes: "allergic to penicillin")
+        let alert = try DispatchMessage(facts, under: Self.letterhead).encoded()
+        let bytes = try #require(
+            DispatchMessage.release(
+                of: alert, as: facts.id.release, seq: 2, takenBy: "north", at: facts.sent + .seconds(41), code: "0R1E2M"))
+        let text = String(decoding: bytes, as: UTF8.self)
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../Golden/dispatch-1-release.json")
+        let golden = try #require(FileManager.default.contents(atPath: file.path))
+        #expect(String(decoding: golden, as: UTF8.self) == text)
+        let message = try JSONDecoder().decode(DispatchMessage.self, from: Data(bytes))
+        #expect(message.messageId == "\(Self.emergency)-1000000" && message.ack.url.contains("/\(Self.emergency)-1000000/"))
+        #expect(message.msgType == .cancel && message.seq == 2 && message.references == ["\(Self.emergency)-0", "\(Self.emergency)-1"])
+        for word in ["Anna", "+39333", "Roma", "penicillin", "45.5", "93.5", "1950", "7K3M9Q"] { #expect(!text.contains(word), "\(word)") }
+        #expect(DispatchText(message, code: "0R1E2M").text.hasPrefix("SOS1;i=0123456789abcdefghjkmnpqrs;q=2;m=C;a=0R1E2M;"))
+        let document = try CAPDocument.render(
+            OutboxMessage(id: facts.id.release, kind: .cancel, body: bytes, createdAt: facts.sent), earlier: [], to: "milan")
+        let cap = String(decoding: document, as: UTF8.self)
+        #expect(cap.contains("<msgType>Cancel</msgType>") && cap.contains("<note>taken by north</note>"))
+        #expect(DispatchMessage.release(of: [1], as: facts.id.release, seq: 1, takenBy: "north", at: facts.sent, code: "") == nil)
+    }
+
     @Test("SOS-16, INV-14: the message carries time, place, value with threshold, danger and recent course")
     func content() {
         let message = DispatchMessage(Self.facts(), under: Self.letterhead)

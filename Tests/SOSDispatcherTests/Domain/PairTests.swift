@@ -134,6 +134,13 @@ struct PairTests {
         let facts: [PairFact] = [
             Self.attempt(3, .cancel), .answered(GivenAnswer(person: person, emergency: Self.emergency, answer: .fine, afterMs: 1200)),
             .note(kind: "integrators", subject: nil, body: "{}"), .erased(.random(), []),
+            .contact(
+                ContactWord(person: person, occasion: .random(), round: 1, contact: "ctc_1", matter: .answered(.onMyWay), at: Self.start)),
+            .acknowledged(
+                TakenMessage(
+                    person: person, integrator: "desk",
+                    acknowledgement: Acknowledgement(messageId: "\(Self.emergency)-0", result: .accepted, ackId: "a", reason: nil),
+                    at: Self.start)),
             .settings(
                 PersonSettings(
                     person: person, version: SettingsVersion(number: 7), settings: SubscriberSettings(Subscriber()),

@@ -11,6 +11,7 @@ struct SimulatedDispatcher {
     static let laziness: Int64 = 500
 
     let process: Int
+    let beganAt: Timestamp
     var consumer: ConsumerMachine
     var people: [PersonID: SimulatedWatched] = [:]
     var due = DueList<PersonID>()
@@ -73,7 +74,7 @@ extension SimulatedWorld {
         var positions = streams.compactMap { kept.positions[$0] }
         if flaw == .skipsReplayAfterRestart, dispatcherProcess > 1 { positions = [] }
         let consumer = ConsumerMachine(family: .samples, streams: streams, positions: positions, now: instant)
-        dispatcher = SimulatedDispatcher(process: dispatcherProcess, consumer: consumer)
+        dispatcher = SimulatedDispatcher(process: dispatcherProcess, beganAt: dispatcherClock, consumer: consumer)
         account.restarted(streams: kept.positions)
         note("dispatcher runs as process \(dispatcherProcess)")
         resume()
@@ -226,10 +227,10 @@ extension SimulatedWorld {
         let role = plan.lives[life].role
         let isTime = (role == .fine && action.kind == .opened) || (role == .falseAlarm && action.kind == .dispatched(.unanswered))
         if isTime { after(plan.lives[life].answersAfter, .personAnswers(life: life)) }
-        var kind = action.message
+        var kind = action.message(since: dispatcher?.beganAt ?? dispatcherClock, now: wall + (action.at - dispatcherClock))
         if flaw == .cancelsOnRecovery, action.kind == .closed { kind = .cancel }
         guard let kind else { return }
-        let id = DispatchID(emergency: emergency, sequence: dispatcher?.sequences[emergency] ?? 0)
+        let id = DispatchID(emergency: emergency, sequence: dispatcher?.sequences[emergency] ?? kind.first)
         dispatcher?.sequences[emergency] = id.sequence + 1
         let decidedAt = episode.receivedAt + (action.at - episode.t0)
         let message = OutboxMessage(

@@ -172,10 +172,12 @@ struct SimulationChecker {
             }
         }
         for id in accepted {
-            // A call that went out before it could be stored, then a crash, then "I am fine": the other end knows more than this one.
-            let isCalledOff = world.account.personOf[id.emergency].map { world.account.said[$0] != nil } ?? false
             guard let message = world.kept.messages[id] else {
-                if !isCalledOff { world.violation("\(id) was accepted, but is not in the outbox") }
+                // A call that went out before it could be stored, then a crash, then "I am fine": the other end must hear of that.
+                let isTakenBack = accepted.contains { other in
+                    other.emergency == id.emergency && world.kept.messages[other]?.kind == .cancel
+                }
+                if !isTakenBack { world.violation("\(id) was accepted, but is not in the outbox, and nobody took it back") }
                 continue
             }
             if message.end == nil { world.violation("\(id) was accepted, but not acknowledged") }

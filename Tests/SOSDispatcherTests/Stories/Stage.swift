@@ -86,6 +86,25 @@ final class Stage: Sendable {
         return Dispatcher(parts: parts, runtime: runtime, running: running)
     }
 
+    /// Decides and stores, and nothing of what follows ever happens: a dispatcher in the moment in which it dies.
+    struct Built: Sendable {
+        let parts: SOSParts
+        let runtime: Runtime
+
+        func close() async {
+            await parts.store.store.close()
+            await parts.supervision.keys.close()
+            await runtime.bus.shutdown()
+        }
+    }
+
+    func built(_ settings: [String: String]) async throws -> Built {
+        let environment = ["TRACKME_SOS_CANARY": "false"].merging(settings) { $1 }
+        var reader = SettingsReader(environment: environment)
+        let runtime = try Stage.runtime(.sosDispatcher, folder, environment)
+        return Built(parts: try await SOSParts(SOSAssembly.settings(&reader), on: runtime), runtime: runtime)
+    }
+
     static func runtime(_ peer: Peer, _ folder: URL, _ environment: [String: String]) throws -> Runtime {
         var reader = SettingsReader(
             environment: [
@@ -200,7 +219,7 @@ final class TalkingIngest: Sendable {
     func say(_ person: PersonID, _ entries: [Sample], receivedAt: Timestamp = .now, interval: Int64? = nil) async throws {
         let recorded = SamplesRecorded(device: .random(), receivedAt: receivedAt, intervalMs: interval, samples: entries)
         let body = Array(try JSONEncoder().encode(recorded))
-        try await say(StreamFamily.samplesStream(of: person), SamplesRecorded.type, person, body, samples)
+        try await say(StreamFamily.samplesStream(of: person), SamplesRecorded.type, person, body, samples, at: receivedAt)
     }
 
     /// As ingest does while its disk hangs: nothing of it is in the log.
@@ -223,8 +242,9 @@ final class TalkingIngest: Sendable {
         try await say(StreamFamily.devices.streams[0], MonitoringState.type, state.person, body, devices)
     }
 
-    private func say(_ stream: String, _ type: String, _ person: PersonID, _ body: [UInt8], _ relay: EventRelay) async throws {
-        let at = Timestamp.now
+    private func say(
+        _ stream: String, _ type: String, _ person: PersonID, _ body: [UInt8], _ relay: EventRelay, at: Timestamp = .now
+    ) async throws {
         let sequence = try await store.write { db in
             try StreamLog().append(db, stream: stream, type: type, subject: person, at: at, body: body)
         }

@@ -1,4 +1,4 @@
-// The other end and the way to it: rows F14, F19 and F30 of the fault matrix.
+// The other end and the way to it: rows F14, F16, F19 and F30 of the fault matrix.
 
 import Contracts
 import Foundation
@@ -51,6 +51,46 @@ extension SystemTests {
                     "figure: F14: \(modes) and \(RudeDesk.answers.count) kinds of rubbish, \(tried + rude.count) tries: \(report.figures.line)"
                 )
                 #expect(report.violations.isEmpty, "\(report.summary)")
+            }
+        }
+
+        @Test(
+            "F16: SOS-18, SOS-19: both internet channels dead: the text comes with the first attempt, and its code acknowledges",
+            .timeLimit(.minutes(10)))
+        func textsAlone() async throws {
+            let gateway = try TextGateway()
+            defer { gateway.end() }
+            let (number, dead) = ("+39021234567", try FreePorts.find(2))
+            let dispatcher = [
+                "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(dead[0])\(DeskService.path)",
+                "TRACKME_SOS_SECOND_URL": "http://127.0.0.1:\(dead[1])\(DeskService.path)", "TRACKME_SOS_NUMBER": number,
+            ]
+            let notifier = ["TRACKME_NOTIFY_GATEWAY_URL": "http://127.0.0.1:\(gateway.port)/texts"]
+            let shape = SuiteShape(environment: [.sosDispatcher: dispatcher, .notifier: notifier], hasAccounts: true)
+            try await RealSuite.with(shape) { suite in
+                let load = try LoadGenerator(try await suite.addPeople(4), to: suite)
+                load.start()
+                try await load.untilAcknowledged(20)
+                let person = load.wearers[0].person
+                await load.wearers[0].fallIll()
+                let text = try await eventually("the text", within: .seconds(40)) { gateway.texts(to: number).first }
+                @Sendable func emergency() async throws -> ListEmergencies.Entry? {
+                    try await suite.ask(ListEmergencies(person: person, limit: 1)).emergencies.first
+                }
+                let called = try #require(try await emergency())
+                #expect(called.acknowledgedAt == nil && text.text.hasPrefix("SOS1;i=\(called.emergency.description.dropFirst(4));"))
+                let code = try #require(text.text.split(separator: ";").first { $0.hasPrefix("a=") }?.dropFirst(2))
+                let token = try suite.layout.keys.readSecret(suite.layout.keys.file("inbound.secret", of: .notifier))
+                let replied = Timestamp.now
+                try await suite.receive(text: "OK+\(code)", from: number, token: token)
+                let taken = try await eventually("the acknowledgement") { try await emergency()?.acknowledgedAt }
+                _ = try await load.stop()
+                let after = (text.at - called.t0).wholeMilliseconds
+                print(
+                    "figure: F16: both internet channels dead: text at the gateway \(after) ms after t0, "
+                        + "acknowledged by its code \(max(0, (taken - replied).wholeMilliseconds)) ms after the reply")
+                #expect(text.at - called.t0 < Checker.forThisMachine.deadline)
+                #expect(try await suite.ask(VerifyAudit()).firstBroken == nil)
             }
         }
 

@@ -97,8 +97,10 @@ final class FaultProxy: Sendable {
             guard count > 0 else { break }
             let manners = state.withLock { $0.manners }
             if case .halfOpen = manners { continue }
-            // To be late is the fault that is played here.
-            if case .late = manners { Thread.sleep(forTimeInterval: Double.random(in: 0...0.2)) }
+            if case .late = manners {
+                // To be late is the fault that is played here; the thread is this direction's own, and nothing else waits on it.
+                Thread.sleep(forTimeInterval: Double.random(in: 0...0.2))
+            }
             var sent = 0
             while sent < count {
                 let piece: Int

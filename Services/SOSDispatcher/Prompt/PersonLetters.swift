@@ -1,0 +1,46 @@
+// What a person is told where no prompt shows it: the signal is lost, the device charges, the ambulance is informed.
+
+import Contracts
+
+struct PersonLetters: Sendable {
+    /// A push that came later would only confuse.
+    static let life = Duration.seconds(900)
+
+    let capabilities: Capabilities
+
+    /// The same whenever it is made of the same tiding; nil for what the person is not told.
+    func letter(about tiding: Tiding, to subscriber: Subscriber) -> SendMessage? {
+        letter(about: tiding, name: subscriber.card?.name ?? "", subscriber.language)
+    }
+
+    func letter(about tiding: Tiding, name: String, _ language: Language) -> SendMessage? {
+        let template: MessageTemplate
+        var values = ["time": (tiding.since ?? tiding.at).rfc3339]
+        switch tiding.kind {
+        case .acknowledged:
+            template = .sosAmbulanceInformed
+            values["name"] = name.isEmpty ? (language == .italian ? "te" : "you") : name
+        case .signalLost: template = .sosSignalLost
+        case .charging: template = .sosCharging
+        case .opened, .goesOn, .confirmed, .dispatched, .gotWorse, .helpArrived, .transient, .muted, .cancelled, .closed,
+            .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff, .subscribed, .unsubscribed, .paused, .resumed:
+            return nil
+        }
+        return message(capabilities.message(tiding.name), template, values, to: tiding, language)
+    }
+
+    /// The way to the prompt of an emergency; the same one again after a crash.
+    func prompt(_ emergency: EmergencyID, since t0: Timestamp, about tiding: Tiding, _ language: Language) -> SendMessage {
+        message(
+            capabilities.message("\(emergency)|prompt"), .sosPrompt,
+            ["time": t0.rfc3339, "link": capabilities.promptLink(emergency)], to: tiding, language)
+    }
+
+    private func message(
+        _ id: Contracts.MessageID, _ template: MessageTemplate, _ values: [String: String], to tiding: Tiding, _ language: Language
+    ) -> SendMessage {
+        SendMessage(
+            message: id, recipient: Recipient(person: tiding.person), channels: [.push, .inbox], template: template, language: language,
+            values: values, notAfter: tiding.at + Self.life)
+    }
+}
