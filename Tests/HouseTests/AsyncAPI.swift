@@ -84,7 +84,7 @@ enum AsyncAPI {
 
     private static func requestChannel(_ owner: String) -> String {
         """
-          \(owner).requests:
+          \(owner).questions:
             address: \(quoted(owner + ".requests"))
             servers: [ { $ref: \(quoted("#/servers/\(owner)")) } ]
             messages:
@@ -110,11 +110,11 @@ enum AsyncAPI {
                     action: receive
                     summary: \(quoted(request.comment))
                     description: \(quoted("Asked by \(PeerNames.askers(of: request))."))
-                    channel: { $ref: \(quoted("#/channels/\(owner).requests")) }
-                    messages: [ { $ref: \(quoted("#/channels/\(owner).requests/messages/\(request.name)")) } ]
+                    channel: { $ref: \(quoted("#/channels/\(owner).questions")) }
+                    messages: [ { $ref: \(quoted("#/channels/\(owner).questions/messages/\(request.name)")) } ]
                     reply:
-                      channel: { $ref: \(quoted("#/channels/\(owner).requests")) }
-                      messages: [ { $ref: \(quoted("#/channels/\(owner).requests/messages/\(request.name)Answer")) } ]
+                      channel: { $ref: \(quoted("#/channels/\(owner).questions")) }
+                      messages: [ { $ref: \(quoted("#/channels/\(owner).questions/messages/\(request.name)Answer")) } ]
 
                 """
             }

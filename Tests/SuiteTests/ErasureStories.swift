@@ -220,10 +220,10 @@ struct ErasureStories {
 
             let certificate = try await anna.certificate(of: said.decoded())
             #expect(certificate.scope == .account)
-            #expect(certificate.services.map(\.service) == ["consent", "ingest", "sos-dispatcher", "notifier"])
+            #expect(certificate.services.map(\.service) == ["consent", "ingest", "sos-dispatcher", "notifier", "thirdparty-gateway"])
             #expect(
                 certificate.services.flatMap { $0.stores.map(\.store) }
-                    == ["consent", "ingest", "sos-dispatcher", "notifier"].flatMap {
+                    == ["consent", "ingest", "sos-dispatcher", "notifier", "thirdparty-gateway"].flatMap {
                         ["\($0).db", "\($0)-keys.db", "\($0)-keys.db backups"]
                     })
             #expect(try await suite.get("/ingest/v1/entries?type=heart-rate", as: anna.watch).status == 401)

@@ -44,7 +44,7 @@ private struct Hospital: Sendable {
             "TRACKME_NOTIFY_SMTP_URL": mail.url, "TRACKME_NOTIFY_SMTP_TLS": "false", "TRACKME_PAY_BANK_IBAN": "IT60X0542811101000000123456",
             "TRACKME_PAY_BANK_HOLDER": "TrackMe", "TRACKME_ORG_WEBHOOK_PRIVATE": "true",
         ]
-        try await StorySuite.with(settings) { suite in
+        try await StorySuite.with(settings, hasGateway: false) { suite in
             try await suite.playing(.thirdPartyGateway) { runtime in
                 var environment = suite.layout.environment(of: .thirdPartyGateway, httpPort: 0)
                 environment.merge(settings) { $1 }

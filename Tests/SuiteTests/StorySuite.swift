@@ -16,6 +16,7 @@ import TestKit
 @testable import Notifier
 @testable import Operator
 @testable import SOSDispatcher
+@testable import ThirdPartyGateway
 
 /// An upload that the story relies on was refused.
 struct NotTaken: Error {
@@ -41,12 +42,15 @@ struct StorySuite: Sendable {
     private static let answerBytes = 8 << 20
 
     /// Starts everything with these settings over the defaults, and stops it afterwards.
-    /// - Parameter further: peers that no service of the suite plays, with what they may ask and hear.
+    /// - Parameters:
+    ///   - further: peers that no service of the suite plays, with what they may ask and hear.
+    ///   - hasGateway: false where the story plays the third parties' gateway itself.
     static func with(
-        _ settings: [String: String] = [:], further: [KeyFiles.PublicPeer] = [], _ body: (StorySuite) async throws -> Void
+        _ settings: [String: String] = [:], further: [KeyFiles.PublicPeer] = [], hasGateway: Bool = true,
+        _ body: (StorySuite) async throws -> Void
     ) async throws {
         try await withTemporaryFolder { folder in
-            let ports = try FreePorts.find(5)
+            let ports = try FreePorts.find(hasGateway ? 6 : 5)
             let layout = SuiteLayout(data: folder.path, environment: [:])
             _ = try SuiteKeys.makeMissing(layout)
             let keys = layout.keys
@@ -67,11 +71,11 @@ struct StorySuite: Sendable {
             let sos = try await parts(SOSAssembly.self, layout, ports[1], settings)
             let consent = try await parts(ConsentAssembly.self, layout, ports[3], settings)
             let notifier = try await parts(NotifierAssembly.self, layout, ports[4], settings)
-            let groups = [ingest.services, consent.services, notifier.services, sos.services, [desk.server(port: ports[2])]].map {
-                ServiceGroup(services: $0, logger: quiet)
-            }
+            let gateway = hasGateway ? [try await parts(GatewayAssembly.self, layout, ports[5], settings)] : []
+            let parts = [ingest.services, consent.services, notifier.services, sos.services] + gateway.map(\.services)
+            let groups = (parts + [[desk.server(port: ports[2])]]).map { ServiceGroup(services: $0, logger: quiet) }
             let running = groups.map { group in Task { try await group.run() } }
-            let runtimes = [sos.runtime, notifier.runtime, consent.runtime, ingest.runtime]
+            let runtimes = gateway.map(\.runtime) + [sos.runtime, notifier.runtime, consent.runtime, ingest.runtime]
             let suite = StorySuite(
                 layout: layout, server: "http://127.0.0.1:\(ports[0])", consent: "http://127.0.0.1:\(ports[3])",
                 notifier: "http://127.0.0.1:\(ports[4])", sos: "http://127.0.0.1:\(ports[1])", ledger: ledger,

@@ -3,7 +3,6 @@
 import Contracts
 import Foundation
 import HTTPKit
-import HTTPTypes
 import Sealing
 
 /// How far a request's data are (PAY-04, SHR-10).

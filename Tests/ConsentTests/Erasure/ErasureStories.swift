@@ -21,6 +21,7 @@ private struct ErasureHouse: Sendable {
     let ingest: BusClient
     let dispatcher: BusClient
     let notifier: BusClient
+    let gateway: BusClient
     let trackme: BusClient
 
     static func run(_ body: (ErasureHouse) async throws -> Void) async throws {
@@ -35,7 +36,7 @@ private struct ErasureHouse: Sendable {
                 return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
             }
             for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
-            let neighbours = try [Peer.ingest, .sosDispatcher, .notifier, .trackme].map(runtime)
+            let neighbours = try [Peer.ingest, .sosDispatcher, .notifier, .thirdPartyGateway, .trackme].map(runtime)
             let mail = Mailbox()
             var messages = Methods()
             messages.on(SendMessage.self) { message, _ in
@@ -50,7 +51,8 @@ private struct ErasureHouse: Sendable {
             let running = Task { try await group.run() }
             let clients = try await neighbours.asyncMap { try await $0.client(of: .consent) }
             let house = ErasureHouse(
-                parts: parts, mail: mail, ingest: clients[0], dispatcher: clients[1], notifier: clients[2], trackme: clients[3])
+                parts: parts, mail: mail, ingest: clients[0], dispatcher: clients[1], notifier: clients[2], gateway: clients[3],
+                trackme: clients[4])
             do {
                 try await body(house)
             } catch {
@@ -123,6 +125,7 @@ struct ErasureInConsentStories {
 
             try await house.confirm(ordered, by: house.ingest)
             try await house.confirm(ordered, by: house.dispatcher)
+            try await house.confirm(ordered, by: house.gateway)
             var row = try await house.state(of: ordered)
             #expect(row.erased.waitingFor == [.notifier] && row.certificate == nil && row.person == person)
             let pending = try await house.parts.erasure.ledger.snapshot(

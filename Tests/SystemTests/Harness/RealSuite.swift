@@ -17,7 +17,7 @@ struct SuiteShape: Sendable {
     var followers: [Peer] = []
     /// Stores of these services lie in this folder instead.
     var storeFolder: (peers: Set<Peer>, folder: URL)?
-    /// Whether consent and notifier run too.
+    /// Whether consent, notifier and the gateway run too.
     var hasAccounts = false
     /// Whether the second SOS dispatcher runs too.
     var hasDeputy = false
@@ -36,6 +36,7 @@ struct RealSuite: Sendable {
     /// Only where the shape has accounts.
     let consent: ServiceProcess?
     let notifier: ServiceProcess?
+    let gateway: ServiceProcess?
     /// Only where the shape has a second dispatcher.
     let deputy: ServiceProcess?
     let deskLedger: URL
@@ -74,7 +75,7 @@ struct RealSuite: Sendable {
         }
         let logs = layout.data.appendingPathComponent("log")
         try FileManager.default.createDirectory(at: logs, withIntermediateDirectories: true)
-        let ports = try FreePorts.find(6)
+        let ports = try FreePorts.find(7)
         let desk = ports[2]
         let common = [
             "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_SOS_MESSAGE_STATUS": "exercise", "TRACKME_SOS_CANARY": "false",
@@ -96,6 +97,7 @@ struct RealSuite: Sendable {
         sos = try service(.sosDispatcher, ports[1])
         consent = shape.hasAccounts ? try service(.consent, ports[3]) : nil
         notifier = shape.hasAccounts ? try service(.notifier, ports[4]) : nil
+        gateway = shape.hasAccounts ? try service(.thirdPartyGateway, ports[6]) : nil
         deputy = shape.hasDeputy ? try service(.sosDeputy, ports[5]) : nil
         self.desk = try RealSuite.desk(
             root, layout, port: desk, sosPort: ports[1], mode: shape.deskMode, environment: shape.deskEnvironment)
@@ -122,14 +124,14 @@ struct RealSuite: Sendable {
 
     /// The desk last: it reads the secret that the dispatcher makes at its first start.
     private func start() async throws {
-        for service in [consent, notifier].compactMap({ $0 }) { service.start() }
+        for service in [consent, notifier, gateway].compactMap({ $0 }) { service.start() }
         ingest.start()
         try await ingest.untilReady()
         sos.start()
         try await sos.untilReady()
         desk.start()
         try await desk.untilReady()
-        for service in [consent, notifier].compactMap({ $0 }) { try await service.untilReady() }
+        for service in [consent, notifier, gateway].compactMap({ $0 }) { try await service.untilReady() }
         deputy?.start()
         try await deputy?.untilReady()
     }
@@ -139,7 +141,7 @@ struct RealSuite: Sendable {
         try await sos.stop()
         try await ingest.stop()
         try await desk.stop()
-        for service in [notifier, consent].compactMap({ $0 }) { try await service.stop() }
+        for service in [gateway, notifier, consent].compactMap({ $0 }) { try await service.stop() }
     }
 
     func ask<Request: BusRequest>(_ request: Request) async throws -> Request.Reply {
