@@ -40,8 +40,8 @@ package enum BusLimits {
     package static let wordBytes = 64
     /// How long a shutdown waits for answers in work, and for an endpoint to be free again.
     package static let shutdownGrace = Duration.milliseconds(500)
-    /// In what time a stranger must have been refused.
-    package static let selfTest = Duration.milliseconds(500)
+    /// In what time a stranger must have been refused. It usually takes a millisecond; a loaded machine must not keep a service down.
+    package static let selfTest = Duration.seconds(5)
     /// How often a waiting consumer looks at the clock.
     package static let inboxTick = Duration.milliseconds(50)
     /// How often a consumer tells its positions.

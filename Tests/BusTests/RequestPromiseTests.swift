@@ -55,13 +55,13 @@ struct RequestPromiseTests {
                         calls += 1
                         return calls
                     }
-                    // Longer than the asker's patience, so that it asks again.
-                    try await Task.sleep(for: .milliseconds(300))
+                    // Longer than the asker's patience, so that it asks again, and ends half of it before it would ask a third time.
+                    try await Task.sleep(for: .milliseconds(1500))
                     return Array("\(call)".utf8)
                 }
             }
         ) { stage, client in
-            let answer = try await client.ask(method: "slow", body: Array("{}".utf8), deadline: .milliseconds(100), attempts: 100)
+            let answer = try await client.ask(method: "slow", body: Array("{}".utf8), deadline: .seconds(1), attempts: 100)
             #expect(answer == Array("1".utf8))
             #expect(calls.withLock { $0 } == 1)
         }

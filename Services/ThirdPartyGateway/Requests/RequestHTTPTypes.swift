@@ -246,25 +246,3 @@ extension DataTypeItem: Documented {
         ).named("DataType")
     }
 }
-
-// MARK: Answers that can be asked for again
-
-/// JSON with an `ETag` over its bytes, so that whoever polls is told quickly that nothing has changed (RFC 9110 §8.8.3).
-enum TaggedAnswer {
-    static func bytes(_ value: some Encodable) throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(value)
-    }
-
-    static func json(_ value: some Encodable, for exchange: Exchange) throws -> HTTPAnswer {
-        let bytes = try bytes(value)
-        let mark = "\"\(Hex.encode(Digest.sha256(bytes).prefix(16)))\""
-        let isKnown = (exchange.header("If-None-Match") ?? "").split(separator: ",").contains { part in
-            let known = part.filter { $0 != " " }
-            return known == mark || known == "W/" + mark || known == "*"
-        }
-        let answer = isKnown ? HTTPAnswer.empty(status: 304) : HTTPAnswer.bytes(bytes, contentType: MediaType.json)
-        return answer.with(.eTag, mark).with(.cacheControl, "private, no-cache")
-    }
-}

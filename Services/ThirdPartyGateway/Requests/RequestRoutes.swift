@@ -5,6 +5,7 @@ import Foundation
 import HTTPKit
 import HTTPTypes
 import NIOCore
+import Sealing
 import ServiceKit
 
 /// Who comes in for which organisation; G1's door, as the routes see it.
@@ -242,5 +243,27 @@ extension FirstAnswers<JobID> {
         let now = exchange.receivedAt
         return RepeatedSending(
             first: { db in try find(db, request) }, remember: { db, list in try remember(db, list, of: request, status: 202, at: now) })
+    }
+}
+
+// MARK: Answers that can be asked for again
+
+/// JSON with an `ETag` over its bytes, so that whoever polls is told quickly that nothing has changed (RFC 9110 §8.8.3).
+enum TaggedAnswer {
+    static func bytes(_ value: some Encodable) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(value)
+    }
+
+    static func json(_ value: some Encodable, for exchange: Exchange) throws -> HTTPAnswer {
+        let bytes = try bytes(value)
+        let mark = "\"\(Hex.encode(Digest.sha256(bytes).prefix(16)))\""
+        let isKnown = (exchange.header("If-None-Match") ?? "").split(separator: ",").contains { part in
+            let known = part.filter { $0 != " " }
+            return known == mark || known == "W/" + mark || known == "*"
+        }
+        let answer = isKnown ? HTTPAnswer.empty(status: 304) : HTTPAnswer.bytes(bytes, contentType: MediaType.json)
+        return answer.with(.eTag, mark).with(.cacheControl, "private, no-cache")
     }
 }

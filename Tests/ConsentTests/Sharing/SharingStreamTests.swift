@@ -100,7 +100,7 @@ struct SharingStreamTests {
                 let snapshot = try await gateway.snapshot(SnapshotStream(stream: "consent.requests", after: nil), deadline: .seconds(5))
                 #expect(snapshot.sequence == 3 && snapshot.facts.count == 1)
                 await #expect(throws: Failure.self) {
-                    _ = try await gateway.snapshot(SnapshotStream(stream: "consent.grants", after: nil), deadline: .seconds(5))
+                    _ = try await gateway.snapshot(SnapshotStream(stream: "consent.people", after: nil), deadline: .seconds(5))
                 }
             }
         }
