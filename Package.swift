@@ -200,7 +200,8 @@ let package = Package(
         tests(
             of: "Suite",
             [
-                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Operator", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing",
+                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Operator", "Bus", "Contracts", "HTTPKit",
+                "Outbound", "Sealing",
                 "ServiceKit", "Storage",
                 "TestKit", .grdb,
                 .lifecycle, .logging,
@@ -208,7 +209,8 @@ let package = Package(
         tests(
             of: "System",
             [
-                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Operator", "Bus", "Contracts", "Outbound", "Sealing", "ServiceKit",
+                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Operator", "Bus", "Contracts", "Outbound",
+                "Sealing", "ServiceKit",
                 "Storage", "TestKit", .grdb, .lifecycle, .logging,
             ], exclude: ["Chaos/fault.c"]),
     ]

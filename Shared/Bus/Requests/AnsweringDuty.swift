@@ -146,7 +146,8 @@ final class AnsweringDuty: SocketDuty {
     private func send(_ answer: Answer, along route: [[UInt8]]) {
         var envelope = answer.envelope
         if envelope.count > BusLimits.answerBytes {
-            envelope = Answer(id: answer.id, .failure(Failure(.internal, "the answer is larger than \(BusLimits.answerBytes >> 20) MiB"))).envelope
+            let failure = Failure(.internal, "the answer is larger than \(BusLimits.answerBytes >> 20) MiB")
+            envelope = Answer(id: answer.id, .failure(failure)).envelope
         }
         if !socket.send(route + [envelope]) { BusMetrics.dropped("answers").increment() }
     }
