@@ -1,5 +1,5 @@
 // Fuzz target: values of any text in an SMS. It stays one, and in the alphabet.
-// decoders: Services/Notifier/Domain/ShortText.swift Services/Notifier/Domain/MessageText.swift Services/Notifier/Domain/EnglishTexts.swift Services/Notifier/Domain/ItalianTexts.swift Services/Notifier/Domain/EmergencyTexts.swift
+// decoders: Services/Notifier/Domain/ShortText.swift Services/Notifier/Domain/MessageText.swift Services/Notifier/Domain/*Texts.swift
 
 import Contracts
 
