@@ -19,7 +19,7 @@ struct DeskServiceTests {
     }
 
     private let body = Array(
-        #"{"schema":"dispatch/1","msgType":"alert","trigger":{"threshold":{"metric":"heart-rate","value":171,"unit":"/min"}}}"#.utf8)
+        #"{"schema":"dispatch/1","msgType":"alert","trigger":{"threshold":{"metric":"heart-rate","value":171.28125,"unit":"/min"}}}"#.utf8)
 
     private func withDesk(
         _ mode: DeskMode, callBack: @escaping @Sendable (String, DeskResponse) async -> Void = { _, _ in },
@@ -87,7 +87,7 @@ struct DeskServiceTests {
             _ = try await desk.receive(message())
 
             let text = try String(contentsOf: file, encoding: .utf8)
-            #expect(!text.contains("171") && !text.contains("heart-rate"))
+            #expect(!text.contains("171.28125") && !text.contains("heart-rate"))
         }
     }
 

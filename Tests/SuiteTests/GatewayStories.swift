@@ -98,7 +98,8 @@ private struct Hospital: Sendable {
 
     /// The text of the mails that have arrived for the organisation, decoded.
     func mails() -> [String] {
-        mail.mails.filter { $0.to.contains { $0.contains(Self.address) } }.map { MailText.decoded($0.data) }
+        mail.mails.filter { $0.to.contains { $0.contains(Self.address) } }
+            .map { $0.text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
     }
 
     /// The mail's link is followed, and the first member logs in at consent.
@@ -161,14 +162,6 @@ private struct Hospital: Sendable {
         let open = try await call("GET", "/payments?request=\(request)").items
         let payment = try #require(open.first.flatMap { $0["payment"] as? String }.flatMap { PaymentID($0) }, "\(open)")
         _ = try await suite.ask(MarkPaid(payment: payment))
-    }
-}
-
-/// Reads what a mail says.
-private enum MailText {
-    /// Quoted-printable (RFC 2045 §6.7) as far as ASCII goes: soft line breaks and the equals sign. Lines are joined.
-    static func decoded(_ data: String) -> String {
-        data.replacing("=\r\n", with: "").replacing("=3D", with: "=").split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 }
 
