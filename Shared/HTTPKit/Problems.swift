@@ -1,22 +1,6 @@
 // The refusals that HTTPKit itself gives. Services add their own, as one enum per service.
 
 package import Contracts
-package import HTTPTypes
-
-/// A problem with something to say in the headers as well. Throw it, or throw the `Problem` alone.
-package struct Refusal: Error, Sendable {
-    package var problem: Problem
-    /// Seconds after which it is worth asking again, rounded up; written as `Retry-After`.
-    package var retryAfter: Duration?
-    /// The methods that the path does take; written as `Allow`.
-    var allow: String?
-    /// Further headers of the answer.
-    package var headers: HTTPFields
-
-    package init(_ problem: Problem, retryAfter: Duration? = nil, headers: HTTPFields = HTTPFields()) {
-        (self.problem, self.retryAfter, self.headers) = (problem, retryAfter, headers)
-    }
-}
 
 extension Problem {
     /// For a token that is missing, malformed, unknown, expired or withdrawn alike: which of these is not told.

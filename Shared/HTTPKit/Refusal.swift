@@ -1,0 +1,19 @@
+// A refusal with what its answer says in headers.
+
+package import Contracts
+package import HTTPTypes
+
+/// A problem with something to say in the headers as well. Throw it, or throw the `Problem` alone.
+package struct Refusal: Error, Sendable {
+    package var problem: Problem
+    /// Seconds after which it is worth asking again, rounded up; written as `Retry-After`.
+    package var retryAfter: Duration?
+    /// The methods that the path does take; written as `Allow`.
+    var allow: String?
+    /// Further headers of the answer.
+    package var headers: HTTPFields
+
+    package init(_ problem: Problem, retryAfter: Duration? = nil, headers: HTTPFields = HTTPFields()) {
+        (self.problem, self.retryAfter, self.headers) = (problem, retryAfter, headers)
+    }
+}
