@@ -58,7 +58,7 @@ extension SystemTests {
             "F16: SOS-18, SOS-19: both internet channels dead: the text comes with the first attempt, and its code acknowledges",
             .timeLimit(.minutes(10)))
         func textsAlone() async throws {
-            let gateway = try TextGateway()
+            let gateway = try TextPeer()
             defer { gateway.end() }
             let (number, dead) = ("+39021234567", try FreePorts.find(2))
             let dispatcher = [
@@ -73,7 +73,9 @@ extension SystemTests {
                 try await load.untilAcknowledged(20)
                 let person = load.wearers[0].person
                 await load.wearers[0].fallIll()
-                let text = try await eventually("the text", within: .seconds(40)) { gateway.texts(to: number).first }
+                let text = try await eventually("the text", within: .seconds(40)) {
+                    gateway.messages(to: number).first { $0.channel == "sms" }
+                }
                 @Sendable func emergency() async throws -> ListEmergencies.Entry? {
                     try await suite.ask(ListEmergencies(person: person, limit: 1)).emergencies.first
                 }

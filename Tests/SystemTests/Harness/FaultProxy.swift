@@ -98,8 +98,7 @@ final class FaultProxy: Sendable {
             let manners = state.withLock { $0.manners }
             if case .halfOpen = manners { continue }
             if case .late = manners {
-                // To be late is the fault that is played here; the thread is this direction's own, and nothing else waits on it.
-                Thread.sleep(forTimeInterval: Double.random(in: 0...0.2))
+                Thread.sleep(forTimeInterval: Double.random(in: 0...0.2))  // The fault itself; the thread has no other work.
             }
             var sent = 0
             while sent < count {

@@ -15,42 +15,6 @@ import Testing
 
 @testable import ThirdPartyGateway
 
-/// What the notifier was asked to send.
-final class Mailbox: Sendable {
-    private let all = Mutex<[SendMessage]>([])
-
-    func take(_ message: SendMessage) {
-        all.withLock { $0.append(message) }
-    }
-
-    func messages(to mail: String? = nil, _ template: MessageTemplate? = nil) -> [SendMessage] {
-        all.withLock { all in
-            all.filter { (mail == nil || $0.recipient.mail == mail) && (template == nil || $0.template == template) }
-        }
-    }
-
-    /// Waits for the newest message of that kind.
-    func arrived(to mail: String, _ template: MessageTemplate, count: Int = 1) async throws -> SendMessage {
-        try await eventually("\(template.rawValue) is sent") {
-            let found = self.messages(to: mail, template)
-            return found.count >= count ? found.last : nil
-        }
-    }
-}
-
-/// The machine's time plus whatever a test adds.
-final class TestClock: Sendable {
-    private let ahead = Mutex<Int64>(0)
-
-    var now: Timestamp {
-        Timestamp(milliseconds: Timestamp.now.milliseconds + ahead.withLock { $0 })
-    }
-
-    func advance(_ duration: Duration) {
-        ahead.withLock { $0 += duration.wholeMilliseconds }
-    }
-}
-
 /// Signs tokens as consent does.
 struct TestLogIns: Sendable {
     static let origin = "https://trackme.test"

@@ -1,0 +1,29 @@
+// The notifier's other end in tests of one service: what it was asked to send, to look into and to wait for.
+
+package import Contracts
+import Synchronization
+
+/// What the notifier was asked to send.
+package final class Mailbox: Sendable {
+    private let all = Mutex<[SendMessage]>([])
+
+    package init() {}
+
+    package func take(_ message: SendMessage) {
+        all.withLock { $0.append(message) }
+    }
+
+    package func messages(to mail: String? = nil, _ template: MessageTemplate? = nil) -> [SendMessage] {
+        all.withLock { all in
+            all.filter { (mail == nil || $0.recipient.mail == mail) && (template == nil || $0.template == template) }
+        }
+    }
+
+    /// Waits for the newest message of that kind.
+    package func arrived(to mail: String, _ template: MessageTemplate, count: Int = 1) async throws -> SendMessage {
+        try await eventually("\(template.rawValue) is sent") {
+            let found = self.messages(to: mail, template)
+            return found.count >= count ? found.last : nil
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// A provider of texts and calls on loopback: takes what the notifier posts to it, and keeps each with the time at which it came.
+
+package import Contracts
+import Foundation
+import Synchronization
+
+package final class TextPeer: Sendable {
+    package struct Message: Sendable {
+        package var at: Timestamp
+        /// `sms` or `call`.
+        package var channel: String
+        package var to: String
+        package var text: String
+    }
+
+    package struct NoPort: Error {}
+
+    private struct Posted: Decodable {
+        var channel: String
+        var to: String
+        var text: String
+    }
+
+    private static let answer = Array("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+
+    package let port: Int
+    private let listener: Int32
+    private let taken = Mutex<[Message]>([])
+
+    /// On a port that is free, until `end`.
+    package init() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.listener = listener
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isOpen = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        guard isOpen else { throw NoPort() }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        Thread { [self] in serve() }.start()
+    }
+
+    /// In the order in which they came.
+    package func messages(to number: String) -> [Message] { taken.withLock { $0.filter { $0.to == number } } }
+
+    package func end() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    private func serve() {
+        while true {
+            let client = accept(listener, nil, nil)
+            guard client >= 0 else { return }
+            Thread { [self] in
+                take(client)
+                _ = send(client, Self.answer, Self.answer.count, Int32(MSG_NOSIGNAL))
+                close(client)
+            }.start()
+        }
+    }
+
+    /// One request, however many pieces it comes in.
+    private func take(_ client: Int32) {
+        var (received, piece) = (Data(), [UInt8](repeating: 0, count: 65_536))
+        while true {
+            let count = recv(client, &piece, piece.count, 0)
+            guard count > 0 else { return }
+            received += piece.prefix(count)
+            // Until all of it is there, it is no JSON.
+            guard let head = received.range(of: Data("\r\n\r\n".utf8)),
+                let posted = try? JSONDecoder().decode(Posted.self, from: Data(received[head.upperBound...]))
+            else { continue }
+            return taken.withLock { $0.append(Message(at: .ofTheMachine, channel: posted.channel, to: posted.to, text: posted.text)) }
+        }
+    }
+}
