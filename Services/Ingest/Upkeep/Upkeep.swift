@@ -12,8 +12,10 @@ struct Upkeep: Sendable {
     static let busyChunks = 256
     /// Days that one round sums up or merges at most.
     static let daysPerRound = 2000
-    /// Days that one read looks at and one transaction changes.
-    private static let daysPerStep = 20
+    /// Days that one read looks at and one transaction changes: some hundred kilobytes that no upload's flush waits long for.
+    private static let daysPerStep = 4
+    /// Uploads come first: upkeep rests so many times as long as it worked, so that it takes a quarter of one core.
+    private static let restsPerWork = 3
     /// Chunks of a synthetic person that one transaction deletes.
     private static let chunksPerStep = 500
     /// Days are merged when they have been over for so many: by then their log rows are mostly released.
@@ -63,12 +65,15 @@ struct Upkeep: Sendable {
 
     private func fulfil(_ duty: UpkeepStore.Duty, for keys: [DayKey]) async throws {
         for start in stride(from: 0, to: keys.count, by: Self.daysPerStep) {
+            let begun = ContinuousClock.now
             let some = Array(keys[start..<min(keys.count, start + Self.daysPerStep)])
             let found = try await look(at: some, for: duty)
             guard !found.isEmpty else { continue }
             try await store.write { [steps, memory] db in
                 for work in found { try steps.carryOut(db, work, nextID: memory.nextChunk) }
             }
+            // Uploads have the machine meanwhile.
+            try await Task.sleep(for: (ContinuousClock.now - begun) * Self.restsPerWork)
         }
     }
 
