@@ -151,7 +151,11 @@ struct Carriers: Sendable {
         ]
         if let from = settings.from {
             channels.append(
-                (.mail, MailCarrier(sender: mailSender, from: from, fromName: settings.fromName, timeout: settings.mailTimeout)))
+                (
+                    .mail,
+                    MailCarrier(
+                        sender: mailSender, from: from, fromName: settings.fromName, timeout: settings.mailTimeout, logger: runtime.logger)
+                ))
         }
         byChannel = channels
     }

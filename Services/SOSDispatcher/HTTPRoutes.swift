@@ -1,6 +1,7 @@
 // The door for emergency services: acknowledgements in, keys and timelines out.
 
 import Contracts
+import Foundation
 import HTTPKit
 import NIOCore
 import Sealing
@@ -43,13 +44,41 @@ struct HTTPRoutes: Sendable {
             let body = Array(try await exchange.body().readableBytesView)
             guard let acknowledgement = AcknowledgementBody.read(body) ?? CAPDocument.acknowledgement(body),
                 acknowledgement.messageId == message
-            else { throw Problem.malformedAcknowledgement }
+            else { throw refusal(of: body, about: message, exchange) }
             switch try await dispatcher.receive(acknowledgement, from: integrator, form: "call-back") {
             case .unknownMessage: throw Problem.notFound
             case .taken:
                 return try .json(AcknowledgementReceipt(messageId: message, result: acknowledgement.result.rawValue))
             }
         }
+    }
+
+    /// Names every field that keeps the acknowledgement from being taken: of JSON by pointers, of CAP by the names of elements.
+    private func refusal(of body: [UInt8], about message: String, _ exchange: Exchange) -> Problem {
+        var problem = Problem.malformedAcknowledgement
+        if let given = AcknowledgementBody.readAny(body) {
+            problem.errors = errors(in: given, about: message) { "/ack/\($0)" }
+        } else if let given = CAPDocument.anyAcknowledgement(body) {
+            let elements = ["ackId": "identifier", "reason": "note", "messageId": "references"]
+            problem.errors = errors(in: given, about: message) { "/alert/\(elements[$0] ?? $0)" }
+        } else {
+            do {
+                _ = try exchange.json(AcknowledgementBody.self, in: Data(body))
+            } catch {
+                problem.errors = (error as? Problem)?.errors
+            }
+        }
+        return problem
+    }
+
+    private func errors(
+        in given: Acknowledgement, about message: String, _ pointer: (String) -> String
+    ) -> [Problem.FieldError] {
+        var faults = given.faults
+        if given.messageId != message {
+            faults.append(("messageId", "is not the message of the path: acknowledge the one that you have received"))
+        }
+        return faults.map { Problem.FieldError(pointer: pointer($0.field), detail: $0.detail) }
     }
 
     private var keys: Route {

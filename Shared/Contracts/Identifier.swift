@@ -108,8 +108,11 @@ package enum Crockford {
     }
 }
 
+/// Whose data they are. The id is the suite's own and says nothing about the person.
 package enum Person: Identified { package static let prefix = "per" }
+/// A wearable, phone or program that delivers a person's entries.
 package enum Device: Identified { package static let prefix = "dev" }
+/// Derived from the first critical entry, so that judging the same entries again gives the same emergency.
 package enum Emergency: Identified { package static let prefix = "emg" }
 /// Who works for an organisation and logs in for it.
 package enum Member: Identified { package static let prefix = "mem" }

@@ -30,7 +30,7 @@ extension Exchange {
     private func collect(limit: Int) async throws -> ByteBuffer {
         var whole: ByteBuffer?
         var reader = RequestBody.Reader(requestBody)
-        while var chunk = try await nextChunk(&reader) {
+        while var chunk = try await nextChunk(&reader, by: bodyDeadline) {
             guard (whole?.readableBytes ?? 0) + chunk.readableBytes <= limit else {
                 throw Problem.bodyTooLarge(limit: limit, inflated: false)
             }
@@ -61,9 +61,12 @@ extension Exchange {
         return output
     }
 
-    func nextChunk(_ reader: inout RequestBody.Reader) async throws -> ByteBuffer? {
+    /// - Throws: `request-timeout` where nothing came by `deadline`.
+    func nextChunk(_ reader: inout RequestBody.Reader, by deadline: ContinuousClock.Instant) async throws -> ByteBuffer? {
         do {
-            return try await reader.next()
+            return try await reader.next(by: deadline)
+        } catch is BodyTooSlow {
+            throw Problem.requestTimeout
         } catch {
             leaveBody(.broken)
             throw error

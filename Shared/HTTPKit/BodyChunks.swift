@@ -5,7 +5,8 @@ package import NIOCore
 
 extension Exchange {
     /// The body in pieces of at most 64 KiB, inflated on the way; the sender waits while the reader works. Can be read once.
-    /// A reader that takes longer than the idle timeout over one piece loses the connection.
+    /// A reader that takes longer than the idle timeout over one piece loses the connection; a sender that falls silent, or trickles,
+    /// is 408 by `HTTPLimits.bodyPause` and `slowestBody`.
     /// - Parameters:
     ///   - limit: bytes as sent; more is 413 `body-too-large`.
     ///   - inflatedLimit: bytes after inflating; more is 413 `body-too-large`.
@@ -31,6 +32,7 @@ package struct BodyChunks: AsyncSequence, Sendable {
         return AsyncIterator(self)
     }
 
+    /// Used by one task at a time.
     package struct AsyncIterator: AsyncIteratorProtocol {
         private static let piece = 64 << 10
 
@@ -41,6 +43,7 @@ package struct BodyChunks: AsyncSequence, Sendable {
         private var inflatedLeft: Int
         private let limits: (sent: Int, inflated: Int)
         private var inflater: Inflater?
+        private var pace: BodyPace
         /// Sent bytes that are not yet given on.
         private var pending = ByteBuffer()
         private var hasEnded = false
@@ -50,9 +53,10 @@ package struct BodyChunks: AsyncSequence, Sendable {
             base = RequestBody.Reader(chunks.exchange.requestBody)
             (left, inflatedLeft) = (chunks.limit, chunks.inflatedLimit)
             limits = (chunks.limit, chunks.inflatedLimit)
+            pace = BodyPace(chunks.exchange.limits)
         }
 
-        /// - Throws: `Problem` where the body, as sent or inflated, is too large or its encoding broken.
+        /// - Throws: `Problem` where the body, as sent or inflated, is too large, its encoding broken or its sender too slow.
         package mutating func next() async throws -> ByteBuffer? {
             if hasEnded { return nil }
             if coding != .identity, inflater == nil { inflater = try Inflater(coding) }
@@ -64,7 +68,8 @@ package struct BodyChunks: AsyncSequence, Sendable {
                     inflatedLeft -= piece.readableBytes
                     return piece
                 }
-                guard let chunk = try await exchange.nextChunk(&base) else {
+                let asked = ContinuousClock.now
+                guard let chunk = try await exchange.nextChunk(&base, by: asked + pace.left) else {
                     hasEnded = true
                     exchange.leaveBody(.ended)
                     if let inflater, !inflater.isComplete { throw Problem.badEncoding }
@@ -72,6 +77,7 @@ package struct BodyChunks: AsyncSequence, Sendable {
                 }
                 guard chunk.readableBytes <= left else { throw Problem.bodyTooLarge(limit: limits.sent, inflated: false) }
                 left -= chunk.readableBytes
+                pace.note(chunk.readableBytes, after: .now - asked)
                 pending = chunk
             }
         }
@@ -85,5 +91,27 @@ package struct BodyChunks: AsyncSequence, Sendable {
             _ = try inflater.inflate(&pending, into: &output, room: Self.piece)
             return output.readableBytes > 0 ? output : nil
         }
+    }
+}
+
+/// How long the sender of a body that is read piece by piece may keep its reader waiting. The reader's own time does not count.
+struct BodyPace {
+    private let pause: Duration
+    private let slowest: Int
+    private var waited = Duration.zero
+    private var received = 0
+
+    init(_ limits: HTTPLimits) {
+        (pause, slowest) = (limits.bodyPause, limits.slowestBody)
+    }
+
+    /// For the next piece; not positive where the time is over.
+    var left: Duration {
+        min(pause, pause + .milliseconds(received * 1000 / slowest) - waited)
+    }
+
+    mutating func note(_ bytes: Int, after wait: Duration) {
+        received += bytes
+        waited += wait
     }
 }

@@ -25,6 +25,7 @@ package final class Exchange: Sendable {
     let head: RequestHead
     let requestBody: RequestBody
     let bodyDeadline: ContinuousClock.Instant
+    let limits: HTTPLimits
     private let names: [String]
     private let values: [Substring]
     private let bodyState = Mutex(BodyState.unread)
@@ -39,11 +40,12 @@ package final class Exchange: Sendable {
 
     init(
         caller: Caller, requestID: String, receivedAt: Timestamp, mediaType: String?, shape: BodyShape?, head: RequestHead,
-        requestBody: RequestBody, bodyDeadline: ContinuousClock.Instant, names: [String], values: [Substring],
+        requestBody: RequestBody, bodyDeadline: ContinuousClock.Instant, limits: HTTPLimits, names: [String], values: [Substring],
         publicOrigin: String?, peerAddress: String
     ) {
         (self.caller, self.requestID, self.receivedAt, self.mediaType) = (caller, requestID, receivedAt, mediaType)
         (self.shape, self.head, self.requestBody, self.bodyDeadline) = (shape, head, requestBody, bodyDeadline)
+        self.limits = limits
         (self.names, self.values, self.publicOrigin, self.peerAddress) = (names, values, publicOrigin, peerAddress)
     }
 

@@ -50,6 +50,7 @@ package struct HTTPAnswer: Sendable {
         HTTPAnswer(status: status, contentType: contentType, body: .stream(write))
     }
 
+    /// Statuses other than 204 and 304 say `Content-Length: 0`.
     package static func empty(status: Int = 204) -> HTTPAnswer {
         HTTPAnswer(status: status, contentType: nil, body: .empty)
     }

@@ -12,10 +12,16 @@ package struct HTTPLimits: Sendable {
     package var headerBytes = 16 << 10
     /// More fields than these, or than `headerBytes` hold, are 431 `head-too-large`.
     package var headerFields = 100
-    /// A connection on which nothing was read for that long is closed; also bounds a head that trickles in.
+    /// A connection whose other end neither sends what it owes nor takes what it is given for that long is closed; also bounds a head
+    /// that trickles in.
     package var idle: Duration = .seconds(75)
-    /// From a request's head to the end of a body that is read whole; then 408.
+    /// From a request's head to the end of a body that is read whole; a sender that is later, or silent by then, is answered with 408.
     package var bodyArrival: Duration = .seconds(10)
+    /// Longest silence within a body that is read piece by piece; then 408.
+    package var bodyPause: Duration = .seconds(20)
+    /// Bytes a second of a body that is read piece by piece; whoever is slower from its beginning on is answered with 408 once
+    /// `bodyPause` is used up.
+    package var slowestBody = 512
     /// How long running requests may go on after a graceful stop has begun; then they are cancelled.
     package var drain: Duration = .seconds(5)
     /// How long a connection whose body was not wanted stays open for its sender to read the answer.

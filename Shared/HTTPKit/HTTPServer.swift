@@ -14,6 +14,7 @@ package struct HTTPServer: Service {
     /// What the OpenAPI document says of the service.
     package struct Description: Sendable {
         package var title: String
+        /// Of the API, not of the program: `1.0.0`.
         package var version: String
         package var summary: String
         /// First segment of the service's paths: `ingest`.
@@ -52,7 +53,7 @@ package struct HTTPServer: Service {
             publicOrigin: publicOrigin, recognise: recognise)
     }
 
-    /// The port that is listened on; waits until it is.
+    /// The port that is listened on; waits until it is, for ever where it could not be bound.
     package var boundPort: Int {
         get async { await listening.value }
     }

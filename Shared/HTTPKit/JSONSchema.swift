@@ -12,6 +12,7 @@ package struct JSONSchema: Sendable {
     /// Unique in a service: of two schemas with one name only the first is written.
     package var name: String?
     package var description: String?
+    /// For the OpenAPI document; whether it fits is not checked.
     package var example: JSONValue?
     package var isNullable = false
     let kind: Kind

@@ -10,6 +10,7 @@ package indirect enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object([Member])
 
+    /// Of an object. A name that comes twice is written twice.
     package struct Member: Hashable, Sendable {
         package var name: String
         package var value: JSONValue

@@ -8,6 +8,7 @@ extension Problem {
         "unauthorised", status: 401, title: "Who is asking is not known",
         detail: "Send `Authorization: Bearer` with a valid token of this suite.")
 
+    /// For a caller of the right kind who lacks the right.
     package static let forbidden = Problem(
         "forbidden", status: 403, title: "This caller may not do that", detail: "The token is valid, but not for this operation.")
 
@@ -70,6 +71,7 @@ extension Problem {
         "bad-encoding", status: 400, title: "The body cannot be inflated",
         detail: "It is damaged, cut off, or not what Content-Encoding says. Compress and send it again.")
 
+    /// `pointer` is `query:name` or `header:name`; `detail` says what is expected, never what was sent.
     package static func invalidParameter(_ pointer: String, _ detail: String) -> Problem {
         Problem(
             "invalid-parameter", status: 400, title: "A parameter cannot be understood", detail: "Correct the named parameter.",
@@ -90,6 +92,7 @@ extension Problem {
     package static let tooManyRequests = Problem(
         "too-many-requests", status: 429, title: "Too many requests", detail: "Wait as long as `Retry-After` says.")
 
+    /// See `IdempotencyVerdict.conflict`.
     package static let idempotencyConflict = Problem(
         "idempotency-conflict", status: 422, title: "The idempotency key was used for another request",
         detail: "Use a new key for a new request.",

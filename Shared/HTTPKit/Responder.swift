@@ -103,8 +103,8 @@ struct Responder: Sendable {
         Exchange(
             caller: caller, requestID: start.requestID, receivedAt: start.receivedAt,
             mediaType: try Self.mediaType(head, entry.route.body), shape: entry.route.body, head: head, requestBody: body,
-            bodyDeadline: start.time + limits.bodyArrival, names: entry.parameterNames, values: values, publicOrigin: publicOrigin,
-            peerAddress: connection.peerAddress)
+            bodyDeadline: start.time + limits.bodyArrival, limits: limits, names: entry.parameterNames, values: values,
+            publicOrigin: publicOrigin, peerAddress: connection.peerAddress)
     }
 
     private func outgoing(_ answer: HTTPAnswer, _ head: RequestHead, _ start: Beginning) -> OutgoingAnswer {

@@ -36,6 +36,7 @@ package enum Access: String, Sendable, CaseIterable {
 
 /// Method and path are unique in a service: two of the same stop it at its start.
 package struct Route: Sendable {
+    /// HEAD comes with `get`; any other method is 405.
     package enum Method: String, Sendable, CaseIterable {
         case get = "GET"
         case post = "POST"
@@ -106,6 +107,7 @@ package struct Parameter: Sendable {
     package let isRequired: Bool
     package let description: String
 
+    /// Optional unless told; read it with `Exchange.query`.
     package static func query(_ name: String, _ schema: JSONSchema, required: Bool = false, _ description: String) -> Parameter {
         Parameter(name: name, place: .query, schema: schema, isRequired: required, description: description)
     }
@@ -115,6 +117,7 @@ package struct Parameter: Sendable {
         Parameter(name: name, place: .path, schema: schema, isRequired: true, description: description)
     }
 
+    /// Optional unless told; read it with `Exchange.header`.
     package static func header(_ name: String, _ schema: JSONSchema, required: Bool = false, _ description: String) -> Parameter {
         Parameter(name: name, place: .header, schema: schema, isRequired: required, description: description)
     }
@@ -142,6 +145,7 @@ package struct BodyShape: Sendable {
         package let mediaType: String
         /// What `Exchange.json` holds the body against; for other readers it describes only.
         package let schema: JSONSchema
+        /// Values that fit the schema, for the OpenAPI document alone.
         package let examples: [JSONValue]
 
         package init(_ mediaType: String, _ schema: JSONSchema, examples: [JSONValue] = []) {
@@ -159,6 +163,7 @@ package struct BodyShape: Sendable {
     /// Whether `Exchange.json` or `Exchange.form` reads it, which refuse what does not fit the schema as `invalid-body`.
     let isChecked: Bool
 
+    /// For bodies of other forms than `json` and `form`. Limits are in bytes.
     package init(_ contents: [Content], limit: Int = mebibyte, inflatedLimit: Int = mebibyte, isChecked: Bool = false) {
         (self.contents, self.limit, self.inflatedLimit, self.isChecked) = (contents, limit, inflatedLimit, isChecked)
     }
@@ -179,6 +184,7 @@ package struct BodyShape: Sendable {
 /// What may come back.
 package struct Answer: Sendable {
     package let status: Int
+    /// CommonMark; those of several answers with one status are joined.
     package let description: String
     /// One per media type; none for an answer without a body.
     package let contents: [BodyShape.Content]

@@ -6,6 +6,7 @@ package enum NetworkAddress: Hashable, Sendable {
     case v6(UInt128)
 }
 
+/// Asked at each new connection, of the address that the name led to.
 package enum AddressPolicy: Sendable {
     /// Only addresses of the public Internet: none of this host, of private networks, of a link, of documentation, of multicast.
     case publicOnly

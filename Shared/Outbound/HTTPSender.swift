@@ -53,7 +53,7 @@ package final class HTTPSender: Sendable {
         return Attempt(outcome: outcome, wasHandedOver: transfer.wasHandedOver)
     }
 
-    /// Ends all transfers as cancelled and the thread. Later requests are `cancelled`.
+    /// Ends all transfers as cancelled and the thread, and returns before that is done. Later requests are `cancelled`.
     package func shutdown() {
         loop.stop()
     }

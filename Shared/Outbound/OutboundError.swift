@@ -4,6 +4,8 @@
 package enum OutboundError: Error, Hashable, Sendable {
     /// URL, method or a header is malformed, or the scheme is neither http nor https.
     case malformed
+    /// A mail server does not take our log-in, or wants one: whoever runs the suite must see to its name and password.
+    case logInRefused
     /// The name leads only to addresses that the policy refuses.
     case refusedAddress
     /// The name cannot be resolved.
@@ -22,12 +24,12 @@ package enum OutboundError: Error, Hashable, Sendable {
     /// libcurl's code for anything else: the connection broke, the answer is no HTTP.
     case other(Int)
 
-    /// Whether the same request may succeed later. Certificates are renewed and names come back, so only what the request itself, the
+    /// Whether the same request may succeed later. Certificates are renewed, names come back and passwords are put right, so only what the request itself, the
     /// policy or the caller decided is final.
     package var isRetriable: Bool {
         switch self {
         case .malformed, .refusedAddress, .tooLarge, .cancelled: false
-        case .unresolved, .connect, .tls, .timeout, .queueFull, .other: true
+        case .logInRefused, .unresolved, .connect, .tls, .timeout, .queueFull, .other: true
         }
     }
 }

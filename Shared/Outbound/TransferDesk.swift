@@ -86,7 +86,7 @@ struct TransferDesk {
             transfer.note(status: easy.status, requestBytes: easy.requestBytes)
             let outcome: Transfer.Outcome =
                 code == CURLE_OK
-                ? .success(transfer.response(status: easy.status)) : .failure(transfer.verdict ?? OutboundError(code))
+                ? .success(transfer.response(status: easy.status)) : .failure(transfer.verdict ?? OutboundError(code, of: transfer.errand))
             setAside(easy)
             end(transfer, outcome, loop)
         }
@@ -131,9 +131,12 @@ struct TransferDesk {
 }
 
 extension OutboundError {
-    init(_ code: CURLcode) {
+    init(_ code: CURLcode, of errand: Errand) {
         switch code {
-        case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED: self = .malformed
+        case CURLE_URL_MALFORMAT: self = .malformed
+        case CURLE_LOGIN_DENIED:
+            // No request has a log-in: libcurl then speaks of a name in its URL, which is not allowed there.
+            if case .mail = errand { self = .logInRefused } else { self = .malformed }
         case CURLE_COULDNT_RESOLVE_HOST: self = .unresolved
         case CURLE_COULDNT_CONNECT: self = .connect
         case CURLE_OPERATION_TIMEDOUT: self = .timeout

@@ -5,7 +5,7 @@ import Foundation
 
 /// scrypt (RFC 7914) as a PHC string: `$scrypt$ln=15,r=8,p=3$salt$hash`, salt and hash in base64 without padding.
 ///
-/// One hash at the usual cost takes 32 MiB and tens of milliseconds: bound how many run at once.
+/// One hash at the usual cost takes 32 MiB and holds its thread for tens of milliseconds: bound how many run at once.
 package enum PasswordHash {
     /// What a hash costs: memory is `128 × r × 2^logN` bytes, time grows with `p` too.
     package struct Cost: Hashable, Sendable {

@@ -25,7 +25,9 @@ package struct WebhookSignature: Hashable, Sendable {
         (self.id, self.timestamp, self.signatures) = (id, timestamp, signatures)
     }
 
-    /// Signs one attempt: with each secret as `v1` (several while one replaces another), with each key as `v1a`.
+    /// Signs one attempt: with each secret as `v1` (several while one replaces another), with each key as `v1a`. With neither there
+    /// is no signature, and no receiver takes it.
+    /// - Throws: `badSignatureHeader` unless `id` is 1 to 256 printable ASCII characters without spaces; `library`.
     package static func sign(
         id: String, at: Timestamp, body: some Collection<UInt8>, secrets: [WebhookSecret] = [], keys: [SigningKey] = []
     ) throws(SealingError) -> WebhookSignature {

@@ -1,7 +1,9 @@
 // What a service tells ServiceKit about itself.
 
 package import Contracts
+import Logging
 package import ServiceLifecycle
+import Storage
 
 /// Builds one service's parts; `main` and tests use the same one.
 package protocol Assembly: Sendable {
@@ -54,18 +56,52 @@ package struct ClosedLast: Service {
 
 /// A part that works until shutdown and is then cancelled.
 package struct Background: Service {
-    private let work: @Sendable () async throws -> Void
+    /// Pauses after a store refused: doubled from the first to the last.
+    private static let usualPauses = Duration.seconds(1)...Duration.seconds(30)
 
-    /// A `work` that returns stops the service, one that throws fails it; `CancellationError` is no failure.
-    package init(_ work: @escaping @Sendable () async throws -> Void) {
-        self.work = work
+    private let work: @Sendable () async throws -> Void
+    private let place: String
+    private let logger: Logger
+    private let pauses: ClosedRange<Duration>
+
+    /// A `work` that returns stops the service, one that throws fails it; `CancellationError` is no failure. Where a store was full or
+    /// too busy for it, the service stays up and `work` begins again after a pause: it must be such that it can.
+    /// - Parameter file: with `line`, what the log calls it.
+    package init(_ work: @escaping @Sendable () async throws -> Void, file: String = #fileID, line: Int = #line) {
+        self.init(work, place: "\(file):\(line)", logger: Logger(label: "background"), pauses: Background.usualPauses)
+    }
+
+    init(_ work: @escaping @Sendable () async throws -> Void, place: String, logger: Logger, pauses: ClosedRange<Duration>) {
+        (self.work, self.place, self.logger, self.pauses) = (work, place, logger, pauses)
     }
 
     package func run() async throws {
         try await cancelWhenGracefulShutdown {
-            do {
-                try await work()
-            } catch is CancellationError {}
+            var pause = pauses.lowerBound
+            while true {
+                let begun = ContinuousClock.now
+                do {
+                    return try await work()
+                } catch is CancellationError {
+                    return
+                } catch let error as StoreError where error.isPassing {
+                    if ContinuousClock.now - begun > pauses.upperBound { pause = pauses.lowerBound }
+                    logger.warning("a part waits for its store", metadata: ["part": "\(place)", "reason": "\(error)"])
+                }
+                // The pause: a full disk is not filled further by what the log says of it.
+                guard (try? await Task.sleep(for: pause)) != nil else { return }
+                pause = min(pause * 2, pauses.upperBound)
+            }
+        }
+    }
+}
+
+extension StoreError {
+    /// Whether the store goes on, and the same may succeed later.
+    fileprivate var isPassing: Bool {
+        switch self {
+        case .full, .busy, .undone: true
+        default: false
         }
     }
 }

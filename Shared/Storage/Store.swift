@@ -151,7 +151,7 @@ extension Store {
 
 extension Store {
     /// Runs `body` on a state of the file that holds at least everything acknowledged before the call, beside the writer.
-    /// - Throws: what `body` throws, `closed`, or `CancellationError`.
+    /// - Throws: what `body` throws, `busy`, `closed`, or `CancellationError`.
     package func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         do {
             return try await pool.read(body)

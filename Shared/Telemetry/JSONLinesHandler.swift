@@ -2,10 +2,9 @@
 
 package import Logging
 
-/// Writes `{"time":…,"level":…,"service":…,"label":…,"message":…, metadata…}`. Metadata stands flat beside the fixed
-/// members; nested
+/// Writes `{"time":…,"level":…,"service":…,"label":…,"message":…, metadata…}`. Metadata stands flat beside the fixed members; nested
 /// dictionaries join their keys with dots; a key that a fixed member bears gets `metadata.` before it. Nothing that is logged can
-/// break out of its line: control characters are escaped.
+/// break out of its line: control characters are escaped. A text of more than 8192 characters is cut.
 package struct JSONLinesHandler: LogHandler {
     package var logLevel: Logger.Level
     package var metadata: Logger.Metadata = [:]

@@ -6,6 +6,7 @@ package import Foundation
 package struct CanaryHunt: Sendable {
     /// One spelling of something planted.
     package struct Canary: Sendable {
+        /// What was planted and how it is spelt, for findings.
         package var name: String
         package var bytes: Data
     }

@@ -13,13 +13,14 @@ package final class Mailbox: Sendable {
         all.withLock { $0.append(message) }
     }
 
+    /// In the order in which they were asked for; nil stands for any.
     package func messages(to mail: String? = nil, _ template: MessageTemplate? = nil) -> [SendMessage] {
         all.withLock { all in
             all.filter { (mail == nil || $0.recipient.mail == mail) && (template == nil || $0.template == template) }
         }
     }
 
-    /// Waits for the newest message of that kind.
+    /// Waits until at least `count` messages of that kind are there, and gives the newest.
     package func arrived(to mail: String, _ template: MessageTemplate, count: Int = 1) async throws -> SendMessage {
         try await eventually("\(template.rawValue) is sent") {
             let found = self.messages(to: mail, template)

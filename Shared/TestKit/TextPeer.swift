@@ -4,8 +4,10 @@ package import Contracts
 import Foundation
 import Synchronization
 
+/// Listens on threads of its own, which keep it alive until `end`, and answers every request with 202.
 package final class TextPeer: Sendable {
     package struct Message: Sendable {
+        /// When the whole request was there, by the machine's clock.
         package var at: Timestamp
         /// `sms` or `call`.
         package var channel: String
@@ -48,6 +50,7 @@ package final class TextPeer: Sendable {
     /// In the order in which they came.
     package func messages(to number: String) -> [Message] { taken.withLock { $0.filter { $0.to == number } } }
 
+    /// Nobody listens any more; what came can still be read.
     package func end() {
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)

@@ -39,6 +39,26 @@ struct EnvelopeTests {
     }
 
     @Test(
+        "The acknowledgement of docs/integrators/stream.md is, byte for byte, what is asked and answered; a rejection and a failure are read"
+    )
+    func documented() throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../docs/integrators/stream.md")
+        let frames = try String(contentsOf: page, encoding: .utf8).split(separator: "```json\n").dropFirst().compactMap {
+            $0.split(separator: "\n").first.map { Array($0.utf8) }
+        }
+        try #require(frames.count == 3)
+        let question = try #require(Question(envelope: frames[0]))
+        #expect(question.envelope == frames[0] && question.method == AcknowledgeDispatch.method)
+        let body = try JSONDecoder().decode(AcknowledgeDispatch.self, from: Data(question.body))
+        #expect(try busJSON(body) == question.body)
+        let answer = Answer(id: question.id, .success(try busJSON(Nothing())))
+        #expect(answer.envelope == frames[1])
+        let refused = try #require(Answer(envelope: frames[2]))
+        #expect(refused.id == question.id)
+        #expect(throws: Failure(.notFound, "no such message was sent to milan")) { try refused.result.get() }
+    }
+
+    @Test(
         "What is no envelope is refused",
         arguments: [
             "", "{", "[]", "null", "{}", #"{"v":1}"#, #"{"v":2,"id":"1","method":"m","deadline":1,"trace":"","body":{}}"#,

@@ -44,6 +44,23 @@ struct RequestPromiseTests {
         }
     }
 
+    @Test("An id that an envelope cannot hold is refused and nothing is asked: cut or changed, two of them would share an answer")
+    func unfitIDs() async throws {
+        try await talk(.ipc) { stage, client in
+            let body = try Methods.encode(Count(by: 5))
+            let longest = String(repeating: "a", count: 64)
+            for id in ["", longest + "1", longest + "2", "a\"b", "a\\b", "à", "a\n"] {
+                let failure = await #expect(throws: Failure.self) {
+                    try await client.ask(id: id, method: Count.method, body: body, deadline: .seconds(5))
+                }
+                #expect(failure?.code == .invalid)
+            }
+            // The only one that counted.
+            let answer = try await client.ask(id: longest, method: Count.method, body: body, deadline: .seconds(5))
+            #expect(answer == Array(#"{"total":5}"#.utf8))
+        }
+    }
+
     @Test("A retry that overtakes the answer joins the first question instead of starting it again")
     func retried() async throws {
         let calls = Mutex(0)

@@ -254,6 +254,40 @@ struct StreamPromiseTests {
         }
     }
 
+    @Test("What waited to be read is as old as its arrival: a consumer that was held up does not take a dead publisher for fresh")
+    func staleFrames() async throws {
+        try await Stage.with(.ipc) { stage in
+            let (log, notebook, freshness) = (Log(), Notebook(), StreamFreshness())
+            let (node, publisher) = try await open(stage, log)
+            let reader = try stage.reading()
+            let inbox = try await reader.inbox(of: Stage.family, at: stage.news, serverKey: stage.server.publicKey)
+            let client = try await reader.client(of: .ingest, at: stage.requests, serverKey: stage.server.publicKey)
+            let consumer = StreamConsumer(family: Stage.family, inbox: inbox, publisher: client, logger: quiet, freshness: freshness)
+            let isHeld = Mutex(true)
+            let running = Task {
+                try await consumer.run(
+                    from: [],
+                    apply: { events, next in
+                        if !events.isEmpty { try await eventually("it may go on") { !isHeld.withLock { $0 } } }
+                        try await notebook.apply(events, next)
+                    }, restart: { notebook.restart($0, $1) })
+            }
+            try await eventually("fresh") { freshness.age != nil }
+            publisher.publish(log.append(stream))
+            try await eventually("heartbeats wait behind a slow effect") { inbox.depth >= 3 }
+            await node.shutdown()
+            let silentSince = ContinuousClock.now
+            isHeld.withLock { $0 = false }
+            try await eventually("all is read") { notebook.applied(stream) == [1] && inbox.depth == 0 }
+            for _ in 0..<20 {
+                let silence = ContinuousClock.now - silentSince
+                #expect(try #require(freshness.age) >= silence)
+                await Task.yield()
+            }
+            await end(running, reader)
+        }
+    }
+
     private func open(_ stage: Stage, _ log: Log, _ family: StreamFamily = Stage.family) async throws -> (BusNode, Publisher) {
         let node = try stage.publishing()
         var methods = Methods()

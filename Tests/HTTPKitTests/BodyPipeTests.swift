@@ -18,14 +18,31 @@ struct BodyPipeTests {
         let pipe = BodyPipe { calls.withLock { $0 += 1 } }
         #expect(pipe.add(Self.piece(60)))
         #expect(!pipe.add(Self.piece(80)), "full: the connection stops reading")
-        _ = try await pipe.next()
+        _ = try await pipe.next(by: .now + .seconds(60))
         #expect(calls.withLock { $0 } == 0, "more than half is still there")
         #expect(!pipe.add(Self.piece(10)), "there is room, but the connection still waits for its call")
-        _ = try await pipe.next()
+        _ = try await pipe.next(by: .now + .seconds(60))
         #expect(calls.withLock { $0 } == 1, "there is room again")
-        _ = try await pipe.next()
+        _ = try await pipe.next(by: .now + .seconds(60))
         #expect(calls.withLock { $0 } == 1)
         pipe.end(.success(()))
-        #expect(try await pipe.next() == nil)
+        #expect(try await pipe.next(by: .now + .seconds(60)) == nil)
+    }
+
+    @Test("a wait that is over says so, takes nothing away, and does not end a later one")
+    func late() async throws {
+        let pipe = BodyPipe {}
+        for _ in 0..<3 {
+            await #expect(throws: BodyTooSlow.self) { try await pipe.next(by: .now) }
+            await #expect(throws: BodyTooSlow.self) { try await pipe.next(by: .now + .milliseconds(1)) }
+        }
+        _ = pipe.add(Self.piece(1))
+        // What is there already is never late.
+        #expect(try await pipe.next(by: .now - .seconds(1))?.readableBytes == 1024)
+        async let waited = pipe.next(by: .now + .seconds(60))
+        _ = pipe.add(Self.piece(2))
+        #expect(try await waited?.readableBytes == 2048)
+        pipe.end(.success(()))
+        #expect(try await pipe.next(by: .now) == nil)
     }
 }

@@ -106,17 +106,40 @@ struct BodyTests {
     @Test("A body that trickles in past its time is 408")
     func slowBody() async throws {
         var limits = HTTPLimits()
-        limits.bodyArrival = .zero
-        try await withServer(measure(), limits: limits) { port in
+        limits.bodyArrival = .milliseconds(200)
+        try await withServer(measure(limit: 1 << 30), limits: limits) { port in
             let connection = try RawConnection(port: port)
             await connection.send(
-                "POST /test/v1/measure HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nConnection: close\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
-            )
-            // What comes together with its head is not late.
-            #expect(RawAnswer(await connection.receive())?.status == 100)
-            for _ in 0..<3 { await connection.send("1\r\na\r\n") }
-            await connection.send("0\r\n\r\n")
-            #expect(RawAnswer(await connection.receiveAll())?.problem == "request-timeout")
+                "POST /test/v1/measure HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let trickling = Task { while !Task.isCancelled, await connection.send("1\r\na\r\n") {} }
+            let answer = await connection.receiveAnswer()
+            trickling.cancel()
+            #expect(answer?.problem == "request-timeout")
+            await trickling.value
+        }
+    }
+
+    @Test(
+        "A sender that falls silent in the middle of a body is answered with 408 in time and gives its place to the next",
+        arguments: ["/test/v1/measure", "/lines"])
+    func silentSender(path: String) async throws {
+        var limits = HTTPLimits()
+        (limits.bodyArrival, limits.bodyPause, limits.linger) = (.milliseconds(200), .milliseconds(200), .milliseconds(20))
+        // Nothing else would end the wait, and there is one place.
+        (limits.idle, limits.concurrentRequests) = (.seconds(3600), 1)
+        try await withServer(measure(), BodyChunksTests.lines(Tally()), limits: limits) { port in
+            for sent in ["", "abc"] {
+                let silent = try RawConnection(port: port)
+                await silent.send(
+                    "POST \(path) HTTP/1.1\r\nHost: t\r\nContent-Type: \(path == "/lines" ? "application/x-ndjson" : "application/json")\r\n"
+                        + "Content-Length: 100\r\n\r\n\(sent)")
+                let answer = RawAnswer(await silent.receiveAll())
+                #expect(answer?.status == 408 && answer?.problem == "request-timeout")
+                #expect(answer?.headers["connection"] == "close")
+                try await eventually("the place is free") {
+                    try await ask(port, "POST", "/test/v1/measure", headers: asJSON, body: [1]).status == 200
+                }
+            }
         }
     }
 
@@ -174,7 +197,7 @@ struct BodyTests {
 
 @Suite("Bodies in pieces")
 struct BodyChunksTests {
-    private static func lines(_ seen: Tally, gate: Gate? = nil, inflatedLimit: Int = .max) -> Route {
+    static func lines(_ seen: Tally, gate: Gate? = nil, inflatedLimit: Int = .max) -> Route {
         let shape = BodyShape([.init(MediaType.ndjson, .anything)])
         return Route(.post, "/lines", access: .anyone, summary: "Bytes", body: shape, answers: []) { exchange in
             var bytes = 0
@@ -234,6 +257,23 @@ struct BodyChunksTests {
             await sending.value
             #expect(RawAnswer(await connection.receiveAll())?.json["bytes"] as? Int == total)
         }
+    }
+
+    @Test("A sender that trickles uses its patience up; one that is fast enough may take as long as it takes, silences apart")
+    func pace() {
+        var limits = HTTPLimits()
+        (limits.bodyPause, limits.slowestBody) = (.seconds(20), 512)
+        var trickling = BodyPace(limits)
+        #expect(trickling.left == .seconds(20))
+        for _ in 0..<3 { trickling.note(1, after: .seconds(9)) }
+        #expect(trickling.left < .zero)
+        var steady = BodyPace(limits)
+        for _ in 0..<10_000 { steady.note(1024, after: .seconds(1)) }
+        #expect(steady.left == .seconds(20), "what was gained buys no longer silence")
+        steady.note(0, after: .seconds(9990))
+        #expect(steady.left == .seconds(20))
+        steady.note(0, after: .seconds(20))
+        #expect(steady.left == .seconds(10))
     }
 
     @Test("A packed stream that is cut off or too long after inflating is refused")

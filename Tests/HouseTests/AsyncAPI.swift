@@ -154,6 +154,11 @@ enum AsyncAPI {
         return text + "  schemas:\n" + Schemas.all()
     }
 
+    /// The bus's own bound of an envelope's words.
+    static var longestWord: String {
+        SourceTree.text("Shared/Bus/BusLimits.swift")?.matches(of: "let wordBytes = (\\d+)").first?[1] ?? "unknown"
+    }
+
     private static func envelopes(of request: ContractType) -> String {
         let reply = ContractsReader.type("\(request.name).Reply")?.name ?? "Nothing"
         return """
@@ -167,7 +172,7 @@ enum AsyncAPI {
                       id: { $ref: "#/components/schemas/RequestId" }
                       method: { const: \(request.constants["method"]?.asLiteral ?? "") }
                       deadline: { $ref: "#/components/schemas/Timestamp" }
-                      trace: { type: string, maxLength: 32 }
+                      trace: { type: string, maxLength: \(longestWord) }
                       body: { $ref: \(quoted("#/components/schemas/\(request.name)")) }
                 \(request.name)Answer:
                   name: \(quoted("answer to \(request.constants["method"]?.asLiteral ?? "")"))

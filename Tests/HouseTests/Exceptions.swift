@@ -9,13 +9,6 @@ enum Exceptions {
         "Services/SOSDispatcher/Assembly.swift init":
             "every part once, in the order in which they stand on each other: in pieces it would have to be read from several places"
     ]
-
-    /// `package` types and functions that say enough without a comment, as `path name`.
-    static let selfEvident: [String: String] = [
-        "Shared/Contracts/Identifier.swift Person": "Identified says what they are",
-        "Shared/Contracts/Identifier.swift Device": "Identified says what they are",
-        "Shared/Contracts/Identifier.swift Emergency": "Identified says what they are",
-    ]
 }
 
 enum Limits {

@@ -47,6 +47,15 @@ struct GeneratedTablesTests {
         }
     }
 
+    @Test("a trace that the bus takes is one that the AsyncAPI document allows, in envelopes as in headers")
+    func longestTrace() throws {
+        let text = AsyncAPI.document()
+        let longest = try #require(Int(AsyncAPI.longestWord))
+        let bounds = Set(text.matches(of: "trace: \\{ type: string, maxLength: (\\d+)").map { $0[1] })
+        #expect(bounds == ["\(longest)"])
+        #expect(text.contains("opaque, at most \(longest) characters"))
+    }
+
     @Test("every service's README names exactly the settings that its code declares")
     func settings() {
         for service in SourceTree.folders(in: "Services") {

@@ -30,10 +30,6 @@ struct SizeTests {
             file.functions.filter { $0.length > Limits.linesOfFunction }.map { "\(file.path) \($0.name)" }
         }
         for name in Exceptions.longFunctions.keys { #expect(long.contains(name), "\(name) needs no exception") }
-        let bare = SourceTree.swift.flatMap { file in
-            file.declarations.filter { $0.isPackage && !file.isDocumented($0) }.map { "\(file.path) \($0.name)" }
-        }
-        for name in Exceptions.selfEvident.keys { #expect(bare.contains(name), "\(name) needs no exception") }
     }
 
     @Test("the measure is right: a body ends at its own brace")

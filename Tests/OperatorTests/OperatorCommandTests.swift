@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Contracts
+import Foundation
 import Testing
 
 @testable import Operator
@@ -16,5 +17,26 @@ struct OperatorCommandTests {
         #expect(italian.language == .italian && italian.json)
         #expect(throws: (any Error).self) { try AddOperatorCommand.parse([]) }
         #expect(throws: (any Error).self) { try AddOperatorCommand.parse(["chiara@example.org", "--language", "fr"]) }
+    }
+
+    @Test("docs/operating.md names every option of `trackme integrator add` and of the drills: nobody has to find them in --help")
+    func documentedOptions() throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../docs/operating.md")
+        let section = try #require(
+            try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n## ").first { $0.hasPrefix("Emergency services") })
+        // What all commands have.
+        let usual = Self.options(in: ListIntegratorsCommand.helpMessage())
+        let commands: [any ParsableCommand.Type] = [
+            AddIntegratorCommand.self, RunDrillCommand.self, ScheduleDrillCommand.self, ReportDrillsCommand.self,
+        ]
+        for command in commands {
+            for option in Self.options(in: command.helpMessage()).subtracting(usual) {
+                #expect(section.contains("`\(option)") || section.contains(" \(option)"), "\(option)")
+            }
+        }
+    }
+
+    private static func options(in help: String) -> Set<String> {
+        Set(help.split { !$0.isLetter && $0 != "-" }.map(String.init).filter { $0.hasPrefix("--") && $0.count > 2 })
     }
 }

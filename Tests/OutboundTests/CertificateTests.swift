@@ -13,11 +13,14 @@ private final class TLSServer: Sendable {
     let port: Int
     let certificate: String
     private let process: Process
+    /// Kept open: at its end the server would end too.
+    private let input: FileHandle
 
     static let tool = "/usr/bin/openssl"
     static let isAvailable = FileManager.default.isExecutableFile(atPath: tool)
 
-    init(folder: URL) throws {
+    /// - Parameter says: to whoever connects, whatever that one says; a page about the connection unless told. Lines begin with a digit.
+    init(folder: URL, says: String? = nil) throws {
         certificate = folder.appendingPathComponent("cert.pem").path
         let key = folder.appendingPathComponent("key.pem").path
         let maker = try TLSServer.start([
@@ -25,8 +28,10 @@ private final class TLSServer: Sendable {
             "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
         ]).process
         maker.waitUntilExit()
-        let (process, output) = try TLSServer.start(["s_server", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", key, "-www"])
-        self.process = process
+        let (process, input, output) = try TLSServer.start(
+            ["s_server", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", key] + (says == nil ? ["-www"] : []))
+        (self.process, self.input) = (process, input)
+        if let says { try input.write(contentsOf: Data(says.utf8)) }
         // It says "ACCEPT 127.0.0.1:41023" when it listens.
         var said = ""
         while !said.contains("\n") || !said.contains("ACCEPT") {
@@ -41,14 +46,14 @@ private final class TLSServer: Sendable {
         process.terminate()
     }
 
-    private static func start(_ arguments: [String]) throws -> (process: Process, output: FileHandle) {
+    private static func start(_ arguments: [String]) throws -> (process: Process, input: FileHandle, output: FileHandle) {
         let process = Process()
-        let pipe = Pipe()
+        let (input, output) = (Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: tool)
         process.arguments = arguments
-        (process.standardOutput, process.standardError) = (pipe, FileHandle.nullDevice)
+        (process.standardInput, process.standardOutput, process.standardError) = (input, output, FileHandle.nullDevice)
         try process.run()
-        return (process, pipe.fileHandleForReading)
+        return (process, input.fileHandleForWriting, output.fileHandleForReading)
     }
 }
 
@@ -68,6 +73,28 @@ struct CertificateTests {
             let friend = HTTPSender(settings, logger: logger)
             #expect(try await friend.send(OutboundRequest(url: "https://localhost:\(server.port)/")).status == 200)
             await #expect(throws: OutboundError.tls) { try await friend.send(OutboundRequest(url: "https://127.0.0.1:\(server.port)/")) }
+        }
+    }
+
+    @Test("A mail server that refuses the password is told apart from a mail that is malformed, and the password is in no word of it")
+    func logIn() async throws {
+        try await withTemporaryFolder { folder in
+            let server = try TLSServer(
+                folder: folder, says: "220 test ESMTP\r\n250-test\r\n250 AUTH PLAIN\r\n535 5.7.8 not with that password\r\n221 bye\r\n")
+            defer { server.stop() }
+            var settings = OutboundSettings()
+            (settings.policy, settings.authorities) = (.anywhere, server.certificate)
+            let sender = MailSender(
+                MailServer(
+                    url: "smtps://localhost:\(server.port)", greeting: "suite.example",
+                    credentials: .init(name: "trackme", password: "correct horse")),
+                settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let (from, to) = (try #require(MailAddress("trackme@suite.example")), try #require(MailAddress("anna@example.org")))
+            let error = await #expect(throws: MailError.self) {
+                try await sender.send(OutboundMail(sender: from, recipient: to, data: Array("Hello\r\n".utf8), timeout: .seconds(20)))
+            }
+            #expect(error == .notSent(.logInRefused))
+            #expect(!String(reflecting: error).contains("horse"))
         }
     }
 }

@@ -84,6 +84,15 @@ struct MailSenderTests {
     }
 
     @Test(
+        "a server that wants another log-in says so in a word of its own: it is not the mail that is malformed",
+        arguments: ["530 5.7.0 authenticate first", "535 5.7.8 not with that password"])
+    func logInWanted(reply: String) async throws {
+        let peer = MailPeer(["MAIL": .reply(reply)])
+        #expect(await failure(peer.url, try mail()) == .notSent(.logInRefused))
+        #expect(OutboundError.logInRefused.isRetriable)
+    }
+
+    @Test(
         "a connection that ends before the data was handed over has sent nothing",
         arguments: ["GREETING", "EHLO", "MAIL", "RCPT", "DATA"])
     func brokenBefore(verb: String) async throws {

@@ -19,8 +19,12 @@ private final class Script: Sendable {
         var finished: [ErasureScope] = []
         var mustWait = false
         var isConsentDown = false
+        /// Somebody else's part in it is not done yet.
+        var awaited: ErasureID?
         /// Steps that fail the next time.
         var failing: Set<String> = []
+        /// Whose rows can never be deleted.
+        var stuck: PersonID?
         var confirmations: [ConfirmErasure] = []
     }
 
@@ -69,6 +73,7 @@ private struct NoteHouse: Sendable {
             }, destroysKey: { !keepsDataKey || $0.scope == .account },
             delete: { db, order in
                 try script.pass("delete")
+                if script.now.stuck == order.person { throw CocoaError(.fileWriteUnknown) }
                 // Two rows at a time: the follower asks until there is none.
                 try db.execute(
                     sql: "DELETE FROM notes WHERE number IN (SELECT number FROM notes WHERE person = ? LIMIT 2)",
@@ -81,6 +86,7 @@ private struct NoteHouse: Sendable {
             }, kept: "nothing but pseudonyms")
         follower = ErasureFollower(of: Peer("notes"), store: store, keys: keys, steps: steps, logger: logger) { confirmation in
             if script.now.isConsentDown { throw Failure(.deadline, "nobody answers") }
+            if script.now.awaited == confirmation.erasure { throw ErasureWaits() }
             script.change { $0.confirmations.append(confirmation) }
         }
     }
@@ -255,6 +261,40 @@ struct ErasureTests {
             #expect(script.now.confirmations.isEmpty)
             script.change { $0.mustWait = false }
             try await eventually("then it is done") { !script.now.confirmations.isEmpty }
+            running.cancel()
+            _ = await running.result
+        }
+    }
+
+    @Test("an erasure whose confirmation waits for somebody else's part keeps no later erasure waiting")
+    func waitsForOthers() async throws {
+        try await withHouse { house, script async throws in
+            let first = try await house.order(.account, of: Self.person)
+            script.change { $0.awaited = first }
+            let second = try await house.order(.account, of: Self.other)
+            let running = Task { try await house.follower.run() }
+            try await eventually("the later one is confirmed") { script.now.confirmations.map(\.erasure) == [second] }
+            script.change { $0.awaited = nil }
+            try await eventually("then the first") { script.now.confirmations.map(\.erasure) == [second, first] }
+            #expect(script.now.shut.count == 2, "what is erased is not erased again")
+            running.cancel()
+            _ = await running.result
+        }
+    }
+
+    @Test("ACC-29, ACC-30: an erasure that fails again and again keeps no later erasure waiting, and is done when it can be")
+    func failsForever() async throws {
+        try await withHouse { house, script async throws in
+            script.change { $0.stuck = Self.person }
+            let first = try await house.order(.account, of: Self.person)
+            let second = try await house.order(.data, of: Self.other)
+            let running = Task { try await house.follower.run() }
+            try await eventually("the later one is confirmed") { script.now.confirmations.map(\.erasure) == [second] }
+            let third = try await house.order(.account, of: Self.other)
+            try await eventually("and one that comes later still") { script.now.confirmations.map(\.erasure) == [second, third] }
+            script.change { $0.stuck = nil }
+            try await eventually("then the first") { script.now.confirmations.map(\.erasure) == [second, third, first] }
+            #expect(try await house.notes(of: Self.person) == [])
             running.cancel()
             _ = await running.result
         }

@@ -91,6 +91,38 @@ struct StreamsTests {
         }
     }
 
+    @Test("a log is not kept for ever for the operator's tool, which may hear its stream and confirms nothing")
+    func releasedWithoutTool() async throws {
+        try await withTemporaryFolder { folder in
+            let runtime = try runtime(.sosDispatcher, in: folder)
+            let store = try runtime.openStore(applicationID: 1, migrations: StreamsTests.migrations)
+            let families: [(family: StreamFamily, hearer: Peer)] = [
+                (.emergencies, .ingest), (.subscriptions, .consent), (.requests, .thirdPartyGateway),
+            ]
+            try await store.write { db in
+                let epoch = try StreamLog().epoch(db)
+                for (family, hearer) in families {
+                    #expect(family.hearers == [hearer, .trackme])
+                    for _ in 1...3 {
+                        try StreamLog().append(
+                            db, stream: family.name, type: "fact.v1", subject: nil, at: Timestamp(milliseconds: 1), body: [1])
+                    }
+                    // Two of three: the last is what the hearer has not applied yet.
+                    try Confirmations().save(db, of: hearer, [StreamPosition(stream: family.name, epoch: epoch, next: 3)])
+                }
+            }
+            let retention = LogRetention(families: families.map(\.family), store: store, retention: .seconds(1))
+            let running = Task { try await retention.run() }
+            try await eventually("only what was not confirmed is left") {
+                try await store.read { db in try families.allSatisfy { try StreamLog().oldest(db, $0.family.name) == 3 } }
+            }
+            running.cancel()
+            _ = await running.result
+            await runtime.bus.shutdown()
+            await store.close()
+        }
+    }
+
     @Test("a repeated question id gets its first answer from the store, which does not show it in the clear")
     func storedAnswers() async throws {
         try await withTemporaryFolder { folder in

@@ -123,6 +123,24 @@ struct RescueStories {
     }
 
     @Test(
+        "SOS-20, SOS-16: the telephone finds its place only after the ambulance was called: the place follows as an update, and is acknowledged"
+    )
+    func foundLater() async throws {
+        try await StorySuite.with { suite in
+            let watch = try await suite.subscriber()
+            try await suite.beat(64, from: watch)
+            try await suite.beat(31, from: watch)
+            let emergency = try await suite.acknowledged(of: watch).emergency
+            try await suite.beat(31, from: watch, and: [place()])
+            try await eventually("the update is acknowledged") {
+                try await suite.steps(of: emergency).contains("update-acknowledged")
+            }
+            #expect(try suite.desk("update").map(\.messageId) == ["\(emergency)-1"])
+            #expect(try await suite.steps(of: emergency).count { $0 == "located" } == 1)
+        }
+    }
+
+    @Test(
         "SC-21, SOS-01, SOS-02, MYD-08: after the pairing of SC-16 the watch is enough: the refused subscription names what was missing, the next one is taken and follows the heart"
     )
     func pairedAndFollowed() async throws {

@@ -110,14 +110,23 @@ struct GuardianService: Sendable {
         }
     }
 
+    /// Keys first, rows last: who is still found at the next round has not been forgotten altogether.
     func expire(now: Timestamp) async throws {
         let before = now - book.settings.guardianTime
-        let (people, news) = try await store.write { [book] db in
-            let rows = try book.table.waiting(db, in: .awaitingGuardian, since: before)
+        let people = try await store.write { [book] db in
             try book.mail.expire(db, now: now)
-            return (rows.compactMap(\.subject.person), try rows.flatMap { try book.forget(db, $0, at: now, trace: "") })
+            let rows = try book.table.waiting(db, in: .awaitingGuardian, since: before)
+            // From here on nobody can consent any more.
+            for row in rows { try book.links.forget(db, account: row.number, purpose: .guardian) }
+            return rows.compactMap(\.subject.person)
+        }
+        for person in people { try await book.vault.keys.destroyKey(of: person) }
+        let news = try await store.write { [book] db in
+            try people.flatMap { person in
+                guard let row = try book.table.find(db, person: person) else { return [EventRelay.Committed]() }
+                return try book.forget(db, row, at: now, trace: "")
+            }
         }
         tell(news)
-        for person in people { try await book.vault.keys.destroyKey(of: person) }
     }
 }

@@ -1,6 +1,7 @@
 // Mail by SMTP.
 
 import Contracts
+import Logging
 import Outbound
 
 struct MailCarrier: Carrier {
@@ -13,6 +14,7 @@ struct MailCarrier: Carrier {
     let from: MailAddress
     let fromName: String
     let timeout: Duration
+    let logger: Logger
 
     var providers: [String] { sender == nil ? [] : [MailCarrier.provider] }
 
@@ -29,7 +31,11 @@ struct MailCarrier: Carrier {
             return .taken(receipts: false)
         } catch {
             switch error {
-            case .notSent: return .unreachable
+            case .notSent(let reason):
+                if reason == .logInRefused {
+                    logger.error("the mail server does not take the log-in: mail waits until notify.smtp_user and its password are right")
+                }
+                return .unreachable
             case .postponed: return .postponed
             case .refused(let code): return .refused(MailCarrier.aboutRecipient.contains(code) ? "address-refused" : "refused")
             case .unknown: return .unknown

@@ -110,7 +110,7 @@ actor ContactAlarms {
             case .signalReturned, .paused, .resumed: end(.silence, of: tiding.person, .over, at: tiding.at)
             case .unsubscribed:
                 for kind in [ContactCase.Kind.silence, .shaking] { end(kind, of: tiding.person, .over, at: tiding.at) }
-            case .opened, .confirmed, .gotWorse, .helpArrived, .transient, .muted, .signalLost, .charging, .subscribed: break
+            case .opened, .confirmed, .gotWorse, .located, .helpArrived, .transient, .muted, .signalLost, .charging, .subscribed: break
             }
         }
     }

@@ -129,6 +129,11 @@ enum CAPDocument {
 
     /// A CAP `Ack` accepts, an `Error` rejects, with its `note` for the reason. nil for any other document.
     static func acknowledgement(_ bytes: [UInt8]) -> Acknowledgement? {
+        anyAcknowledgement(bytes).flatMap { $0.isComplete ? $0 : nil }
+    }
+
+    /// As `acknowledgement`, complete or not.
+    static func anyAcknowledgement(_ bytes: [UInt8]) -> Acknowledgement? {
         guard bytes.first(where: { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }) == UInt8(ascii: "<") else { return nil }
         var limits = XMLLimits()
         limits.bytes = 64 << 10
@@ -145,10 +150,9 @@ enum CAPDocument {
             $0.split(separator: ",", omittingEmptySubsequences: false)
         }
         guard let last = referred.last, last.count == 3, let identifier = reader.values["identifier"] else { return nil }
-        let acknowledgement = Acknowledgement(
+        return Acknowledgement(
             messageId: String(last[1]), result: result, ackId: identifier,
             reason: reader.values["note"].map { String($0.prefix(Acknowledgement.longestReason)) })
-        return acknowledgement.isComplete ? acknowledgement : nil
     }
 
     /// The leaves right under `alert`.

@@ -184,12 +184,12 @@ actor Dispatcher: Service {
         return value
     }
 
-    /// In which order integrators are asked about this emergency: by the place that its latest call names.
+    /// In which order integrators are asked about this emergency: by the newest place that any of its messages names.
     private func order(_ emergency: EmergencyID) -> [String] {
         guard let work = works[emergency] else { return [] }
         if let drill = work.drill { return [drill] }
         if work.person == canary { return [Integrator.earID] }
-        return registry.order(for: work.file.latestAlert.flatMap { DispatchMessage.place(in: $0.body) })
+        return registry.order(for: work.file.place)
     }
 
     private func abandonAttempts(of message: MessageID, _ integrator: String) {

@@ -31,15 +31,32 @@ struct AcknowledgementBody: Codable, Sendable {
 
     /// Reads the body; nil for anything that is no complete acknowledgement.
     static func read(_ bytes: [UInt8]) -> Acknowledgement? {
-        guard let body = try? JSONDecoder().decode(AcknowledgementBody.self, from: Data(bytes)), body.ack.isComplete else { return nil }
-        return body.ack
+        guard let ack = readAny(bytes), ack.isComplete else { return nil }
+        return ack
+    }
+
+    /// Reads the body, complete or not; nil for anything else.
+    static func readAny(_ bytes: [UInt8]) -> Acknowledgement? {
+        try? JSONDecoder().decode(AcknowledgementBody.self, from: Data(bytes)).ack
     }
 }
 
 extension Acknowledgement {
-    var isComplete: Bool {
-        let printable = (1...Acknowledgement.longestAckID).contains(ackId.utf8.count) && ackId.utf8.allSatisfy { (33...126).contains($0) }
-        let reasoned = result != .rejected || !(reason ?? "").isEmpty
-        return printable && reasoned && (reason ?? "").count <= Acknowledgement.longestReason
+    /// What keeps it from being taken, by the name of the field; empty where nothing does.
+    var faults: [(field: String, detail: String)] {
+        var faults: [(field: String, detail: String)] = []
+        let isPrintable =
+            (1...Acknowledgement.longestAckID).contains(ackId.utf8.count) && ackId.utf8.allSatisfy { (33...126).contains($0) }
+        if !isPrintable {
+            faults.append(
+                ("ackId", "has 1 to \(Acknowledgement.longestAckID) printable ASCII characters without spaces: choose another one"))
+        }
+        if result == .rejected, (reason ?? "").isEmpty { faults.append(("reason", "is missing: a rejection says why")) }
+        if (reason ?? "").count > Acknowledgement.longestReason {
+            faults.append(("reason", "has more than \(Acknowledgement.longestReason) characters: shorten it"))
+        }
+        return faults
     }
+
+    var isComplete: Bool { faults.isEmpty }
 }

@@ -17,6 +17,9 @@ struct DispatchFile: Hashable, Sendable {
 
     var latestAlert: OutboxMessage? { decided.last { $0.kind == .alert } }
 
+    /// The newest that any message names; nil where none does.
+    var place: ServiceArea.Corner? { decided.reversed().lazy.compactMap { DispatchMessage.place(in: $0.body) }.first }
+
     /// Whether the call that stands was taken by anybody.
     var isTaken: Bool {
         guard let alert = latestAlert else { return false }

@@ -31,6 +31,8 @@ struct DispatchFacts: Sendable {
     var decidedAt: Timestamp
     var sent: Timestamp
     var calledOffBy: AnswerPrompt.Answer?
+    /// Whether the place is what an update is about.
+    var isLocated = false
     var trace: String
     /// What acknowledges the message by text or telephone.
     var code: String?
@@ -52,7 +54,7 @@ extension DispatchMessage {
         expires = (facts.sent + DispatchLetterhead.validity).rfc3339
         references = DispatchMessage.references(before: facts.id)
         sender = Sender(organisation: letterhead.organisation, system: "sos-dispatcher", contact: letterhead.contact)
-        headline = DispatchMessage.headline(began, facts.kind)
+        headline = DispatchMessage.headline(began, facts)
         trigger = Trigger(
             kind: kind.rawValue, automatic: true,
             threshold: kind == .silence ? nil : PassedThreshold(began.breach, at: began.at, course),
@@ -70,10 +72,11 @@ extension DispatchMessage {
         trace = Trace(traceId: facts.trace, decidedAfterMs: max(0, (facts.decidedAt - facts.episode.receivedAt).wholeMilliseconds))
     }
 
-    private static func headline(_ trigger: SOSDispatcher.Trigger, _ kind: Kind) -> String {
+    private static func headline(_ trigger: SOSDispatcher.Trigger, _ facts: DispatchFacts) -> String {
         let danger = danger(trigger)
-        return switch kind {
+        return switch facts.kind {
         case .alert: "Person in danger: \(danger)"
+        case .update where facts.isLocated: "Person in danger, position now known; first: \(danger)"
         case .update: "Person in danger, further values critical; first: \(danger)"
         case .cancel: "Cancelled by the person; was: \(danger)"
         }
@@ -139,11 +142,10 @@ extension DispatchMessage.Location {
             return
         }
         let age = max(.zero, now - newest.at)
-        let accurate = newest.position.accuracy.map { $0 <= DispatchLetterhead.trustedAccuracy } ?? true
         self.init(
             method: "gnss", lat: newest.position.latitude, lon: newest.position.longitude, accuracyM: newest.position.accuracy,
             altitudeM: newest.position.altitude, measuredAt: newest.at.rfc3339, ageS: age.components.seconds,
-            trusted: age <= DispatchLetterhead.placeTrusted && accurate,
+            trusted: places.knowledge(at: now) == .trusted,
             previous: places.places.dropFirst().map {
                 DispatchMessage.Place(lat: $0.position.latitude, lon: $0.position.longitude, measuredAt: $0.at.rfc3339)
             })

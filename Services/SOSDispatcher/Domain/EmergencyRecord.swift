@@ -39,7 +39,7 @@ struct EmergencyRecord: Hashable, Sendable {
         case .transient: (state, closedAt) = (.transient, time)
         case .muted: (state, closedAt) = (.muted, time)
         case .closed: (state, closedAt) = (.closed, time)
-        case .updated, .signalLost, .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff, .charging: break
+        case .updated, .located, .signalLost, .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff, .charging: break
         }
     }
 }

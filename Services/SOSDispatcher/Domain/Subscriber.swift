@@ -18,6 +18,8 @@ struct Subscriber: Hashable, Codable, Sendable {
     var fit: PersonalFit? { didSet { setSupervision() } }
     /// When the person paused supervision; nil while it is not paused.
     var pausedSince: Timestamp?
+    /// How well the emergency service that was called knows where the person is; nil where none was, or it need not know any more.
+    var placeTold: PlaceKnowledge?
 
     /// Supervision goes by what is set here, from the next upload on.
     private mutating func setSupervision() {

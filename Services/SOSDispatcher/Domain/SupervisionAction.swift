@@ -11,6 +11,8 @@ struct SupervisionAction: Hashable, Sendable {
         case dispatched(DispatchCause)
         /// Further parameters became critical after the call.
         case updated([Parameter])
+        /// Where the person is has become known, or can be relied on, only after the call.
+        case located
         case acknowledged
         case helpArrived
         case muted
@@ -56,7 +58,7 @@ struct SupervisionAction: Hashable, Sendable {
         case .signalLost: "signal-lost"
         case .signalReturned: "signal-returned"
         case .silenceContacts: "silence-contacts"
-        case .updated, .helpArrived, .shakingAlarm, .shakingCalledOff, .charging: nil
+        case .updated, .located, .helpArrived, .shakingAlarm, .shakingCalledOff, .charging: nil
         }
     }
 

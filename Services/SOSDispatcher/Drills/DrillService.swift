@@ -36,7 +36,11 @@ struct DrillService: Sendable {
         methods.on(ReadDrills.self) { request, _ in
             guard DrillService.listLimit.contains(request.limit) else { throw Failure(.invalid, "limit is from 1 to 1000") }
             let name = request.integrator.map { asked in registry.all.first { $0.name == asked }?.id ?? asked }
-            let drills = try await store.read { [table] in try table.list($0, of: name, limit: request.limit) }
+            var drills = try await store.read { [table] in try table.list($0, of: name, limit: request.limit) }
+            // By the names that operators use, as everywhere.
+            for index in drills.indices {
+                drills[index].integrator = registry.integrator(drills[index].integrator)?.name ?? drills[index].integrator
+            }
             return ReadDrills.Reply(drills: drills)
         }
     }

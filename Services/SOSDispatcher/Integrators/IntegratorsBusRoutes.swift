@@ -36,7 +36,7 @@ struct IntegratorsBusRoutes: Sendable {
         let acknowledgement = Acknowledgement(
             messageId: request.messageId, result: result, ackId: request.ackId, reason: request.reason)
         guard acknowledgement.isComplete else {
-            throw Failure(.invalid, "an ackId has 1 to 128 printable characters without spaces, and a rejection has a reason")
+            throw Failure(.invalid, acknowledgement.faults.map { "\($0.field) \($0.detail)" }.joined(separator: "; "))
         }
         switch try await dispatcher.receive(acknowledgement, from: integrator, form: "bus") {
         case .taken: return Nothing()

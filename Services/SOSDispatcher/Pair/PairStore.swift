@@ -39,8 +39,11 @@ struct SealedPairFact: Sendable {
 struct PairTables: Sendable {
     /// How long what was heard of an emergency is kept: longer than a dispatcher is away before its log is lost.
     static let kept = Duration.seconds(7 * 86_400)
-    /// People in one page of a snapshot, so that it stays under 1 MiB.
+    /// People in one page of a snapshot, and erasures in its first, so that it stays under 1 MiB.
     static let peoplePerPage = 50
+    static let erasuresPerPage = 200
+    /// How long an erasure that was told goes on being told to newcomers: longer than the law lets one wait.
+    static let erasuresTold = Duration.seconds(90 * 86_400)
 
     let place: Place
     let keys: PersonKeys
@@ -71,6 +74,18 @@ struct PairTables: Sendable {
                 """)
     }
 
+    static func createToldErasures(in db: Database) throws {
+        try db.execute(
+            sql: """
+                -- What this side has erased and told: whoever begins to follow later must know it too, since an erasure waits for both.
+                CREATE TABLE pair_told_erasures (
+                    erasure BLOB PRIMARY KEY,
+                    stores TEXT NOT NULL,
+                    at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+
     // MARK: Telling
 
     /// Adds facts to the stream, in the transaction of what they tell.
@@ -80,6 +95,7 @@ struct PairTables: Sendable {
         let (epoch, stream) = (try log.epoch(db), place.stream)
         return try facts.map { sealed in
             let at = Timestamp.now
+            if case .erased(let erasure, let stores) = sealed.fact { try keep(erasure, stores, at: at, db) }
             let sequence = try log.append(
                 db, stream: stream, type: PairFact.type, subject: sealed.fact.subject, at: at, body: sealed.sealed)
             let header = StreamHeader(
@@ -87,6 +103,22 @@ struct PairTables: Sendable {
                 subject: sealed.fact.subject?.description ?? "", at: at, trace: "")
             return EventRelay.Committed(header: header) { sealed.payload }
         }
+    }
+
+    private func keep(_ erasure: ErasureID, _ stores: [ErasedStore], at now: Timestamp, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO pair_told_erasures (erasure, stores, at) VALUES (?, ?, ?)",
+            arguments: [erasure.data, PairTables.text(stores), now.milliseconds])
+        try db.execute(
+            sql: "DELETE FROM pair_told_erasures WHERE at < ?", arguments: [(now - PairTables.erasuresTold).milliseconds])
+    }
+
+    private static func text(_ stores: [ErasedStore]) throws -> String {
+        String(decoding: try JSONEncoder().encode(stores), as: UTF8.self)
+    }
+
+    private static func stores(_ text: String) -> [ErasedStore]? {
+        try? JSONDecoder().decode([ErasedStore].self, from: Data(text.utf8))
     }
 
     /// A fact of the log as it was said; nil where its person was erased.
@@ -109,8 +141,8 @@ struct PairTables: Sendable {
     func write(heard: [SealedPairFact], _ db: Database) throws {
         for sealed in heard {
             if case .erased(let erasure, let stores) = sealed.fact {
-                let text = String(decoding: try JSONEncoder().encode(stores), as: UTF8.self)
-                try db.execute(sql: "INSERT OR REPLACE INTO pair_erasures VALUES (?, ?)", arguments: [erasure.data, text])
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO pair_erasures VALUES (?, ?)", arguments: [erasure.data, PairTables.text(stores)])
             }
             guard let person = sealed.fact.subject else { continue }
             try db.cachedStatement(sql: "INSERT INTO pair_heard (person, sealed, at) VALUES (?, ?, ?)")
@@ -133,7 +165,7 @@ struct PairTables: Sendable {
         }
         for row in try Row.fetchAll(db, sql: "SELECT erasure, stores FROM pair_erasures") {
             guard let erasure = ErasureID(row[0] as Data) else { continue }
-            memory.erased[erasure] = try? JSONDecoder().decode([ErasedStore].self, from: Data((row[1] as String).utf8))
+            memory.erased[erasure] = PairTables.stores(row[1])
         }
         return memory
     }
@@ -162,6 +194,7 @@ struct PairTables: Sendable {
             for (kind, neighbour) in neighbours.sorted(by: { $0.key < $1.key }) {
                 facts += try neighbour.snapshot(db).map { .note(kind: kind, subject: nil, body: $0) }
             }
+            facts += try toldErasures(db)
         }
         var last: PersonID?
         for row in rows {
@@ -178,6 +211,16 @@ struct PairTables: Sendable {
         return SnapshotStream.Reply(
             epoch: epoch, sequence: head, facts: try facts.map { try page($0, epoch: epoch, head: head) },
             next: rows.count == PairTables.peoplePerPage ? last.map { "\($0)" } : nil)
+    }
+
+    /// The newest ones.
+    private func toldErasures(_ db: Database) throws -> [PairFact] {
+        try Row.fetchAll(
+            db, sql: "SELECT erasure, stores FROM pair_told_erasures ORDER BY at DESC LIMIT ?", arguments: [PairTables.erasuresPerPage]
+        ).compactMap { row in
+            guard let erasure = ErasureID(row[0] as Data), let stores = PairTables.stores(row[1]) else { return nil }
+            return .erased(erasure, stores)
+        }
     }
 
     private func page(_ fact: PairFact, epoch: String, head: Int64) throws -> ReplayStream.Fact {

@@ -9,7 +9,8 @@ struct SubscriberSettings: Hashable, Codable, Sendable {
     var own: [Metric: Bounds]
     var personal: [Metric: Bounds]?
     var shaking: Bool?
-    /// The rest, without supervision, places and course, which each dispatcher has from ingest, and without the card from consent.
+    /// The rest, without supervision, places and course, which each dispatcher has from ingest, what was told of the place, and without
+    /// the card from consent.
     private var rest: Subscriber
 
     init(_ subscriber: Subscriber) {
@@ -19,13 +20,14 @@ struct SubscriberSettings: Hashable, Codable, Sendable {
         (personal, shaking) = (subscriber.supervision.personal, subscriber.supervision.shaking)
         rest = subscriber
         (rest.supervision, rest.places, rest.course, rest.card) = (Supervision.State(), LatestPlaces(), RecentCourse(), nil)
+        rest.placeTold = nil
     }
 
     /// The same settings over what this side has measured and judged.
     func applied(to subscriber: Subscriber) -> Subscriber {
         var applied = rest
         (applied.supervision, applied.places, applied.course) = (subscriber.supervision, subscriber.places, subscriber.course)
-        applied.card = subscriber.card
+        (applied.card, applied.placeTold) = (subscriber.card, subscriber.placeTold)
         return applied
     }
 }

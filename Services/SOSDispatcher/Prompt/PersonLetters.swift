@@ -22,7 +22,7 @@ struct PersonLetters: Sendable {
             values["name"] = name.isEmpty ? (language == .italian ? "te" : "you") : name
         case .signalLost: template = .sosSignalLost
         case .charging: template = .sosCharging
-        case .opened, .goesOn, .confirmed, .dispatched, .gotWorse, .helpArrived, .transient, .muted, .cancelled, .closed,
+        case .opened, .goesOn, .confirmed, .dispatched, .gotWorse, .located, .helpArrived, .transient, .muted, .cancelled, .closed,
             .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff, .subscribed, .unsubscribed, .paused, .resumed:
             return nil
         }

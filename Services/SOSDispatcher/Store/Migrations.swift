@@ -38,6 +38,7 @@ enum Migrations {
             try PairTables.create(in: db)
             try CanaryTable.create(in: db)
         },
+        Migration(8, "erasures told to the other dispatcher") { db in try PairTables.createToldErasures(in: db) },
     ]
 
     private static let chargingColumns = """

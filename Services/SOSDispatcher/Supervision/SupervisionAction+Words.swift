@@ -12,6 +12,7 @@ extension SupervisionAction {
         case .shakingAlarm: "shaking-reported"
         case .shakingCalledOff: "shaking-called-off"
         case .charging: "charging-begun"
+        case .located: "located"
         default: listed ?? ""
         }
     }
@@ -20,7 +21,7 @@ extension SupervisionAction {
     var said: String? {
         switch kind {
         case .opened, .dispatched, .acknowledged, .cancelled, .transient, .muted, .closed: listed
-        case .confirmed, .updated, .helpArrived, .signalLost, .signalReturned: nil
+        case .confirmed, .updated, .located, .helpArrived, .signalLost, .signalReturned: nil
         case .silenceContacts, .shakingAlarm, .shakingCalledOff, .charging: nil
         }
     }
@@ -45,7 +46,7 @@ extension SupervisionAction {
     func message(since began: Timestamp, now: Timestamp) -> DispatchMessage.Kind? {
         switch kind {
         case .dispatched: .alert
-        case .updated: .update
+        case .updated, .located: .update
         case .cancelled: .cancel
         case .muted: mayBeRepeated(since: began, now: now) ? .cancel : nil
         default: nil

@@ -95,18 +95,6 @@ extension SupervisionService {
         for person in Array(people.keys) { await monitoring(MonitoringState(person: person, paused: paused.contains(person))) }
     }
 
-    /// What was known of the person when the subscription began: where they are, above all.
-    func note(_ latest: [Sample], of person: PersonID) {
-        guard var watched = people[person] else { return }
-        watched.subscriber.note(Supervision.Upload(at: clock.now, receivedAt: .now, entries: latest), watched: [])
-        people[person] = watched
-        changes.put(watched, of: person)
-    }
-
-    func knowsPlace(of person: PersonID) -> Bool {
-        !(people[person]?.subscriber.places.places.isEmpty ?? true)
-    }
-
     func isSubscribed(_ person: PersonID) -> Bool {
         people[person]?.subscriber.supervision.subscribed ?? false
     }

@@ -248,7 +248,7 @@ extension SupervisionService {
         }
         subscriber.supervision = machine.state
         if let upload, machine.state.subscribed { subscriber.note(upload, watched: machine.thresholds.watched) }
-        for action in actions { follow(action, subscriber, person, &effects) }
+        followAll(actions, machine, &subscriber, person, &effects)
         watched.subscriber = subscriber
         keep(watched, person, machine)
         if machine.state.episode != nil { takeAnswers(of: person, &effects) }
@@ -268,7 +268,7 @@ extension SupervisionService {
         }
     }
 
-    private func follow(_ action: SupervisionAction, _ subscriber: Subscriber, _ person: PersonID, _ effects: inout Effects) {
+    func follow(_ action: SupervisionAction, _ subscriber: Subscriber, _ person: PersonID, _ effects: inout Effects) {
         let at = clock.wall(fromSteady: action.at)
         effects.people.insert(person)
         guard let episode = action.episode else {
@@ -323,10 +323,11 @@ extension SupervisionService {
             emergency: emergency, sequence: pair.number(of: kind, in: emergency, from: sequences[emergency] ?? kind.first))
         sequences[emergency] = id.sequence + 1
         // Counted from ingest's receipt, not read off a clock: judged again after a crash, the message is the same byte for byte.
-        let decidedAt = episode.receivedAt + (action.at - episode.t0)
+        let decidedAt = episode.wall(action.at)
         let facts = DispatchFacts(
             id: id, kind: kind, episode: episode, subscriber: subscriber, rules: rules, pid: names.pid(of: person), decidedAt: decidedAt,
-            sent: decidedAt, calledOffBy: action.calledOffBy, trace: String("\(emergency)".suffix(Crockford.digits)),
+            sent: decidedAt, calledOffBy: action.calledOffBy, isLocated: action.kind == .located,
+            trace: String("\(emergency)".suffix(Crockford.digits)),
             code: names.code(of: id))
         do {
             var letterhead = letterhead

@@ -12,6 +12,8 @@ struct Tiding: Hashable, Sendable {
         case dispatched
         /// Further parameters became critical after the call.
         case gotWorse = "got-worse"
+        /// Where the person is has become known, or can be relied on, only after the call.
+        case located
         case acknowledged
         case helpArrived = "help-arrived"
         case transient
@@ -72,6 +74,7 @@ extension Tiding.Kind {
             case .confirmed: .confirmed
             case .dispatched: .dispatched
             case .updated: .gotWorse
+            case .located: .located
             case .acknowledged: .acknowledged
             case .helpArrived: .helpArrived
             case .muted: .muted

@@ -74,6 +74,7 @@ struct WebhookSender: Sendable {
         case .tls: "no-secure-connection"
         case .timeout: "timeout"
         case .tooLarge: "answer-too-large"
+        case .logInRefused: "log-in-refused"
         case .cancelled: "cancelled"
         case .queueFull: "busy"
         case .other: "connection-broken"

@@ -3,8 +3,10 @@
 package import Contracts
 package import Logging
 
-/// An actor whose executor is the thread that polls the sockets. It lives until `shutdown`, which must be called.
+/// An actor whose executor is the thread that polls the sockets. It lives until `shutdown`, which must be called; every call after
+/// that throws `closed`.
 package actor BusNode {
+    /// As whose key others know this node.
     package nonisolated let peer: Peer
     private nonisolated let thread: SocketThread
     private let keys: CurveKeyPair
@@ -41,6 +43,7 @@ package actor BusNode {
 
     /// Binds a publishing socket for one family. `heads` are the last sequences of the log; a stream without one begins at 0.
     /// Peers whose entry in the allow-list does not name the family cannot connect.
+    /// - Throws: `invalidEndpoint`, or `bind` where the endpoint is taken.
     package func publisher(
         of family: StreamFamily, at endpoint: String, epoch: String, heads: [String: Int64]
     ) async throws(BusError) -> Publisher {
@@ -56,6 +59,7 @@ package actor BusNode {
     }
 
     /// Binds an answering socket. Only peers that may ask or hear something can connect; each question is checked again.
+    /// - Throws: as `publisher`.
     package func answer(at endpoint: String, _ methods: Methods) async throws(BusError) {
         try checkOpen()
         let allowed = rights.allowed
@@ -67,6 +71,7 @@ package actor BusNode {
     }
 
     /// Connects to a peer's answering socket; the peer need not be there yet.
+    /// - Throws: `invalidEndpoint`, or `invalidKey` where `serverKey` is not 40 characters of Z85.
     package func client(of peer: Peer, at endpoint: String, serverKey: String) async throws(BusError) -> BusClient {
         try checkOpen()
         let socket = try Socket(.asker, .trusting(serverKey: serverKey, keys: keys))
@@ -77,6 +82,7 @@ package actor BusNode {
     }
 
     /// Subscribes to some or all streams of a family and to its heartbeat; the publisher need not be there yet.
+    /// - Throws: as `client`.
     package func inbox(
         of family: StreamFamily, streams: [String]? = nil, at endpoint: String, serverKey: String
     ) async throws(BusError) -> StreamInbox {
@@ -96,7 +102,8 @@ package actor BusNode {
     // MARK: Start and end
 
     /// Shows that a stranger's key is refused at each socket that is bound by now (where there is none, at one made for the
-    /// purpose), within 500 ms each. The process must not go on when this throws.
+    /// purpose), within `BusLimits.selfTest` each.
+    /// - Throws: `strangerAdmitted` or `unverified`; the process must not go on then.
     package func selfTest() async throws(BusError) {
         try checkOpen()
         for socket in bound {

@@ -5,13 +5,14 @@ import Foundation
 
 /// Asks one peer over one connection. May be copied and used by many tasks at once. Everything that goes wrong is a `Failure`:
 /// what the answerer said, `deadline` where it said nothing, `unavailable` where this node is shut down, too many questions wait
-/// or the task was cancelled.
+/// or the task was cancelled, `invalid` for a question of more than 1 MiB, `internal` for an answer of another form.
 package struct BusClient: Sendable {
     package let peer: Peer
     let desk: AskingDesk
 
     /// Asks up to `attempts` times, each time waiting for `deadline`, always under the same id: the answerer gives a repeated
-    /// question of a mutating method its first answer again.
+    /// question of a mutating method its first answer again. What the answerer says is final, a failure too, unless it says that an
+    /// attempt before the last one came too late.
     package func ask<R: BusRequest>(
         _ request: R, trace: String = "", deadline: Duration = .milliseconds(250), attempts: Int = 3
     ) async throws(Failure) -> R.Reply {
@@ -64,12 +65,17 @@ package struct BusClient: Sendable {
         return reply
     }
 
-    /// With the id given, for a caller that repeats a question across its own restarts.
+    /// With the id given, for a caller that repeats a question across its own restarts: 1 to 64 printable ASCII characters without
+    /// quotes and backslashes. Any other id is `invalid` and nothing is asked: changed to fit, two of them might become one and share
+    /// an answer. An id that is asked again while the first asking waits ends that one as `unavailable`.
     package func ask(
         id: String, method: String, body: [UInt8], trace: String = "", deadline: Duration = .milliseconds(250), attempts: Int = 3
     ) async throws(Failure) -> [UInt8] {
         guard body.count + 1024 <= BusLimits.frameBytes else { throw Failure(.invalid, "the question is larger than 1 MiB") }
-        let (id, method, trace) = (busWord(id), busWord(method), busWord(trace))
+        guard isBusWord(id), isBusWord(method) else {
+            throw Failure(.invalid, "id and method have 1 to \(BusLimits.wordBytes) printable ASCII characters, no quotes or backslashes")
+        }
+        let trace = busWord(trace)
         let outcome = await desk.exchange(id: id, patience: deadline, attempts: attempts) {
             Question(id: id, method: method, deadline: busTime() + deadline, trace: trace, body: body).envelope
         }

@@ -72,7 +72,12 @@ func busJSON(_ value: some Encodable) throws -> [UInt8] {
     return Array(try encoder.encode(value))
 }
 
-/// Letters that an envelope's words may not hold become `?`; longer ones are cut.
+/// Whether an envelope can hold it as it is, and it says something.
+func isBusWord(_ text: String) -> Bool {
+    (1...BusLimits.wordBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isWordByte)
+}
+
+/// For words that name nothing: letters that an envelope may not hold become `?`; longer ones are cut.
 func busWord(_ text: String) -> String {
     String(decoding: text.utf8.prefix(BusLimits.wordBytes).map { isWordByte($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
 }

@@ -26,8 +26,9 @@ package protocol AnswerMemory: Sendable {
     func answer(to peer: Peer, id: String) async throws -> [UInt8]?
 }
 
-/// The questions that a node answers at one endpoint. A thrown `Failure` travels to the asker; any other error becomes
-/// `internal` and is logged by its type alone.
+/// The questions that a node answers at one endpoint, each in a task of its own. A thrown `Failure` travels to the asker; any other
+/// error becomes `internal` and is logged by its type alone. What is still in work when `BusLimits.shutdownGrace` is over is
+/// cancelled. Two handlers for one method stop the process.
 package struct Methods: Sendable {
     /// Takes and gives a JSON text in UTF-8: at most 1 MiB comes in, at most `BusLimits.answerBytes` go out.
     package typealias Raw = @Sendable (_ body: [UInt8], RequestContext) async throws -> [UInt8]

@@ -44,7 +44,7 @@ final class HearingDuty: SocketDuty {
                 continue
             }
             let payload = message.frames.removeLast()
-            frames.append(StreamInbox.Frame(header: message.frames.removeLast(), payload: payload))
+            frames.append(StreamInbox.Frame(header: message.frames.removeLast(), payload: payload, at: now))
         }
         if !frames.isEmpty { inbox.leave(frames) }
     }

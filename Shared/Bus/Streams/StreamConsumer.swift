@@ -55,7 +55,8 @@ package struct StreamConsumer: Sendable {
                 let arrivals = await inbox.next()
                 if arrivals.isClosed { return }
                 let now = clock.now
-                let early = arrivals.frames.compactMap { hear($0, &machine, at: now) }
+                var heartbeatAt: ContinuousClock.Instant?
+                let early = arrivals.frames.compactMap { hear($0, &machine, &heartbeatAt, at: now) }
                 for answer in arrivals.answers {
                     switch answer {
                     case .replayed(let stream, let page): machine.replayed(stream, page, at: clock.now)
@@ -81,7 +82,7 @@ package struct StreamConsumer: Sendable {
                 // After what came before it: whoever is still behind would take the second of two entries for the first.
                 for event in early where machine.isCurrent(event.header.stream) { await provisional?(event) }
                 tally.record(machine)
-                if !arrivals.frames.isEmpty, machine.isCurrent { freshness.noteCurrent(at: now) }
+                if let heartbeatAt, machine.isCurrent { freshness.noteCurrent(at: heartbeatAt) }
                 if clock.now >= nextConfirmation, !stored.isEmpty {
                     nextConfirmation = clock.now + BusLimits.confirmEvery
                     let positions = Array(stored.values)
@@ -91,8 +92,11 @@ package struct StreamConsumer: Sendable {
         }
     }
 
-    /// Gives back what has no place in a stream.
-    private func hear(_ frame: StreamInbox.Frame, _ machine: inout ConsumerMachine, at now: ContinuousClock.Instant) -> StreamEvent? {
+    /// Gives back what has no place in a stream, and notes when a heartbeat came.
+    private func hear(
+        _ frame: StreamInbox.Frame, _ machine: inout ConsumerMachine, _ heartbeatAt: inout ContinuousClock.Instant?,
+        at now: ContinuousClock.Instant
+    ) -> StreamEvent? {
         // What cannot be read is a gap: the log has the same fact.
         guard let header = StreamHeader(frame: frame.header) else {
             BusMetrics.refused("unreadable").increment()
@@ -101,6 +105,7 @@ package struct StreamConsumer: Sendable {
         if header.stream == family.heartbeatStream {
             if let heartbeat = try? JSONDecoder().decode(Heartbeat.self, from: Data(frame.payload)) {
                 machine.heard(heartbeat, at: now)
+                heartbeatAt = frame.at
             } else {
                 BusMetrics.refused("unreadable").increment()
             }

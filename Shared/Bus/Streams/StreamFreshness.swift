@@ -2,8 +2,9 @@
 
 import Synchronization
 
-/// When everything that the publisher had said was last known to be applied here: set at a heartbeat or fact after which nothing
-/// was missing. A publisher that is silent, a broken line and a gap that cannot be closed all let it grow old.
+/// When everything that the publisher had said was last known to be applied here: the arrival of the last heartbeat after which nothing
+/// was missing, on any stream of the family. A publisher that is silent, frames that cannot be read or wait to be read, a broken line
+/// and a gap that cannot be closed all let it grow old.
 package final class StreamFreshness: Sendable {
     private let current = Mutex<ContinuousClock.Instant?>(nil)
 

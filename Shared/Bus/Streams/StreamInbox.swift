@@ -14,6 +14,8 @@ package final class StreamInbox: Sendable {
     struct Frame: Sendable {
         let header: [UInt8]
         let payload: [UInt8]
+        /// When it came, however long it waited here.
+        let at: ContinuousClock.Instant
     }
 
     /// At most a batch of frames, and what the consumer's own questions brought.

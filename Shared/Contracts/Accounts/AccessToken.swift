@@ -71,8 +71,8 @@ package struct SigningKeyState: Hashable, Codable, Sendable {
     }
 }
 
-/// Said by consent on `consent.sessions` of the family `consent.accounts` when a session ends before its last access token does; the snapshot holds those whose
-/// tokens have not expired yet. Its tokens are refused from then on (ACC-15).
+/// Said by consent on `consent.sessions` of the family `consent.accounts` when a session ends before its last access token does; the
+/// snapshot holds those whose tokens have not expired yet. Its tokens are refused from then on (ACC-15).
 package struct SessionEnded: Hashable, Codable, Sendable {
     package static let type = "session-ended.v1"
 

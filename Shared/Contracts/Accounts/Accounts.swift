@@ -37,7 +37,7 @@ package struct MakeOperator: BusRequest {
     package struct Reply: Codable, Sendable {
         /// The same for the same address.
         package var `operator`: OperatorID
-        /// Where no mail can be sent yet: valid for the first log-in and shown this once.
+        /// Secret. As it is mailed, for where no mail can be sent yet: valid for the first log-in and shown this once.
         package var temporaryPassword: String
 
         package init(operator: OperatorID, temporaryPassword: String) {

@@ -1,7 +1,7 @@
 // What is said and asked about devices.
 
-/// Said by ingest on `ingest.devices` whenever a device is added or removed, or one of these changes; the snapshot holds those that are active.
-/// Personal only in that it ties a device to a person's internal id.
+/// Said by ingest on `ingest.devices` whenever a device is added or removed, or one of these changes; the snapshot holds those that
+/// are active. Personal only in that it ties a device to a person's internal id.
 package struct DeviceState: Codable, Sendable {
     package static let type = "device-state.v1"
 

@@ -2,6 +2,7 @@
 
 /// A Double as `mantissa` / 10^`scale`, where that division gives back every bit of it.
 package struct DecimalForm {
+    /// That of the last of `powers`.
     package static let maximumScale = 7
     /// Exactly representable, so that dividing by them rounds once and correctly.
     @usableFromInline package static let powers: [Double] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000]

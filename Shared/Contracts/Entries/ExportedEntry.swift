@@ -85,6 +85,7 @@ package struct NDJSONEntryDocument: EntryDocument {
 }
 
 extension JSONBytes {
+    /// One object, without a line end.
     package mutating func exported(_ entry: ExportedEntry) {
         let sample = entry.sample
         literal("{\"type\":\"")

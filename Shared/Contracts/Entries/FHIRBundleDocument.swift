@@ -15,6 +15,7 @@ package struct FHIRBundleDocument: EntryDocument {
         json.literal("\",\"resource\":{\"resourceType\":\"Patient\",\"active\":true}}")
     }
 
+    /// Not between the two halves of a blood pressure.
     package var canEnd: Bool { half == nil }
 
     package mutating func add(_ entry: ExportedEntry) {

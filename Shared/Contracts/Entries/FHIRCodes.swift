@@ -15,6 +15,7 @@ package enum FHIRCodes {
     package enum Part: String, CaseIterable, Sendable {
         case latitude, longitude, altitude, accuracy
 
+        /// UCUM.
         package var unit: String {
             switch self {
             case .latitude, .longitude: "deg"
@@ -32,6 +33,7 @@ package enum FHIRCodes {
         }
     }
 
+    /// Of metrics that share a code the one with the lower number.
     package static let byLOINC: [String: Metric] = Dictionary(
         Metric.all.compactMap { metric in metric.definition.loinc.map { ($0, metric) } }
     ) { first, _ in first }

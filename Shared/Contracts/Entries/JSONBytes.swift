@@ -2,16 +2,19 @@
 
 /// JSON under construction.
 package struct JSONBytes: Sendable {
+    /// Those since the last `drain`.
     package private(set) var bytes: [UInt8] = []
 
     package init(capacity: Int = 0) {
         bytes.reserveCapacity(capacity)
     }
 
+    /// As it stands: nothing is escaped.
     package mutating func literal(_ text: StaticString) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// ASCII; another scalar stops the process.
     package mutating func byte(_ scalar: Unicode.Scalar) {
         bytes.append(UInt8(ascii: scalar))
     }
@@ -88,6 +91,7 @@ package struct JSONBytes: Sendable {
         digits(mantissa.magnitude % power, atLeast: scale)
     }
 
+    /// What is not known of it is left out, not written as null.
     package mutating func position(_ position: Position) {
         literal("{\"latitude\":")
         number(position.latitude)

@@ -3,7 +3,9 @@
 /// `local@domain` in ASCII, as RFC 5321 §4.1.2 allows it without quoting: at most 64 and 254 characters, a domain of at least two
 /// labels. Whether somebody reads it only a confirmed link shows. Coded as the string that was typed.
 package struct EmailAddress: Hashable, Sendable {
+    /// Characters of a whole address: a path of RFC 5321 §4.5.3.1.3 without its brackets.
     package static let longest = 254
+    /// Characters before the `@` (RFC 5321 §4.5.3.1.1).
     package static let longestLocalPart = 64
 
     /// As it was typed, without white space around it.

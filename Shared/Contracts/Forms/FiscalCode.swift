@@ -6,6 +6,7 @@ import Foundation
 /// the sex, the place of birth, and a check character. Where two people would have the same one, digits are replaced by letters
 /// from the right on (omocodia).
 package struct FiscalCode: Hashable, Sendable {
+    /// The first thing that is wrong; never what was typed.
     package enum Fault: Error, Hashable, Sendable {
         case length
         /// At this place, from 0, stands a character that cannot stand there.
@@ -149,10 +150,12 @@ extension FiscalCode {
         self.place == place
     }
 
+    /// Case, marks and spaces do not count.
     package func fits(surname: String) -> Bool {
         text.hasPrefix(Self.code(surname: surname))
     }
 
+    /// All first names together, as registry offices count them; case, marks and spaces do not count.
     package func fits(name: String) -> Bool {
         text.dropFirst(3).hasPrefix(Self.code(name: name))
     }

@@ -48,10 +48,12 @@ package struct FormReader: Sendable {
     /// Characters of any text unless told.
     package static let longestText = 200
 
+    /// In the order in which they were found.
     package private(set) var faults: [Problem.FieldError] = []
     private let fields: [String: FormValue]
     private var known: Set<String> = []
 
+    /// Anything but an object is a fault at once.
     package init(_ form: FormValue) {
         guard case .fields(let fields) = form else {
             self.fields = [:]
@@ -71,6 +73,7 @@ package struct FormReader: Sendable {
         fields[name] == .null
     }
 
+    /// Notes a fault of the service's own; `detail` says what to do and never what was typed.
     package mutating func wrong(_ name: String, _ detail: String) {
         faults.append(.init(pointer: "/" + name, detail: detail))
     }
@@ -108,7 +111,10 @@ package struct FormReader: Sendable {
             if isRequired { wrong(name, "is empty; fill it in") }
             return nil
         }
-        guard text.count <= longest, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+        // One character may be made of any number of code points; two marks on each letter are eight bytes at most.
+        guard text.utf8.count <= 8 * longest, text.count <= longest,
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
             wrong(name, "expected at most \(longest) characters and no control characters")
             return nil
         }
@@ -128,6 +134,7 @@ package struct FormReader: Sendable {
         return value
     }
 
+    /// A text that is one of the raw values, exactly.
     package mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ name: String, isRequired: Bool = true, of kind: Choice.Type = Choice.self
     ) -> Choice? where Choice.RawValue == String {
@@ -136,6 +143,7 @@ package struct FormReader: Sendable {
         }
     }
 
+    /// Both ends belong to `range`; `unit` is for the words of the fault.
     package mutating func number(_ name: String, isRequired: Bool = true, in range: ClosedRange<Double>, unit: String) -> Double? {
         guard let value = value(name, isRequired: isRequired) else { return nil }
         guard case .number(let number) = value, range.contains(number) else {
@@ -145,6 +153,7 @@ package struct FormReader: Sendable {
         return number
     }
 
+    /// False where it is absent or null.
     package mutating func flag(_ name: String) -> Bool {
         guard let value = value(name, isRequired: false) else { return false }
         guard case .flag(let flag) = value else {

@@ -45,7 +45,9 @@ package struct ListOrganisations: BusRequest {
     }
 
     package struct Reply: Codable, Sendable {
+        /// At most 500.
         package var items: [Item]
+        /// What to send as `after` for the following page; absent at the end.
         package var next: Int64?
 
         package init(items: [Item], next: Int64?) {
@@ -70,14 +72,18 @@ package struct ShowOrganisation: BusRequest {
     /// Personal in part.
     package struct Reply: Codable, Sendable {
         package var item: ListOrganisations.Item
+        /// In capitals, with the two letters of its country as VIES writes them, without spaces.
         package var vatNumber: String
+        /// In one line.
         package var legalAddress: String
+        /// Where its messages go.
         package var email: String
         package var sector: String
         package var description: String
         package var website: String?
         /// Name and surname; nil once it is closed.
         package var representative: String?
+        /// Of the representative, E.164; absent once it is closed.
         package var phone: String?
         package var members: Int
 

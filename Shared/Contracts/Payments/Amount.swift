@@ -22,6 +22,7 @@ package struct Amount: Hashable, Codable, Sendable {
         }
     }
 
+    /// Whether it has the form of ISO 4217; not whether there is such a currency.
     package static func isCurrency(_ text: String) -> Bool {
         text.utf8.count == 3 && text.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
     }

@@ -20,11 +20,15 @@ package struct PaymentEntry: Hashable, Codable, Sendable {
     package var request: RequestID
     package var organisation: OrganisationID
     package var status: PaymentStatus
+    /// With tax.
     package var amount: Amount
+    /// The one that paid, else the one tried last; absent where none was begun.
     package var method: PaymentMethod?
     /// What the payer writes into the bank transfer.
     package var reference: String
+    /// Its number; absent until there is one.
     package var invoice: String?
+    /// When anything of it last changed.
     package var changedAt: Timestamp
 
     package init(
@@ -46,7 +50,9 @@ package struct ListPayments: BusRequest {
     /// Of one answer.
     package static let most = 100
 
+    /// Only those; all without it.
     package var status: PaymentStatus?
+    /// Only its own; everybody's without it.
     package var organisation: OrganisationID?
     /// The `next` of the answer before.
     package var after: String?
@@ -57,6 +63,7 @@ package struct ListPayments: BusRequest {
 
     package struct Reply: Codable, Sendable {
         package var payments: [PaymentEntry]
+        /// Absent at the end.
         package var next: String?
 
         package init(payments: [PaymentEntry], next: String?) {
@@ -74,6 +81,7 @@ package struct MarkPaid: BusRequest {
     package static let mutates = true
     package typealias Reply = PaymentEntry
 
+    /// `not-found` for one that never was.
     package var payment: PaymentID
 
     package init(payment: PaymentID) {
@@ -89,6 +97,7 @@ package struct RefundPayment: BusRequest {
     package static let mutates = true
     package typealias Reply = PaymentEntry
 
+    /// `not-found` for one that never was.
     package var payment: PaymentID
 
     package init(payment: PaymentID) {

@@ -23,7 +23,9 @@ package struct PriceList: Hashable, Codable, Sendable {
 
     /// For many persons asked for at once: from so many on, so many per cent of the price.
     package struct Rebate: Hashable, Codable, Sendable {
+        /// 2 or more.
         package var fromPersons: Int
+        /// 0 to 100.
         package var percent: Int
 
         package init(fromPersons: Int, percent: Int) {
@@ -31,6 +33,7 @@ package struct PriceList: Hashable, Codable, Sendable {
         }
     }
 
+    /// ISO 4217, three capital letters.
     package var currency: String
     /// For each request, whatever it asks for; minor units, without tax.
     package var perRequest: Int64
@@ -94,6 +97,7 @@ package struct ReadPrices: BusRequest {
     package struct Reply: Codable, Sendable {
         /// Counts up from 1 with every list that was set; quotes and payments name it.
         package var version: Int
+        /// Since when it holds; absent where nobody has set one.
         package var from: Timestamp?
         package var prices: PriceList
 

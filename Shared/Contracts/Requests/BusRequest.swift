@@ -31,6 +31,7 @@ package struct RequestEnvelope<Body: Codable & Sendable>: Codable, Sendable {
 /// The envelope of an answer: exactly one of `ok` and `failure`.
 package struct ReplyEnvelope<Body: Codable & Sendable>: Codable, Sendable {
     package var v = 1
+    /// The question's.
     package var id: String
     package var ok: Body?
     package var failure: Failure?

@@ -8,6 +8,7 @@ package struct ReplayStream: Codable, Sendable {
     package var stream: String
     /// The one that the asker knows; where the log has another one, no facts are given.
     package var epoch: String
+    /// 1 or more.
     package var from: Int64
     /// Included; may lie beyond the head.
     package var through: Int64
@@ -55,6 +56,7 @@ package struct SnapshotStream: Codable, Sendable {
     }
 
     package struct Reply: Codable, Sendable {
+        /// The same on every page; where it changes in between, the snapshot is begun anew.
         package var epoch: String
         /// The facts include everything up to here; the consumer replays from `sequence` + 1. The first page's counts.
         package var sequence: Int64

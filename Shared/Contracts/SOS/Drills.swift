@@ -23,6 +23,7 @@ package struct RunDrill: BusRequest {
     }
 
     package struct Reply: Codable, Sendable {
+        /// Names the drill in `read-drills`; it is no emergency of anybody.
         package var emergency: EmergencyID
 
         package init(emergency: EmergencyID) {

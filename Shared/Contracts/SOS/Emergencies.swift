@@ -97,6 +97,8 @@ package struct AnswerPrompt: BusRequest {
     package static let askers: Set<Peer> = [.trackme]
     package static let mutates = true
 
+    /// `fine` and `false-alarm` call off what runs. `help` calls at once, also after that; `conflict` where nothing runs. `help-is-here`
+    /// ends the calling.
     package enum Answer: String, Codable, Sendable, CaseIterable {
         case fine
         case help
@@ -131,6 +133,7 @@ package struct ListEmergencies: BusRequest {
     package static let askers: Set<Peer> = [.trackme]
     package static let mutates = false
 
+    /// Only this person's; everybody's without it.
     package var person: PersonID?
     /// 1 to 1000.
     package var limit: Int

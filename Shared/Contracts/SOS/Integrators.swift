@@ -43,7 +43,7 @@ package struct IntegratorSettings: Hashable, Codable, Sendable {
         case cap
     }
 
-    /// 1 to 32 lower-case letters, digits and hyphens; timelines show it.
+    /// 1 to 32 lower-case letters, digits and hyphens, a letter first; timelines show it.
     package var name: String
     package var area: ServiceArea
     /// Endpoint for webhooks, http or https without a user name. Without it there must be a `number` or a `peer`.
@@ -55,13 +55,13 @@ package struct IntegratorSettings: Hashable, Codable, Sendable {
     package var number: String?
     /// Of the texts that it gets.
     package var language: Language
-    /// Among equals the lower one is called first.
+    /// 0 to 1000; among equals the lower one is called first.
     package var priority: Int
     /// A `whpk_` key that its answers may be signed with besides the shared secret.
     package var answerKey: String?
     /// The peer on the bus that hears its stream and acknowledges there.
     package var peer: String?
-    /// A test emergency is sent so often; nil: never by itself.
+    /// A test emergency is sent so often, 0.01 to 8760; nil: never by itself.
     package var drillEveryHours: Double?
 
     package init(

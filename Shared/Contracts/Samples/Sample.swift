@@ -2,9 +2,13 @@
 
 /// A place in WGS84 degrees (INV-19); altitude in metres above the ellipsoid, accuracy as a radius in metres (68 %).
 package struct Position: Hashable, Codable, Sendable {
+    /// -90 to 90, north positive.
     package var latitude: Double
+    /// -180 to 180, east positive.
     package var longitude: Double
+    /// -12,000 to 100,000; absent where it is not known.
     package var altitude: Double?
+    /// 0 to 1,000,000; absent where it is not known.
     package var accuracy: Double?
 
     package init(latitude: Double, longitude: Double, altitude: Double? = nil, accuracy: Double? = nil) {
@@ -24,6 +28,7 @@ package struct Sample: Hashable, Codable, Sendable {
     package var type: Metric
     /// When it was measured, as its source says.
     package var at: Timestamp
+    /// In the metric's UCUM unit, within what is possible of it.
     package var value: Double?
     package var position: Position?
 
@@ -32,15 +37,15 @@ package struct Sample: Hashable, Codable, Sendable {
     }
 }
 
-/// Said by ingest on `ingest.samples.NN` after every durable upload; heard by whoever follows people's data: the SOS
-/// dispatcher, later the gateway, race-tracker and anonymiser. Personal. If lost, replayed from the log. Where the disk is slow or
-/// refuses, the fresh entries of an upload are said before, or instead, as `samples-provisional.v1` with sequence 0: for alarms
-/// alone, in no log, perhaps never stored.
+/// Said by ingest on `ingest.samples.NN` after every durable upload; heard by both SOS dispatchers. Personal. If lost, replayed from
+/// the log. Where the disk is slow or refuses, the fresh entries of an upload are said before, or instead, as
+/// `samples-provisional.v1` with sequence 0: for alarms alone, in no log, perhaps never stored.
 package struct SamplesRecorded: Codable, Sendable {
     package static let type = "samples-recorded.v1"
     /// The header's type on the express lane. Whoever keeps to sequences passes over it.
     package static let provisionalType = "samples-provisional.v1"
 
+    /// What is typed in or imported comes from a device of the person's own that stands for it.
     package var device: DeviceID
     /// Ingest's own clock when the request's first byte had been read: `t0` of an alarm counts from here.
     package var receivedAt: Timestamp

@@ -38,9 +38,11 @@ package struct ReadSamples: BusRequest {
     package static let askers: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = false
 
+    /// `not-found` for one that is unknown here; so is another organisation's.
     package var grant: GrantID
     /// Whose grant it must be: with another one's it is `not-found`.
     package var organisation: OrganisationID
+    /// One of the grant's; else `forbidden`.
     package var type: Metric
     /// Inside the grant's window, as `to`; else `forbidden`.
     package var from: Timestamp

@@ -17,6 +17,7 @@ package struct ReadSampleRanges: BusRequest {
         self.stretches = stretches
     }
 
+    /// Its members are those of `read-samples`.
     package struct Stretch: Hashable, Codable, Sendable {
         package var grant: GrantID
         package var organisation: OrganisationID
@@ -39,6 +40,7 @@ package struct ReadSampleRanges: BusRequest {
         }
     }
 
+    /// Either samples with `readTo`, or a denial.
     package struct Outcome: Codable, Sendable {
         /// As those of `ReadSamples.Reply`, oldest first. Personal.
         package var samples: [Sample]

@@ -31,12 +31,12 @@ extension StreamFamily {
         streams: (0..<partitions).map { "ingest.samples." + ($0 < 10 ? "0\($0)" : "\($0)") },
         keepsState: false, heartbeat: .milliseconds(50), hearers: [.sosDispatcher, .sosDeputy], tcpPort: 5711)
 
-    /// `DeviceState` facts: which devices a person has.
+    /// `DeviceState` and `MonitoringState` facts: which devices a person has, and whether all monitoring is paused.
     package static let devices = StreamFamily(
         name: "ingest.devices", owner: .ingest, streams: ["ingest.devices"], keepsState: true, heartbeat: .milliseconds(250),
         hearers: [.sosDispatcher, .sosDeputy], tcpPort: 5712)
 
-    /// `EmergencyChanged` facts: opened, dispatched, acknowledged, cancelled, closed.
+    /// `EmergencyChanged` facts: each change of an emergency, from opened to closed.
     package static let emergencies = StreamFamily(
         name: "sos.emergencies", owner: .sosDispatcher, streams: ["sos.emergencies"], keepsState: false,
         heartbeat: .milliseconds(250), hearers: [.ingest, .trackme], tcpPort: 5721)

@@ -1,7 +1,7 @@
 // What stands before every payload on the bus: which stream, which place in it, what kind of fact, about whom.
 
 /// The header frame. Its JSON has exactly these keys in this order and no spaces, so that a small scanner reads it:
-/// `{"v":1,"stream":"ingest.samples.07","epoch":"…","sequence":12,"head":12,"type":"samples-recorded.v1","subject":"per_…","at":1,"trace":"…"}`.
+/// `{"v":1,"stream":"ingest.devices","epoch":"…","sequence":2,"head":2,"type":"device-state.v1","subject":"per_…","at":1,"trace":"…"}`.
 /// Strings hold printable ASCII without quotes and backslashes.
 package struct StreamHeader: Hashable, Codable, Sendable {
     package static let version = 1
@@ -11,7 +11,7 @@ package struct StreamHeader: Hashable, Codable, Sendable {
     package var stream: String
     /// Made at random with the publisher's store or at a restore, never at a restart. Another one means: what you knew is void.
     package var epoch: String
-    /// The fact's place, gapless per stream from 1. A heartbeat has 0.
+    /// The fact's place, gapless per stream from 1. A heartbeat has 0, and so has a fact that is said provisionally.
     package var sequence: Int64
     /// The stream's last sequence when the frame was made.
     package var head: Int64
@@ -21,7 +21,7 @@ package struct StreamHeader: Hashable, Codable, Sendable {
     package var subject: String
     /// When the fact was made, by the publisher's clock; in a snapshot it may be 0.
     package var at: Timestamp
-    /// Follows one piece of work through the services' logs; opaque, at most 32 characters, empty where there is none.
+    /// Follows one piece of work through the services' logs; opaque, at most 64 characters, empty where there is none.
     package var trace: String
 
     /// Type of a fact whose person was erased; it keeps its sequence and has no payload.
@@ -39,6 +39,7 @@ package struct StreamHeader: Hashable, Codable, Sendable {
 
 /// The payload of a publisher's heartbeat: the heads of all streams of one family. Sent on `<family>.heartbeat`.
 package struct Heartbeat: Codable, Sendable {
+    /// As in headers; one for all streams of the family.
     package var epoch: String
     /// Stream name to the sequence of its last fact; 0 where there was none yet.
     package var heads: [String: Int64]
@@ -62,6 +63,7 @@ package struct StreamEvent: Sendable {
 /// How far a consumer is with one stream: the next sequence that it will apply. Stored in the transaction of the effect.
 package struct StreamPosition: Hashable, Codable, Sendable {
     package var stream: String
+    /// The one in which `next` counts.
     package var epoch: String
     package var next: Int64
 

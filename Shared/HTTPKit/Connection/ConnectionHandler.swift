@@ -138,7 +138,8 @@ extension ConnectionHandler {
 extension ConnectionHandler {
     func finish(_ outgoing: OutgoingAnswer) {
         guard let context else { return answered(closes: true) }
-        let closes = closesAfterAnswer
+        // Who was told to be too slow (408) is not waited for any longer (RFC 9110 §15.5.9).
+        let closes = closesAfterAnswer || outgoing.answer.status == 408
         var bytes = context.channel.allocator.buffer(capacity: 384 + min(outgoing.body?.readableBytes ?? 0, Self.copiedBody))
         outgoing.writeHead(to: &bytes, .length, closes: closes)
         if let body = outgoing.body {

@@ -21,9 +21,9 @@ enum RequestBody: Sendable {
         }
 
         /// nil at the end.
-        /// - Throws: `BodyCutOff` where the connection broke or said nonsense.
-        mutating func next() async throws -> ByteBuffer? {
-            if let pipe { return try await pipe.next() }
+        /// - Throws: `BodyCutOff` where the connection broke or said nonsense, `BodyTooSlow` where nothing came by `deadline`.
+        mutating func next(by deadline: ContinuousClock.Instant) async throws -> ByteBuffer? {
+            if let pipe { return try await pipe.next(by: deadline) }
             defer { whole = nil }
             return whole.flatMap { $0.readableBytes > 0 ? $0 : nil }
         }
@@ -32,6 +32,9 @@ enum RequestBody: Sendable {
 
 /// The connection ended before the body did.
 struct BodyCutOff: Error {}
+
+/// The sender did not go on in time. The connection is sound: it can be answered.
+struct BodyTooSlow: Error {}
 
 /// Takes pieces from the connection's event loop and gives them to one task. What is not fetched fills it; then the connection is
 /// not read any further, so that the sender waits.
@@ -45,6 +48,10 @@ final class BodyPipe: Sendable {
         var isHeld = false
         var end: Result<Void, BodyCutOff>?
         var reader: CheckedContinuation<ByteBuffer?, any Error>?
+        /// Of `next`: tells the present one from those before.
+        var call = 0
+        /// The time of the present call is over.
+        var isLate = false
     }
 
     private let state = Mutex(State())
@@ -82,22 +89,51 @@ final class BodyPipe: Sendable {
         reader?.resume(with: how.map { nil }.mapError { $0 })
     }
 
-    /// For one reader.
-    func next() async throws -> ByteBuffer? {
-        try await withCheckedThrowingContinuation { continuation in
-            let (now, hasRoomAgain): (Result<ByteBuffer?, any Error>?, Bool) = state.withLock { state in
-                if let piece = state.pieces.popFirst() {
-                    state.bytes -= piece.readableBytes
-                    guard state.isHeld, state.bytes < Self.room / 2 else { return (.success(piece), false) }
-                    state.isHeld = false
-                    return (.success(piece), true)
-                }
-                if let end = state.end { return (end.map { nil }.mapError { $0 }, false) }
-                state.reader = continuation
-                return (nil, false)
-            }
-            if hasRoomAgain { readOn() }
-            if let now { continuation.resume(with: now) }
+    /// For one reader. What is there already is never late.
+    /// - Throws: `BodyTooSlow` where nothing came by `deadline`; what comes later is kept for the next call.
+    func next(by deadline: ContinuousClock.Instant) async throws -> ByteBuffer? {
+        let call = state.withLock { state in
+            state.isLate = false
+            state.call += 1
+            return state.call
         }
+        if let now = take(orWait: nil) { return try now.get() }
+        let watch = Task {
+            // Sleeping is the time that the sender has.
+            try await Task.sleep(until: deadline, clock: .continuous)
+            giveUp(call)
+        }
+        defer { watch.cancel() }
+        return try await withCheckedThrowingContinuation { continuation in
+            if let now = take(orWait: continuation) { continuation.resume(with: now) }
+        }
+    }
+
+    /// Nil where there is nothing yet: `reader` gets what comes.
+    private func take(orWait reader: CheckedContinuation<ByteBuffer?, any Error>?) -> Result<ByteBuffer?, any Error>? {
+        let (now, hasRoomAgain): (Result<ByteBuffer?, any Error>?, Bool) = state.withLock { state in
+            if let piece = state.pieces.popFirst() {
+                state.bytes -= piece.readableBytes
+                guard state.isHeld, state.bytes < Self.room / 2 else { return (.success(piece), false) }
+                state.isHeld = false
+                return (.success(piece), true)
+            }
+            if let end = state.end { return (end.map { nil }.mapError { $0 }, false) }
+            if state.isLate { return (.failure(BodyTooSlow()), false) }
+            state.reader = reader
+            return (nil, false)
+        }
+        if hasRoomAgain { readOn() }
+        return now
+    }
+
+    private func giveUp(_ call: Int) {
+        let reader: CheckedContinuation<ByteBuffer?, any Error>? = state.withLock { state in
+            guard state.call == call else { return nil }
+            state.isLate = true
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.resume(throwing: BodyTooSlow())
     }
 }

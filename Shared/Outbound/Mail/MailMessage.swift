@@ -8,6 +8,7 @@ package struct MailMessage: Sendable {
     package var id: String
     /// Written as `Date`, in UTC and whole seconds.
     package var at: Timestamp
+    /// Of the header alone, as `to` is: the envelope is that of `OutboundMail`.
     package var from: MailAddress
     /// Any text: encoded where it is not short ASCII (RFC 2047); control characters become spaces.
     package var fromName: String

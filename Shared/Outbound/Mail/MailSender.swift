@@ -123,8 +123,10 @@ extension MailError {
     private static let sendError = OutboundError.other(Int(CURLE_SEND_ERROR.rawValue))
 
     init(_ error: OutboundError, lastReply: Int, wasHandedOver: Bool) {
-        let isVerdict = MailError.unwanted.contains(error) && lastReply >= 400 && !MailError.logIn.contains(lastReply)
+        let isUnwanted = MailError.unwanted.contains(error)
+        let isVerdict = isUnwanted && lastReply >= 400 && !MailError.logIn.contains(lastReply)
         switch lastReply {
+        case _ where isUnwanted && !wasHandedOver && MailError.logIn.contains(lastReply): self = .notSent(.logInRefused)
         case 400..<500 where isVerdict: self = .postponed(code: lastReply)
         // Before the data only an unwanted reply to MAIL, RCPT or DATA is about the mail; a refused greeting is not.
         case 500..<600 where isVerdict && (wasHandedOver || error == MailError.sendError): self = .refused(code: lastReply)

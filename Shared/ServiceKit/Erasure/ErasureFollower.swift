@@ -32,7 +32,8 @@ package final class ErasureFollower: Sendable {
         try ErasureDuties.create(in: db)
     }
 
-    /// `confirm` is called again, after a pause, until it does not throw.
+    /// `confirm` is called again, after a pause, until it does not throw; where it throws `ErasureWaits`, other orders are carried out
+    /// meanwhile.
     package init(of peer: Peer, store: Store, keys: PersonKeys, steps: ErasureSteps, logger: Logger, confirm: @escaping Confirm) {
         (self.peer, self.store, self.keys, self.steps) = (peer, store, keys, steps)
         (self.logger, self.confirm) = (logger, confirm)
@@ -70,22 +71,52 @@ package final class ErasureFollower: Sendable {
     package func run() async throws {
         var pause = Self.pauses.lowerBound
         while !Task.isCancelled {
-            do {
-                let open = try await store.read { [duties] db in try duties.open(db) }
-                var isWaiting = false
-                for duty in open where try await !carryOut(duty) { isWaiting = true }
+            switch try await round() {
+            case .done:
                 pause = Self.pauses.lowerBound
-                await bell.wait(atMost: isWaiting ? Self.wait : Self.pauses.upperBound)
-            } catch is CancellationError {
-                throw CancellationError()
-            } catch {
-                logger.warning(
-                    "an erasure is not finished and is tried again", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                await bell.wait(atMost: Self.pauses.upperBound)
+            case .waiting:
+                pause = Self.pauses.lowerBound
+                await bell.wait(atMost: Self.wait)
+            case .failed:
                 await bell.wait(atMost: pause)
                 pause = min(pause * 2, Self.pauses.upperBound)
             }
         }
         throw CancellationError()
+    }
+
+    private enum Outcome {
+        case done, waiting, failed
+    }
+
+    /// Each order has its turn: one that fails, or waits, holds up no other.
+    private func round() async throws -> Outcome {
+        guard let open = try await trying({ try await self.store.read { [duties = self.duties] db in try duties.open(db) } }) else {
+            return .failed
+        }
+        var outcome = Outcome.done
+        for duty in open {
+            switch try await trying({ try await self.carryOut(duty) }) {
+            case true?: continue
+            case false?: if outcome == .done { outcome = .waiting }
+            case nil: outcome = .failed
+            }
+        }
+        return outcome
+    }
+
+    /// Nil where it failed, which is told to the operator; throws `CancellationError` alone.
+    private func trying<Value>(_ work: () async throws -> Value) async throws -> Value? {
+        do {
+            return try await work()
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            logger.warning(
+                "an erasure is not finished and is tried again", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+            return nil
+        }
     }
 
     /// False where it has to wait for something.
@@ -105,7 +136,12 @@ package final class ErasureFollower: Sendable {
         // Only after it is noted that the old key is gone: begun again, this would destroy the new one.
         if order.scope == .data, steps.destroysKey(order) { try await keys.renewKey(of: order.person) }
         try await steps.finish(order)
-        try await confirm(ConfirmErasure(erasure: order.erasure, stores: stores))
+        do {
+            try await confirm(ConfirmErasure(erasure: order.erasure, stores: stores))
+        } catch is ErasureWaits {
+            // Somebody else's part is not done yet: that holds up nobody else's erasure.
+            return false
+        }
         try await store.write { [duties] db in try duties.confirmed(db, order.erasure, at: .now) }
         try await store.emptyLog()
         logger.notice("an erasure is confirmed", metadata: ["erasure": "\(order.erasure)", "scope": "\(order.scope.rawValue)"])

@@ -8,11 +8,11 @@ package import GRDB
 /// a crash.
 package struct ErasureSteps: Sendable {
     /// Makes the service forget the person in memory, so that nothing is answered or taken from here on (data alone: until `finish`).
+    /// Throws `ErasureWaits` where something must come to its end first, such as a call for help.
     package var shut: @Sendable (PersonErased) async throws -> Void
     /// Whether the person's key is destroyed: not where this service holds nothing but the account's own, and the account stays.
     package var destroysKey: @Sendable (PersonErased) -> Bool
-    /// Deletes rows in one short transaction and says how many; asked again until it is none. A call for help that is under way may
-    /// be waited for by throwing `ErasureWaits` from `shut`.
+    /// Deletes rows in one short transaction and says how many; asked again until it is none.
     package var delete: @Sendable (Database, PersonErased) throws -> Int
     /// This service's streams that hold facts about the person which are to go.
     package var streams: @Sendable (PersonErased) -> [String]

@@ -6,8 +6,10 @@ import Glibc
 package import Sealing
 
 /// `<store>/<name>/<job>/<number>`: a file is a row of blocks, each its length and its sealed bytes. A block is bound to its job,
-/// file and place, so that nothing can be swapped.
+/// file and place and to whether it is the last, so that nothing can be swapped or cut off. Files from before there was a last block
+/// read as `damaged`: none is kept longer than a week, and whoever asked for it is told to ask again.
 package struct SealedFiles: Sendable {
+    /// Plain bytes of one block; a file's last one may be shorter.
     package static let block = 64 << 10
 
     /// The disk would not take or give a file.
@@ -18,6 +20,7 @@ package struct SealedFiles: Sendable {
         case damaged
     }
 
+    /// Made with the first file.
     package let folder: URL
     private let name: String
 
@@ -32,6 +35,7 @@ package struct SealedFiles: Sendable {
     }
 
     /// Begins a file of a job, instead of one that was there.
+    /// - Throws: `noRoom` or `disk`, as everything that writes does.
     package func write(_ job: JobID, file: Int, key: SymmetricKey) throws -> SealedFileWriter {
         try FileManager.default.createDirectory(
             at: folder(of: job), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -39,6 +43,7 @@ package struct SealedFiles: Sendable {
             folder(of: job).appendingPathComponent(String(file)), place: FilePlace(name: name, job: job, file: file), key: key)
     }
 
+    /// - Throws: `disk` where there is no such file. What it holds is not checked before `next`.
     package func read(_ job: JobID, file: Int, key: SymmetricKey) throws -> SealedFileReader {
         try SealedFileReader(
             folder(of: job).appendingPathComponent(String(file)), place: FilePlace(name: name, job: job, file: file), key: key)
@@ -74,12 +79,15 @@ private struct FilePlace {
     let job: JobID
     let file: Int
 
-    func context(block: Int) -> [UInt8] {
+    func context(block: Int, isLast: Bool) -> [UInt8] {
         var context = Array(name.utf8) + [0] + job.bytes
         for number in [Int64(file), Int64(block)] { withUnsafeBytes(of: number.bigEndian) { context.append(contentsOf: $0) } }
-        return context
+        return context + [isLast ? 1 : 0]
     }
 }
+
+/// The bit of a block's length that says that it is the file's last.
+private let lastMark: UInt32 = 1 << 31
 
 /// Takes bytes, seals and writes them; closed without `close` it is not whole. Used by one task at a time.
 package final class SealedFileWriter {
@@ -100,27 +108,28 @@ package final class SealedFileWriter {
         if isOpen { _ = Glibc.close(descriptor) }
     }
 
+    /// Writes each block that is full and not the last, blocking; nothing is durable before `close`.
     package func add(_ bytes: some Collection<UInt8>) throws {
         waiting.append(contentsOf: bytes)
-        while waiting.count >= SealedFiles.block {
-            try put(waiting.prefix(SealedFiles.block))
+        while waiting.count > SealedFiles.block {
+            try put(waiting.prefix(SealedFiles.block), isLast: false)
             waiting.removeFirst(SealedFiles.block)
         }
     }
 
     /// Everything is on disk when this returns.
     package func close() throws {
-        if !waiting.isEmpty { try put(waiting[...]) }
+        try put(waiting[...], isLast: true)
         waiting = []
         guard fsync(descriptor) == 0 else { throw SealedFiles.Fault.of(errno) }
         isOpen = false
         guard Glibc.close(descriptor) == 0 else { throw SealedFiles.Fault.of(errno) }
     }
 
-    private func put(_ plain: ArraySlice<UInt8>) throws {
-        let sealed = try Seal.seal(plain, key: key, context: place.context(block: blocks))
+    private func put(_ plain: ArraySlice<UInt8>, isLast: Bool) throws {
+        let sealed = try Seal.seal(plain, key: key, context: place.context(block: blocks, isLast: isLast))
         blocks += 1
-        var frame = withUnsafeBytes(of: UInt32(sealed.count).bigEndian, Array.init)
+        var frame = withUnsafeBytes(of: (UInt32(sealed.count) | (isLast ? lastMark : 0)).bigEndian, Array.init)
         frame.append(contentsOf: sealed)
         var at = 0
         while at < frame.count {
@@ -137,6 +146,7 @@ package final class SealedFileReader {
     private let place: FilePlace
     private let key: SymmetricKey
     private var blocks = 0
+    private var isAtEnd = false
 
     fileprivate init(_ url: URL, place: FilePlace, key: SymmetricKey) throws {
         (self.place, self.key) = (place, key)
@@ -148,20 +158,28 @@ package final class SealedFileReader {
         _ = Glibc.close(descriptor)
     }
 
-    /// Nil at the end.
-    /// - Throws: `damaged` for anything that is not, byte for byte, what was written at this place.
+    /// Nil at the end, which comes after the last block only.
+    /// - Throws: `damaged` for anything that is not, byte for byte, what was written at this place, and where the file ends too early.
     package func next() throws -> [UInt8]? {
-        guard let length = try read(4), !length.isEmpty else { return nil }
-        let count = length.reduce(0) { $0 << 8 | Int($1) }
-        guard length.count == 4, count <= SealedFiles.block + Seal.overhead, let sealed = try read(count), sealed.count == count else {
+        if isAtEnd { return nil }
+        guard let head = try read(4), head.count == 4 else { throw SealedFiles.Fault.damaged }
+        let length = head.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let (count, isLast) = (Int(length & ~lastMark), length & lastMark != 0)
+        guard count <= SealedFiles.block + Seal.overhead, let sealed = try read(count), sealed.count == count else {
             throw SealedFiles.Fault.damaged
         }
-        defer { blocks += 1 }
+        let plain: [UInt8]
         do {
-            return try Seal.open(sealed, key: key, context: place.context(block: blocks))
+            plain = try Seal.open(sealed, key: key, context: place.context(block: blocks, isLast: isLast))
         } catch {
             throw SealedFiles.Fault.damaged
         }
+        blocks += 1
+        guard isLast else { return plain }
+        guard try read(1) == nil else { throw SealedFiles.Fault.damaged }
+        isAtEnd = true
+        // An empty file is one empty block.
+        return plain.isEmpty ? nil : plain
     }
 
     private func read(_ count: Int) throws -> [UInt8]? {

@@ -16,6 +16,7 @@ package struct KeyBackups: Sendable {
     package let folder: URL
     let name: String
 
+    /// - Parameter name: of the copies: `<name>.1.db` and `<name>.2.db`.
     package init(folder: URL, name: String) {
         (self.folder, self.name) = (folder, name)
     }

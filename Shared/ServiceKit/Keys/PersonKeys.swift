@@ -39,7 +39,8 @@ package final class PersonKeys: Sendable {
             migrations: [Migration(1, "wrapped keys") { try WrappedKeys.create(in: $0) }], settings: settings, logger: logger)
     }
 
-    /// The person's key; nil if there never was one or it was destroyed. Blocks for one small read the first time.
+    /// The person's key; nil if there never was one or it was destroyed. Blocks for one small read the first time, and each time where
+    /// there is none.
     package func key(of person: PersonID) throws -> SymmetricKey? {
         while true {
             let (key, changes) = known.withLock { ($0.keys[person], $0.changes) }

@@ -7,6 +7,7 @@ package import Foundation
 package struct Setting<Value: Sendable>: Sendable {
     /// A prefix and a name in lower case: `sos.retry_s`. The end of a quantity's says its unit.
     package let key: String
+    /// Taken as it is: whether it is allowed is not checked.
     package let fallback: Value
     /// The kind and range of allowed values, in words, for errors and tables.
     package let allowed: String

@@ -15,6 +15,7 @@ package struct SettingsError: Error, Hashable, CustomStringConvertible {
 /// Hands out values and remembers what was asked. `finish` throws if any value was malformed or a key under an owned prefix is
 /// declared by nobody: a mistyped `SOS_DISPATCH_AT_S=3O` must not become the default in silence.
 package struct SettingsReader: Sendable {
+    /// One line of `--check-config`.
     package struct Row: Sendable {
         package let key: String
         /// As it would be written in the environment; empty for none.

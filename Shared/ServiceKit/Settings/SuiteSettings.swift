@@ -31,6 +31,7 @@ package struct SuiteSettings: Sendable {
     package let hosts: [Peer: String]
     /// How long a stream's log keeps a fact at least.
     package let logRetention: Duration
+    /// A name or address to bind.
     package let httpHost: String
     /// 0 takes a free one.
     package let httpPort: Int

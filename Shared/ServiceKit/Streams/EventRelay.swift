@@ -9,6 +9,7 @@ import Synchronization
 package final class EventRelay: Sendable {
     /// A committed fact; the payload is rendered only if somebody listens.
     package struct Committed: Sendable {
+        /// Of the row in the log; at publication its `head` becomes its own sequence.
         package let header: StreamHeader
         /// Called at most once, under the relay's lock: it must be quick and must not call the relay. A fact whose payload throws is left
         /// to replays.
@@ -46,7 +47,8 @@ package final class EventRelay: Sendable {
         lines = Mutex(heads.mapValues { Line(next: $0 + 1) })
     }
 
-    /// Call once for every sequence, after its commit, in any order.
+    /// Call once for every sequence, after its commit, in any order. One that never comes holds back, in memory, all that follow it in
+    /// its stream until the next start.
     package func committed(_ fact: Committed) {
         lines.withLock { lines in
             lines[fact.header.stream, default: Line(next: 1)].take(fact, publish)

@@ -11,6 +11,7 @@ import Storage
 package struct RepeatableRequest: Sendable {
     /// Nil for a request without a key: each counts by itself.
     package let key: String?
+    /// As it was sent: other bytes under the same key are a conflict.
     package let body: [UInt8]
     /// Whose keys these are, and for which operation.
     package let scope: String

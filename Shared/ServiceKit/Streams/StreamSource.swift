@@ -20,7 +20,8 @@ package struct StreamSource: Sendable {
 
     /// - Parameters:
     ///   - further: for streams that come and go while the service runs; none unless told.
-    ///   - render: runs in the read that fetched the row; gives the payload as it was published, byte for byte; nil where the person's key is gone, which is answered as `erased`.
+    ///   - render: runs in the read that fetched the row; gives the payload as it was published, byte for byte; nil where the person's
+    ///     key is gone, which is answered as `erased`.
     ///   - snapshot: asked only for families that keep state.
     package init(
         families: [StreamFamily], store: Store, further: @escaping @Sendable (String) -> Bool = { _ in false },
@@ -100,9 +101,10 @@ package struct LogRetention: Sendable {
         }
     }
 
-    /// A deputy counts once it has been there: an installation may do without.
+    /// Those who confirm. A deputy counts once it has been there: an installation may do without. The operator's tool may listen, keeps
+    /// nothing and confirms nothing.
     private func waitedFor(_ db: Database, _ family: StreamFamily) throws -> [Peer] {
-        try family.hearers.filter { try $0.deputyOf == nil || !Confirmations().positions(db, of: $0).isEmpty }
+        try family.hearers.filter { try $0 != .trackme && ($0.deputyOf == nil || !Confirmations().positions(db, of: $0).isEmpty) }
     }
 
     private func release(_ stream: String, of family: StreamFamily) async throws {

@@ -6,7 +6,8 @@ import Glibc
 
 extension Store {
     /// Writes a whole copy of the present state to `file`, durable under that name before it returns; whatever was there is
-    /// replaced. The copy is a file of its own, without anything that was deleted. For small stores: it is written in one go.
+    /// replaced. The copy is a file of its own, without anything that was deleted. For small stores: it is written in one go, and
+    /// until then the write-ahead log only grows.
     /// - Throws: `StoreError`, or what the system says of the folder.
     package func copy(to file: URL) async throws {
         let folder = file.deletingLastPathComponent()

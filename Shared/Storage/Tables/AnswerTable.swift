@@ -26,7 +26,8 @@ package struct AnswerTable: Sendable {
                 """)
     }
 
-    /// Nil where this asker's request has not been answered yet.
+    /// Nil where this asker's request has not been answered yet. An answer counts until `expire` has taken it away, which may be
+    /// later than its lifetime.
     package func answer(_ db: Database, to asker: Peer, id: String) throws -> [UInt8]? {
         try Row.fetchOne(
             db.cachedStatement(sql: "SELECT answer FROM bus_answers WHERE asker = ? AND id = ?"), arguments: [asker.name, id]

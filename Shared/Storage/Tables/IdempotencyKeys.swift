@@ -28,8 +28,9 @@ package struct IdempotencyKeys: Sendable {
                 """)
     }
 
+    /// What stands under a key. It counts until `expire` has taken it away, which may be later than its lifetime.
     package enum Finding: Hashable, Sendable {
-        /// This caller has not used the key within its lifetime.
+        /// This caller has not used the key, or it has been forgotten since.
         case unused
         /// The same request again: it gets the first answer.
         case repeated(status: Int, answer: [UInt8])

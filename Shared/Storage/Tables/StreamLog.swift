@@ -44,7 +44,8 @@ package struct StreamLog: Sendable {
         return epoch
     }
 
-    /// After a restore from a copy: consumers must not take what is said from now on for what they already know.
+    /// After a restore from a copy: consumers must not take what is said from now on for what they already know. Those of a stream
+    /// without snapshots then hear all that the log holds once more.
     package func renewEpoch(_ db: Database) throws {
         try db.execute(sql: "UPDATE stream_epoch SET epoch = lower(hex(randomblob(16)))")
     }

@@ -30,6 +30,7 @@ package struct WrappedKeys: Sendable {
         case destroyed(at: Timestamp)
     }
 
+    /// A key is given as it was stored; that it can be unwrapped is not known yet.
     package func find(_ db: Database, of subject: PersonID) throws -> Entry {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT wrapped, destroyed_at FROM wrapped_keys WHERE subject = ?"), arguments: [subject.blob])

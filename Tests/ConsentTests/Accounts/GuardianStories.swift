@@ -98,6 +98,19 @@ struct GuardianStories {
         }
     }
 
+    @Test("ACC-36: a registration whose key cannot be destroyed now is found again, and not forgotten by halves")
+    func expiresWhole() async throws {
+        try await AccountHouse.run { house in
+            let item = try await house.register(Applicant.child()).decoded(as: RegistrationItem.self)
+            let link = try await house.link(to: "mamma@example.org", .guardianConsent)
+            await house.opened.keys.close()
+            await #expect(throws: StoreError.closed) { try await house.parts.guardians.expire(now: .now + .seconds(169 * 3600)) }
+            #expect(try await house.row(item.person)?.state == .awaitingGuardian)
+            let late = try await house.request("POST", link, form: "answer=consent&name=Maria&adult=yes&conditions=yes")
+            #expect(late.status == 404, "nobody can consent any more")
+        }
+    }
+
     @Test("ACC-36: an organisation's request for a child's data is answered by the adult, once")
     func requests() async throws {
         try await AccountHouse.run { house in

@@ -103,7 +103,7 @@ struct SupervisionPropertyTests {
                 open = nil
             case .muted: (open, confirmed) = (nil, false)
             case .closed: open = nil
-            case .updated, .acknowledged, .helpArrived, .cancelled: #expect(open != nil, "seed \(seed)")
+            case .updated, .located, .acknowledged, .helpArrived, .cancelled: #expect(open != nil, "seed \(seed)")
             case .signalLost, .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff, .charging:
                 #expect(open == nil, "seed \(seed): silence said in an emergency")
             }

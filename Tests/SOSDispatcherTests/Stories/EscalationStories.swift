@@ -11,6 +11,8 @@ import Testing
 
 @Suite("Emergency services that do not answer, whole service", .timeLimit(.minutes(2)))
 struct EscalationStories {
+    /// Of the integrator of the settings, which is responsible everywhere.
+    private static let settingsName = "desk"
     private static let milan = Position(latitude: 45.4642, longitude: 9.19, accuracy: 10)
 
     private static func area(_ km: Double) -> ServiceArea {
@@ -33,36 +35,40 @@ struct EscalationStories {
         "SOS-19: who does not answer goes on being called, the next one as well, across a restart; one acceptance ends it, and the other is told until it says so"
     )
     func silence() async throws {
-        let (silent, next, everywhere) = (Desk(.silent), Desk(.silent), Desk(.silent))
-        let opened = [await silent.open(), await next.open(), await everywhere.open()]
-        try await Stage.play(everywhere) { stage in
-            var dispatcher = try await stage.start(deskPort: opened[2].port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
+        // Two, so that there is nobody left to be called after the next one, however long this machine takes.
+        let (silent, next) = (Desk(.silent), Desk(.silent))
+        let opened = [await silent.open(), await next.open()]
+        try await Stage.play(next) { stage in
+            var dispatcher = try await stage.start(deskPort: opened[1].port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
             try await Self.register(stage, "milan", 30, silent, opened[0].port)
-            try await Self.register(stage, "north", 300, next, opened[1].port)
             let person = PersonID.random()
             try await stage.subscribe(person)
             let emergency = try await Self.call(stage, person)
             let receipt = try await eventually("the next one is called as well") { next.receipts.first }
             let first = try #require(silent.receipts.first)
             #expect(receipt.body == first.body && receipt.id == "\(emergency)-0")
-            #expect(receipt.at - first.at >= .seconds(1))
+            // From the decision on: when a desk gets round to noting a message depends on the machine.
+            let decided = try #require(receipt.message.flatMap { Timestamp(rfc3339: $0.sent) })
+            #expect(receipt.at - decided >= .milliseconds(990))
             try await eventually("it is noted") { try await stage.timeline(emergency).contains("called-in-addition") }
             await dispatcher.stop()
 
             // Whom to call is in the file: with a bound that never comes, both go on being called.
             let before = [silent.receipts.count, next.receipts.count]
-            dispatcher = try await stage.start(deskPort: opened[2].port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"])
+            dispatcher = try await stage.start(deskPort: opened[1].port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"])
             try await eventually("both are called on") { silent.receipts.count > before[0] + 1 && next.receipts.count > before[1] + 1 }
             #expect(Set((silent.receipts + next.receipts).map(\.id)) == ["\(emergency)-0"])
             next.become(.acknowledges(.accepted))
             let release = try await eventually("the other is told") { silent.receipts.first { $0.id == "\(emergency)-1000000" } }
             let said = try #require(release.message)
-            #expect(said.msgType == .cancel && said.takenBy == "north" && said.seq == 1 && said.references == ["\(emergency)-0"])
+            #expect(said.msgType == .cancel && said.takenBy == Self.settingsName && said.seq == 1 && said.references == ["\(emergency)-0"])
             #expect(said.location.method == "none" && said.subject.name == nil && said.vitals.isEmpty)
             try await eventually("the call is taken") { try await stage.state(emergency) == "dispatched" }
-            let calls = silent.receipts.count { $0.id == "\(emergency)-0" }
+            // What was on its way when the call was taken is behind the first releases at the latest.
             try await eventually("it is repeated") { silent.receipts.count { $0.id == release.id } >= 3 }
-            #expect(silent.receipts.count { $0.id == "\(emergency)-0" } <= calls + 1, "but for what was on its way nobody is called")
+            let calls = silent.receipts.count { $0.id == "\(emergency)-0" }
+            try await eventually("and again") { silent.receipts.count { $0.id == release.id } >= 6 }
+            #expect(silent.receipts.count { $0.id == "\(emergency)-0" } == calls, "nobody is called any more")
             silent.become(.acknowledges(.accepted))
             try await eventually("its acknowledgement") { try await stage.timeline(emergency).contains("release-acknowledged") }
 
@@ -75,7 +81,6 @@ struct EscalationStories {
             #expect(steps.contains("released") && steps.count { $0 == "acknowledged" } == 1)
             #expect(!next.receipts.contains { $0.id == release.id })
             #expect(try await stage.question(VerifyAudit()).firstBroken == nil)
-            #expect(everywhere.receipts.isEmpty)
             await dispatcher.stop()
         }
         for (running, _) in opened { await running.stop() }
@@ -85,24 +90,23 @@ struct EscalationStories {
         "SOS-19, SOS-28: both dispatchers know who was called in addition; the second goes on alone, and tells whoever was called in vain"
     )
     func pair() async throws {
-        let (silent, next, everywhere) = (Desk(.silent), Desk(.silent), Desk(.silent))
-        let opened = [await silent.open(), await next.open(), await everywhere.open()]
-        try await Stage.play(everywhere) { stage in
-            let port = opened[2].port
+        let (silent, next) = (Desk(.silent), Desk(.silent))
+        let opened = [await silent.open(), await next.open()]
+        try await Stage.play(next) { stage in
+            let port = opened[1].port
             let first = try await stage.start(deskPort: port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
             // The second would never call anybody in addition by itself.
             let second = try await stage.start(
                 deskPort: port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], place: .second, lead: .seconds(1))
             try await Self.register(stage, "milan", 30, silent, opened[0].port)
-            try await Self.register(stage, "north", 300, next, opened[1].port)
-            try await eventually("the second knows both") { await second.parts.dispatcher.registry.integrator("north") != nil }
+            try await eventually("the second knows both") { await second.parts.dispatcher.registry.integrator("milan") != nil }
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             let emergency = try await Self.call(stage, person)
             try await eventually("the next one is called as well") { !next.receipts.isEmpty }
             try await eventually("the second knows it") {
-                await second.parts.dispatcher.works[emergency]?.file.asked == ["milan", "north"]
+                await second.parts.dispatcher.works[emergency]?.file.asked == ["milan", Integrator.configuredID]
             }
             await first.stop()
             let before = [silent.receipts.count, next.receipts.count]
@@ -110,7 +114,7 @@ struct EscalationStories {
             #expect(Set((silent.receipts + next.receipts).map(\.id)) == ["\(emergency)-0"])
             next.become(.acknowledges(.accepted))
             let release = try await eventually("the other is told") { silent.receipts.first { $0.id == "\(emergency)-1000000" } }
-            #expect(release.message?.takenBy == "north")
+            #expect(release.message?.takenBy == Self.settingsName)
 
             // The first comes back: it takes over what was said meanwhile, under the same name and in the same bytes.
             let back = try await stage.start(deskPort: port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"])

@@ -299,6 +299,7 @@ struct IntegratorStories {
                 try await stage.question(ReadDrills(integrator: "desk", limit: 10)).drills.first { $0.outcome != nil }
             }
             #expect(ended.emergency == drill && ended.outcome == "acknowledged" && ended.kind == .exercise)
+            #expect(ended.integrator == "desk", "the name that `drill run` takes, not the one that it is stored under")
             #expect(desk.receipts.first?.message?.status == .exercise)
             #expect(desk.receipts.first?.message?.headline.hasPrefix("DRILL") == true)
             #expect(try await stage.question(ListEmergencies(person: nil, limit: 10)).emergencies.isEmpty)

@@ -212,6 +212,23 @@ struct PairStories {
             await again.stop()
         }
     }
+
+    @Test("ACC-31: what the second had erased before the first ever followed it, the first knows: no erasure waits for it for ever")
+    func erasedBeforeTheFirstFollowed() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let second = try await stage.start(deskPort: 9, place: .second)
+            let erasure = ErasureID.random()
+            let stores = [ErasedStore(store: "sos-deputy.db", removed: 3, at: .now, kept: PersonErasure.kept)]
+            var batch = StoreBatch()
+            batch.told = [.erased(erasure, stores)]
+            second.parts.journal.note(batch)
+            try await second.parts.journal.commit()
+            let first = try await stage.start(deskPort: 9)
+            try await eventually("the first knows") { first.parts.pair.erased(erasure) == stores }
+            await first.stop()
+            await second.stop()
+        }
+    }
 }
 
 extension Array {
