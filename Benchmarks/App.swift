@@ -16,7 +16,7 @@ struct App: AsyncParsableCommand {
     var benchmarks: [BenchmarkName] = [.all]
     @Option(help: "Alternations of each pair; figures are medians of them.")
     var rounds = 3
-    @Option(help: "Seconds of load for each figure.")
+    @Option(help: "Seconds of load for each figure; `subscriptions` takes fifteen times as many.")
     var seconds = 4
     @Option(help: "Devices that upload, one for each person.")
     var devices = 2000
@@ -57,9 +57,9 @@ struct App: AsyncParsableCommand {
 }
 
 enum BenchmarkName: String, ExpressibleByArgument, CaseIterable {
-    case bus, ingest, query, sos, burst, restart, all
+    case bus, ingest, query, sos, burst, subscriptions, pages, restart, all
 
-    static let each: [BenchmarkName] = [.bus, .ingest, .query, .sos, .burst, .restart]
+    static let each: [BenchmarkName] = [.bus, .ingest, .query, .sos, .burst, .subscriptions, .pages, .restart]
 
     func measure(on stage: Stage) async throws -> [Row] {
         switch self {
@@ -68,6 +68,8 @@ enum BenchmarkName: String, ExpressibleByArgument, CaseIterable {
         case .query: try await QueryBenchmark(stage: stage).rows()
         case .sos: try await SOSBenchmark(stage: stage).rows()
         case .burst: try await BurstBenchmark(stage: stage).rows()
+        case .subscriptions: try await SubscriptionsBenchmark(stage: stage).rows()
+        case .pages: try await PagesBenchmark(stage: stage).rows()
         case .restart: try await RestartBenchmark(stage: stage).rows()
         case .all: []
         }

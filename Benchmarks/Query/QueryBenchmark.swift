@@ -89,7 +89,7 @@ struct QueryBenchmark {
     }
 
     /// Returns when the process has used less than a tenth of a core for three seconds: its background work is done.
-    private static func untilIdle(_ program: Program) async throws {
+    static func untilIdle(_ program: Program) async throws {
         let begun = ContinuousClock.now
         var quietSince = begun
         var known = program.processorTime

@@ -31,12 +31,22 @@ final class Program: Sendable {
         process.terminationHandler = { [lives] _ in lives.leave() }
         lives.enter()
         do {
-            try process.run()
+            try Self.withSignals { [process] in try process.run() }
         } catch {
             lives.leave()
             throw error
         }
         Self.running.withLock { $0.append(self) }
+    }
+
+    /// What is started inherits the mask of the thread that starts it, and threads of tasks block all signals: pgbench would never be
+    /// told by its alarm that the time is over.
+    private static func withSignals(_ body: () throws -> Void) throws {
+        var (none, before) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try body()
     }
 
     /// Beside the benchmarks' own executable.

@@ -29,9 +29,16 @@ struct Stage: Sendable {
     static func reference(_ name: String) -> String { "Benchmarks/reference/\(name)" }
 
     /// A port of loopback that nobody listens on.
-    static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
+    static func freePort() throws -> Int { try freePorts(1)[0] }
+
+    /// As many different ones.
+    static func freePorts(_ count: Int) throws -> [Int] {
+        let held = (0..<count).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        defer { for descriptor in held { close(descriptor) } }
+        return try held.map(boundPort)
+    }
+
+    private static func boundPort(of descriptor: Int32) throws -> Int {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
@@ -51,6 +58,18 @@ struct Stage: Sendable {
     ) async throws {
         let end = ContinuousClock.now + limit
         while try await !isSo() {
+            guard ContinuousClock.now < end else { throw BenchmarkError("waited \(limit) for \(what)") }
+            try await Task.sleep(for: pause)
+        }
+    }
+
+    /// Asks every `pause` until there is something.
+    static func waitFor<Value>(
+        _ what: String, atMost limit: Duration = .seconds(20), every pause: Duration = .milliseconds(5), _ look: () async throws -> Value?
+    ) async throws -> Value {
+        let end = ContinuousClock.now + limit
+        while true {
+            if let found = try await look() { return found }
             guard ContinuousClock.now < end else { throw BenchmarkError("waited \(limit) for \(what)") }
             try await Task.sleep(for: pause)
         }

@@ -8,19 +8,29 @@ import ServiceKit
 /// Services are real processes, release builds, on loopback and ipc.
 struct SuiteUnderTest: Sendable {
     let folder: URL
-    let ingestPort: Int
-    let sosPort: Int
+    /// Where each service listens.
+    private let ports: [Peer: Int]
     /// The benchmarks' own place on the bus, as the operator's tool.
     let operatorSeat: Runtime
     let ingest: WebClient
+    let consent: WebClient
+    let gateway: WebClient
 
     init(in folder: URL) throws {
         self.folder = folder
-        (ingestPort, sosPort) = (try Stage.freePort(), try Stage.freePort())
-        ingest = WebClient(port: ingestPort)
+        let services: [Peer] = [.ingest, .sosDispatcher, .consent, .thirdPartyGateway]
+        ports = Dictionary(uniqueKeysWithValues: zip(services, try Stage.freePorts(services.count)))
+        ingest = WebClient(port: ports[.ingest] ?? 0)
+        consent = WebClient(port: ports[.consent] ?? 0)
+        gateway = WebClient(port: ports[.thirdPartyGateway] ?? 0)
         operatorSeat = try Self.seat(.trackme, in: folder)
         for peer in Peer.suite { _ = try operatorSeat.keys.busKeys(of: peer) }
     }
+
+    func port(of peer: Peer) -> Int { ports[peer] ?? 0 }
+
+    var ingestPort: Int { port(of: .ingest) }
+    var sosPort: Int { port(of: .sosDispatcher) }
 
     /// Another peer of the suite, played by the benchmarks.
     static func seat(_ peer: Peer, in folder: URL) throws -> Runtime {
@@ -38,7 +48,7 @@ struct SuiteUnderTest: Sendable {
 
     /// Starts a service and returns when it is ready.
     func start(_ peer: Peer, _ settings: [String: String] = [:]) async throws -> Program {
-        let port = peer == .ingest ? ingestPort : sosPort
+        let port = port(of: peer)
         var environment = Self.environment(folder).merging(settings) { $1 }
         environment["TRACKME_STORE_DIRECTORY"] = folder.appendingPathComponent(peer.name).path
         environment["TRACKME_HTTP_PORT"] = String(port)

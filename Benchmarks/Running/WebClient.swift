@@ -10,6 +10,9 @@ struct WebClient: Sendable {
         var body: [UInt8]
         /// From handing the request over to having the whole answer.
         var took: Duration
+
+        /// Its beginning, for complaints.
+        var text: String { String(decoding: body.prefix(300), as: UTF8.self) }
     }
 
     static let quiet = Logger(label: "benchmarks") { _ in SwiftLogNoOpLogHandler() }
@@ -43,6 +46,24 @@ struct WebClient: Sendable {
             throw BenchmarkError("GET \(path): \(answer.status) \(String(decoding: answer.body.prefix(300), as: UTF8.self))")
         }
         return try JSONDecoder().decode(type, from: Data(answer.body))
+    }
+
+    func get<Value: Decodable>(_ path: String, token: String? = nil) async throws -> Value {
+        try await get(Value.self, path, token: token)
+    }
+
+    /// Sends JSON and takes one status only.
+    func call(
+        _ method: String, _ path: String, token: String? = nil, json: [String: Any]? = nil, expecting status: Int
+    ) async throws -> Answer {
+        let answer = try await send(
+            method, path, token: token, contentType: json == nil ? nil : "application/json", body: try json.map(Self.json) ?? [])
+        guard answer.status == status else { throw BenchmarkError("\(method) \(path): \(answer.status) \(answer.text)") }
+        return answer
+    }
+
+    static func json(_ object: [String: Any]) throws -> [UInt8] {
+        Array(try JSONSerialization.data(withJSONObject: object))
     }
 
     func isReady(_ path: String = "/health/ready") async -> Bool {

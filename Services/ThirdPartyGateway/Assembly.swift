@@ -53,7 +53,7 @@ struct GatewayParts: Sendable {
             settings.requests, opened: opened, runtime: runtime,
             neighbours: RequestNeighbours(
                 questions: try await RequestQuestions(on: runtime), data: try await GrantedData(on: runtime), hooks: joints.request(book),
-                admit: admit))
+                admit: admit, isConsentHeard: { [gate = subscriptions.gate] in gate.isOpen }))
         joints.join(requests.news)
         var methods = Methods(memory: opened.answers)
         organisations.register(in: &methods)

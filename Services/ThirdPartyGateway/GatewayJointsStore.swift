@@ -47,7 +47,10 @@ final class GatewayJoints: Sendable {
         ClosingNeighbours(
             debts: { [self] db, organisation in try payments.outstanding(db, organisation) },
             openRequests: { [requests] db, organisation in try requests.openCounts(db, of: organisation) },
-            closed: [{ [self] db, organisation in try subscriptions.closed(db, organisation) }])
+            closed: [
+                { [self] db, organisation in try subscriptions.closed(db, organisation) },
+                { db, organisation in try IntentTable().abandon(db, of: organisation, detail: "the organisation is closed") },
+            ])
     }
 
     func payment(_ book: OrganisationBook) -> PaymentNeighbours {
@@ -76,12 +79,18 @@ final class GatewayJoints: Sendable {
                     try payments.opened(db, PayableRequest(request), persons: persons, priceListVersion: nil)
                 }
             },
-            approved: { [self] db, request, _ in try payments.due(db, PayableRequest(request)).text },
+            approved: { [self] db, request, _ in
+                let waiting = try IntentTable().agreed(db, of: request.organisation)
+                return try payments.due(db, PayableRequest(request), agreedIn: waiting).text
+            },
             closed: { [self] db, request in
                 try payments.closed(db, request.id, as: request.status)
                 switch request.status {
                 case .revoked: try subscriptions.end(db, request.id, .revoked)
-                case .ended: try subscriptions.end(db, request.id, .ended)
+                case .ended:
+                    try subscriptions.end(db, request.id, .ended)
+                    // Run out, not stopped: where nothing came of it in its time, nothing is owed.
+                    if request.isSubscription, request.changedAt >= request.to { try payments.undeliverable(db, request.id) }
                 case .pending, .approved, .declined, .expired: break
                 }
             },

@@ -28,6 +28,7 @@ enum GatewayProblem: String, CaseIterable, Sendable {
     case notConfirmed = "closing-not-confirmed"
     case memberStays = "member-stays"
     case tooManyClients = "too-many-clients"
+    case tooManyMembers = "too-many-members"
     case openRequestCovers = "open-request-covers-this"
     case noSuchPerson = "no-such-person"
     case tooManyUnknownCodes = "too-many-unknown-codes"
@@ -76,6 +77,7 @@ enum GatewayProblem: String, CaseIterable, Sendable {
         case .notConfirmed: Problem("closing-not-confirmed", status: 422, title: "The deletion is not confirmed")
         case .memberStays: Problem("member-stays", status: 409, title: "This member cannot be removed or changed")
         case .tooManyClients: Problem("too-many-clients", status: 409, title: "There are as many API clients as an organisation may have")
+        case .tooManyMembers: Problem("too-many-members", status: 409, title: "There are as many members as an organisation may have")
         case .openRequestCovers: Problem("open-request-covers-this", status: 409, title: "An open request already covers this")
         case .noSuchPerson: Problem("no-such-person", status: 422, title: "No such person")
         case .tooManyUnknownCodes:
@@ -104,4 +106,20 @@ enum GatewayProblem: String, CaseIterable, Sendable {
         (problem.detail, problem.errors) = (detail, errors)
         return problem
     }
+}
+
+extension Problem {
+    /// Nothing of this id that is the caller's. Whether it is somebody else's is not told.
+    static let absent: Problem = {
+        var problem = Problem.notFound
+        problem.detail = "Your organisation has nothing of this id. Check it; the lists name what there is."
+        return problem
+    }()
+    /// Likewise, of subscriptions, which have the id of their request.
+    static let noSubscription: Problem = {
+        var problem = Problem.notFound
+        problem.detail =
+            "Your organisation has no subscription of this id. One begins when its request, whose period ends after now, is accepted and paid."
+        return problem
+    }()
 }

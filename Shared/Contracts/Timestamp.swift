@@ -51,16 +51,9 @@ extension Timestamp: Codable {
 extension Timestamp {
     /// `2026-01-10T00:31:00.000Z`: always UTC, always three digits of fraction.
     package var rfc3339: String {
-        let (day, millisecond) = milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000)
-        let date = CivilDate(daysSince1970: day)
-        func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        func padded(_ value: Int64, _ width: Int) -> String {
-            let digits = String(value)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
-        }
-        return padded(date.year, 4) + "-" + two(date.month) + "-" + two(date.day) + "T"
-            + two(millisecond / 3_600_000) + ":" + two(millisecond / 60_000 % 60) + ":" + two(millisecond / 1000 % 60)
-            + "." + padded(millisecond % 1000, 3) + "Z"
+        var text = JSONBytes(capacity: 24)
+        text.time(self)
+        return String(decoding: text.bytes, as: UTF8.self)
     }
 
     /// Reads RFC 3339 with any offset and any number of fraction digits (further ones than three are cut off), years 1 to 9999.

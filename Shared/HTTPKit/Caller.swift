@@ -80,6 +80,17 @@ package enum Caller: Sendable {
 /// come in or where nothing was shown.
 package typealias Authenticate = @Sendable (Credentials, Access) async throws -> Caller
 
+/// How a route's caller is proved, as often as it is asked.
+struct Proof: Sendable {
+    let access: Access
+    let authenticate: Authenticate
+
+    func caller(of head: RequestHead, publicOrigin: String?) async throws -> Caller {
+        guard access != .anyone else { return .anyone }
+        return try await authenticate(Credentials.shown(by: head, method: head.method, for: access, publicOrigin: publicOrigin), access)
+    }
+}
+
 extension Credentials {
     /// What the request shows for a route of this access: the header first, and for accounts the browser's cookie.
     /// - Throws: `unauthorised` where there is nothing to look at, `wrong-origin` where a cookie came with a request that another

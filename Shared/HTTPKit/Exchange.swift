@@ -22,6 +22,7 @@ package final class Exchange: Sendable {
     /// Of the socket's other end, without its port; behind the edge that is the edge.
     package let peerAddress: String
 
+    private let proof: Proof
     let head: RequestHead
     let requestBody: RequestBody
     let bodyDeadline: ContinuousClock.Instant
@@ -41,12 +42,23 @@ package final class Exchange: Sendable {
     init(
         caller: Caller, requestID: String, receivedAt: Timestamp, mediaType: String?, shape: BodyShape?, head: RequestHead,
         requestBody: RequestBody, bodyDeadline: ContinuousClock.Instant, limits: HTTPLimits, names: [String], values: [Substring],
-        publicOrigin: String?, peerAddress: String
+        publicOrigin: String?, peerAddress: String, proof: Proof
     ) {
         (self.caller, self.requestID, self.receivedAt, self.mediaType) = (caller, requestID, receivedAt, mediaType)
         (self.shape, self.head, self.requestBody, self.bodyDeadline) = (shape, head, requestBody, bodyDeadline)
         self.limits = limits
         (self.names, self.values, self.publicOrigin, self.peerAddress) = (names, values, publicOrigin, peerAddress)
+        self.proof = proof
+    }
+
+    /// The same request with its caller proved once more by what it showed: a token that has ended or was withdrawn since proves nobody.
+    /// For answers that go on for long, whose body has been read.
+    /// - Throws: as the service's `authenticate`.
+    package func provedAnew() async throws -> Exchange {
+        Exchange(
+            caller: try await proof.caller(of: head, publicOrigin: publicOrigin), requestID: requestID, receivedAt: receivedAt,
+            mediaType: mediaType, shape: shape, head: head, requestBody: requestBody, bodyDeadline: bodyDeadline, limits: limits,
+            names: names, values: values, publicOrigin: publicOrigin, peerAddress: peerAddress, proof: proof)
     }
 
     func enterBody() {

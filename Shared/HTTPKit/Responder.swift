@@ -104,7 +104,8 @@ struct Responder: Sendable {
             caller: caller, requestID: start.requestID, receivedAt: start.receivedAt,
             mediaType: try Self.mediaType(head, entry.route.body), shape: entry.route.body, head: head, requestBody: body,
             bodyDeadline: start.time + limits.bodyArrival, limits: limits, names: entry.parameterNames, values: values,
-            publicOrigin: publicOrigin, peerAddress: connection.peerAddress)
+            publicOrigin: publicOrigin, peerAddress: connection.peerAddress,
+            proof: Proof(access: entry.route.access, authenticate: authenticate))
     }
 
     private func outgoing(_ answer: HTTPAnswer, _ head: RequestHead, _ start: Beginning) -> OutgoingAnswer {
@@ -129,8 +130,7 @@ struct Responder: Sendable {
     }
 
     private func prove(_ head: RequestHead, _ access: Access) async throws -> Caller {
-        guard access != .anyone else { return .anyone }
-        return try await authenticate(Credentials.shown(by: head, method: head.method, for: access, publicOrigin: publicOrigin), access)
+        try await Proof(access: access, authenticate: authenticate).caller(of: head, publicOrigin: publicOrigin)
     }
 
     private static func mediaType(_ head: RequestHead, _ shape: BodyShape?) throws(Problem) -> String? {

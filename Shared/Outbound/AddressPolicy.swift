@@ -12,6 +12,8 @@ package enum AddressPolicy: Sendable {
     case publicOnly
     /// Every address; for desks and services on the same machine or network, by the operator's word.
     case anywhere
+    /// Every address but those of the public Internet; for what is spoken without TLS.
+    case privateOnly
 
     /// An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is judged as what it is.
     package func permits(_ address: NetworkAddress) -> Bool {
@@ -19,6 +21,8 @@ package enum AddressPolicy: Sendable {
         case (.anywhere, _): true
         case (.publicOnly, .v4(let bits)): Self.isPublic(bits)
         case (.publicOnly, .v6(let bits)): Self.isPublic(bits)
+        case (.privateOnly, .v4(let bits)): !Self.isPublic(bits)
+        case (.privateOnly, .v6(let bits)): !Self.isPublic(bits)
         }
     }
 

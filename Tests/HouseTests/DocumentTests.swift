@@ -42,6 +42,23 @@ struct DocumentTests {
         for folder in SourceTree.folders(in: "Tests/Fuzz/seeds") { #expect(names.contains(folder), "seeds of no target") }
     }
 
+    @Test("ORG-19: the third parties' page of refusals explains every problem that the gateway can answer them, with its status")
+    func thirdPartyRefusals() throws {
+        let all = try #require(SourceTree.text("docs/problems.md")).matches(of: "^\\| `([a-z-]+)` \\| (\\d+) \\|(.*)$")
+        var explained: [String: String] = [:]
+        for row in try #require(SourceTree.text("docs/third-parties/errors.md")).matches(of: "^\\| ((?:`[a-z-]+`(?:, )?)+) \\| (\\d+) \\|")
+        {
+            for name in row[1].matches(of: "`([a-z-]+)`") { explained[name[1]] = row[2] }
+        }
+        for (name, status) in explained {
+            #expect(all.contains { $0[1] == name && $0[2] == status }, "\(name) \(status) is no problem of the suite")
+        }
+        // Only payment handlers send what is refused as not signed.
+        for row in all where row[3].contains("Services/ThirdPartyGateway") && row[1] != "signature-refused" {
+            #expect(explained[row[1]] != nil, "\(row[1]) is not explained")
+        }
+    }
+
     @Test("the tour walks through ten files that exist")
     func tour() throws {
         let text = try #require(SourceTree.text("docs/tour.md"))

@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.path.join(HERE, "..", "..", os.environ.get("TRACKME_BUILD", ".build/debug")))
 EXECUTABLES = ("trackme", "consent", "ingest", "sos-dispatcher", "notifier")
-PREFIXES = ("consent", "ingest", "sos", "notify")
+PREFIXES = ("consent", "ingest", "sos", "notify", "thirdparty")
 LIMIT_S = 60
 
 
@@ -167,6 +167,7 @@ class SuiteTestCase(unittest.TestCase):
 
     settings = {}
     origin = 0
+    gateway = False
     limit = LIMIT_S
 
     @classmethod
@@ -181,6 +182,6 @@ class SuiteTestCase(unittest.TestCase):
         signal.signal(signal.SIGALRM, too_long)
         signal.alarm(cls.limit - 12)  # what is left is for stopping
         cls.addClassCleanup(signal.alarm, 0)
-        cls.suite = Suite(cls.settings, cls.origin)
+        cls.suite = Suite(cls.settings, cls.origin, cls.gateway)
         cls.addClassCleanup(cls.suite.close)
         cls.suite.await_ready()

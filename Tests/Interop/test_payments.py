@@ -17,6 +17,7 @@ try:
     from message_peers import MailServer, remove
 except ImportError as missing:  # an older virtual environment
     raise unittest.SkipTest(f"{missing}: pip install -r Tests/Interop/requirements.txt") from missing
+import organisations
 from people import Person, call
 from running_suite import Suite, await_until, free_ports
 
@@ -116,35 +117,17 @@ class Payments(unittest.TestCase):
         with open(prices, "w", encoding="utf-8") as file:
             json.dump(PRICES, file)
         cls.suite.trackme("prices", "set", prices)
-        cls.token = cls.registered_organisation()
+        cls.token = organisations.register(cls.suite, cls.confirm)
 
     @classmethod
     def api(cls, method, path, body=None, token=True):
         return call(method, f"{cls.suite.gateway_url}/thirdparty/v1/{path}", body, cls.token if token else None)
 
     @classmethod
-    def registered_organisation(cls):
-        status, conditions, _ = cls.api("GET", "conditions", token=False)
-        assert status == 200, (status, conditions)
-        version = conditions["version"]
-        address = {"street": "Via Festa del Perdono 7", "city": "Milano", "postalCode": "20122"}
-        password = "corretto cavallo batteria"
-        form = {
-            "businessName": "Istituto Ricerche Mediche", "vatNumber": "IT00743110157", "legalAddress": address,
-            "billingAddress": address, "email": "office@example.org", "emailAgain": "office@example.org", "sector": "medical research",
-            "description": "Studies of the heart rate at rest.", "paymentMethod": "card", "password": password,
-            "passwordAgain": password, "acceptedTerms": version, "acceptedPrivacy": version, "acceptedResponsibility": version,
-            "acceptedJurisdiction": version, "representative": {
-                "name": "Mario", "surname": "Rossi", "officeAddress": "Via Festa del Perdono 7, Milano", "phone": "+390250311",
-                "email": "mario.rossi@example.org", "fiscalCode": "RSSMRA80A01H501U"}}
-        status, made, _ = cls.api("POST", "organisations", form, token=False)
-        assert status == 201, (status, made)
+    def confirm(cls, _):
         link = await_until("the link is mailed", LIMIT_S, lambda: cls.mailed(r"/thirdparty/v1/organisations/confirm/(\S+)"))
         status, done, _ = cls.api("POST", "organisations/confirmations", {"token": link}, token=False)
         assert status == 200, (status, done)
-        status, tokens, _ = call("POST", f"{cls.suite.consent_url}/consent/v1/sessions", {"login": "office@example.org", "password": password})
-        assert status == 200, (status, tokens)
-        return tokens["accessToken"]
 
     @classmethod
     def mailed(cls, pattern):

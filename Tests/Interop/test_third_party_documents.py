@@ -1,4 +1,8 @@
 # docs/third-parties as a stranger types it: every command of the first ten minutes, in order, against a sandbox.
+import base64
+import hashlib
+import hmac
+import http.client
 import json
 import os
 import re
@@ -7,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from running_suite import HERE, Suite, await_until, free_ports
@@ -43,6 +48,10 @@ def commands(section):
 def sections():
     found = re.findall(r"^## (\d+) .*?\n(.*?)(?=^## )", read(DOCUMENTS, "README.md"), re.MULTILINE | re.DOTALL)
     return {int(number): text for number, text in found}
+
+
+def documented_receiver():
+    return re.search(r"```python\n(import base64.*?)```", read(DOCUMENTS, "webhooks.md"), re.DOTALL).group(1)
 
 
 def bounded(line):
@@ -119,7 +128,7 @@ class TheFirstTenMinutes(unittest.TestCase):
         return "\n".join(parts).replace(STATE_OF_FILE, f"{STATE_OF_FILE}\n{UNTIL_WRITTEN}", 1)
 
     def test_the_receiver_of_the_document_receives_and_verifies(self):
-        receiver = re.search(r"```python\n(import base64.*?)```", read(DOCUMENTS, "webhooks.md"), re.DOTALL).group(1)
+        receiver = documented_receiver()
         sandbox = Sandbox()
         program = None
         try:
@@ -138,7 +147,7 @@ class TheFirstTenMinutes(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(receiver.replace("9000", str(port)))
             with open(received, "wb") as output:
-                program = subprocess.Popen([sys.executable, path, secret], stdout=output, stderr=output)
+                program = subprocess.Popen([sys.executable, path, secret], stdout=output, stderr=output, cwd=sandbox.folder)
             # Not before the receiver listens.
             await_until("the endpoint is verified", 30, lambda: '"active"' in sandbox.bash(
                 f"AUTH=$(cat auth); ENDPOINT=$(cat endpoint)\n{verification}"))
@@ -150,6 +159,60 @@ class TheFirstTenMinutes(unittest.TestCase):
                 program.kill()
                 program.wait()
             sandbox.close()
+
+
+class TheReceiver(unittest.TestCase):
+    """The receiver of webhooks.md, fed by hand."""
+
+    SECRET = b"a secret of the test, of any length"
+    SUBSCRIPTION = "req_of_the_test"
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="receiver-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.port = free_ports(1)[0]
+        with open(os.path.join(self.folder, "receiver.py"), "w", encoding="utf-8") as file:
+            file.write(documented_receiver().replace("9000", str(self.port)))
+
+    def start(self):
+        with open(os.path.join(self.folder, "received.txt"), "ab") as output:
+            program = subprocess.Popen(
+                [sys.executable, "receiver.py", "whsec_" + base64.b64encode(self.SECRET).decode()], cwd=self.folder, stdout=output,
+                stderr=output)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        return program
+
+    def post(self, message, numbers):
+        items = [{"number": number, "type": "heart-rate", "at": "2026-11-22T02:10:10.000Z", "value": 72} for number in numbers]
+        batch = {"subscription": self.SUBSCRIPTION, "after": numbers[0] - 1, "through": numbers[-1], "head": 5, "items": items}
+        body = json.dumps({"type": "subscription.items", "data": {"batches": [batch]}})
+        timestamp = str(int(time.time()))
+        mac = hmac.new(self.SECRET, f"{message}.{timestamp}.{body}".encode(), hashlib.sha256).digest()
+        headers = {
+            "webhook-id": message, "webhook-timestamp": timestamp, "webhook-signature": "v1," + base64.b64encode(mac).decode()}
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            connection.request("POST", "/", body, headers)
+            return connection.getresponse().status
+        except OSError:
+            return None
+
+    def received(self):
+        return [int(number) for number in re.findall(r"'number': (\d+)", read(self.folder, "received.txt"))]
+
+    def test_a_dead_letter_that_is_sent_again_fills_its_hole(self):
+        program = self.start()
+        await_until("the receiver listens", 30, lambda: self.post("msg_1", [1, 2]) == 204)
+        self.assertEqual(self.post("msg_3", [4, 5]), 204)
+        self.assertEqual(self.post("msg_2", [3]), 204)
+        self.assertEqual(self.received(), [1, 2, 4, 5, 3])
+        program.kill()
+        program.wait()
+        self.start()
+        await_until("the receiver listens again", 30, lambda: self.post("msg_2", [3]) == 204)
+        self.assertEqual(self.post("msg_4", [5]), 204)
+        self.assertEqual(self.received(), [1, 2, 4, 5, 3], "what was stored is known after a restart")
 
 
 if __name__ == "__main__":

@@ -15,189 +15,13 @@ import Testing
 @testable import Operator
 @testable import ThirdPartyGateway
 
-/// The gateway beside the other services of a story, and an organisation that knocks at it.
-private struct Hospital: Sendable {
-    static let address = "office@ospedale.example"
-    static let password = "una frase che ricordo"
-
-    struct Answer: Sendable {
-        let status: Int
-        let body: Data
-
-        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body) as? [String: Any]) ?? [:] }
-
-        var items: [[String: Any]] { json["items"] as? [[String: Any]] ?? [] }
-        var problem: String? { (json["type"] as? String)?.replacing(Problem.prefix, with: "") }
-        var text: String { String(decoding: body, as: UTF8.self) }
-    }
-
-    let suite: StorySuite
-    let parts: GatewayParts
-    let mail: MailPeer
-    let port: Int
-    var token: String?
-
-    /// Runs `body` with the gateway up beside everything else.
-    static func with(_ body: (inout Hospital) async throws -> Void) async throws {
-        let mail = MailPeer()
-        let settings = [
-            "TRACKME_NOTIFY_SMTP_URL": mail.url, "TRACKME_NOTIFY_SMTP_TLS": "false", "TRACKME_PAY_BANK_IBAN": "IT60X0542811101000000123456",
-            "TRACKME_PAY_BANK_HOLDER": "TrackMe", "TRACKME_ORG_WEBHOOK_PRIVATE": "true",
-        ]
-        try await StorySuite.with(settings, hasGateway: false) { suite in
-            try await suite.playing(.thirdPartyGateway) { runtime in
-                var environment = suite.layout.environment(of: .thirdPartyGateway, httpPort: 0)
-                environment.merge(settings) { $1 }
-                var reader = SettingsReader(environment: environment)
-                let parts = try await GatewayParts(GatewayAssembly.settings(&reader), on: runtime)
-                let group = ServiceGroup(services: parts.services, logger: runtime.logger)
-                let running = Task { try await group.run() }
-                var hospital = Hospital(suite: suite, parts: parts, mail: mail, port: await parts.server.boundPort)
-                do {
-                    try await body(&hospital)
-                } catch {
-                    await group.triggerGracefulShutdown()
-                    _ = await running.result
-                    throw error
-                }
-                await group.triggerGracefulShutdown()
-                _ = await running.result
-            }
-        }
-    }
-
-    func call(_ method: String, _ path: String, _ body: Any? = nil, type: String = "application/json") async throws -> Answer {
-        guard let url = URL(string: "http://127.0.0.1:\(port)/thirdparty/v1\(path)") else { throw URLError(.badURL) }
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-        if let body {
-            request.httpBody = try (body as? String).map { Data($0.utf8) } ?? JSONSerialization.data(withJSONObject: body)
-            request.setValue(type, forHTTPHeaderField: "Content-Type")
-        }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        return Answer(status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: data)
-    }
-
-    // MARK: Its account
-
-    static func form() -> [String: Any] {
-        let address = ["street": "Via Festa del Perdono 7", "city": "Milano", "postalCode": "20122"]
-        let version = OrganisationConditions.version
-        return [
-            "businessName": "Ospedale Maggiore", "vatNumber": "IT00743110157", "legalAddress": address, "billingAddress": address,
-            "email": Self.address, "emailAgain": Self.address, "sector": "health care", "description": "A hospital.",
-            "representative": [
-                "name": "Mario", "surname": "Rossi", "officeAddress": "Via Festa del Perdono 7, Milano", "phone": "+39 02 50311",
-                "email": "mario.rossi@ospedale.example", "fiscalCode": "RSSMRA80A01H501U",
-            ],
-            "paymentMethod": "bank-transfer", "password": Self.password, "passwordAgain": Self.password, "acceptedTerms": version,
-            "acceptedPrivacy": version, "acceptedResponsibility": version, "acceptedJurisdiction": version,
-        ]
-    }
-
-    /// The text of the mails that have arrived for the organisation, decoded.
-    func mails() -> [String] {
-        mail.mails.filter { $0.to.contains { $0.contains(Self.address) } }
-            .map { $0.text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
-    }
-
-    /// The mail's link is followed, and the first member logs in at consent.
-    mutating func confirmAndLogIn() async throws {
-        let waiting = self
-        let link = try await eventually("the confirmation mail arrives") {
-            waiting.mails().lazy.compactMap { $0.firstMatch(of: /organisations\/confirm\/([A-Za-z0-9_-]+)/)?.1 }.first.map(String.init)
-        }
-        let confirmed = try await call("POST", "/organisations/confirmations", ["token": link])
-        try #require(confirmed.status == 200, "\(confirmed.text)")
-        let (suite, login) = (suite, ["login": Self.address, "password": Self.password])
-        token = try await eventually("the first member can log in") {
-            struct Session: Decodable { var accessToken: String }
-            let said = try await suite.say("POST", suite.consent + "/consent/v1/sessions", login)
-            return said.status == 200 ? try said.decoded(Session.self).accessToken : nil
-        }
-        let known = self
-        try await eventually("the gateway knows the log-in") { try await known.call("GET", "/organisation").status == 200 }
-    }
-
-    mutating func registered() async throws {
-        let answer = try await call("POST", "/organisations", Self.form())
-        try #require(answer.status == 201, "\(answer.text)")
-        try await confirmAndLogIn()
-    }
-
-    // MARK: Asking
-
-    func ask(_ guest: Guest, _ types: [String], days: Range<Int> = -1..<30) async throws -> RequestID {
-        let answer = try await call(
-            "POST", "/requests",
-            [
-                "fiscalCode": guest.code, "types": types, "from": (Timestamp.now + .seconds(days.lowerBound * 86_400)).rfc3339,
-                "to": (Timestamp.now + .seconds(days.upperBound * 86_400)).rfc3339, "granularity": "seconds", "purpose": "Your recovery",
-            ])
-        guard answer.status == 201, let id = (answer.json["request"] as? String).flatMap({ RequestID($0) }) else {
-            throw NotTaken(status: answer.status)
-        }
-        return id
-    }
-
-    func status(_ request: RequestID) async throws -> String {
-        try await call("GET", "/requests/\(request)").json["status"] as? String ?? ""
-    }
-
-    func becomes(_ status: String, _ request: RequestID) async throws {
-        try await eventually("the request is \(status)") { try await self.status(request) == status }
-    }
-
-    func data(_ request: RequestID, _ type: String) async throws -> Answer {
-        try await call("GET", "/requests/\(request)/data?type=\(type)")
-    }
-
-    func values(_ request: RequestID, _ type: String) async throws -> [Double] {
-        try await data(request, type).items.compactMap { $0["value"] as? Double }
-    }
-
-    /// The bank has got the transfer, and the operator marks it.
-    func pay(_ request: RequestID) async throws {
-        let open = try await call("GET", "/payments?request=\(request)").items
-        let payment = try #require(open.first.flatMap { $0["payment"] as? String }.flatMap { PaymentID($0) }, "\(open)")
-        _ = try await suite.ask(MarkPaid(payment: payment))
-    }
-}
-
 @Suite("Stories of third parties")
 struct GatewayStories {
-    private static let price = PriceList(currency: "EUR", perRequest: 1200, usual: .init(seconds: 0, minutes: 0, hours: 0))
-
-    @Test(
-        "SC-46, SC-18: a company forgets a condition, which is named; then the mail's link completes the registration; SC-27, SC-28: a new representative and another way of paying"
-    )
-    func registers() async throws {
-        try await Hospital.with { hospital in
-            var form = Hospital.form()
-            form["acceptedResponsibility"] = nil
-            let refused = try await hospital.call("POST", "/organisations", form)
-            #expect(refused.status == 422 && refused.text.contains("/acceptedResponsibility"), "\(refused.text)")
-            #expect(hospital.mails().isEmpty)
-            let registered = try await hospital.call("POST", "/organisations", Hospital.form())
-            #expect(registered.status == 201, "\(registered.text)")
-            try await hospital.confirmAndLogIn()
-            let changed = try await hospital.call(
-                "PATCH", "/organisation",
-                ["representative": ["name": "Anna", "surname": "Verdi", "phone": "+39 06 1234567"], "paymentMethod": "card"])
-            #expect(changed.status == 200, "\(changed.text)")
-            let profile = try await hospital.call("GET", "/organisation").json
-            #expect((profile["representative"] as? [String: Any])?["name"] as? String == "Anna")
-            #expect(profile["paymentMethod"] as? String == "card")
-        }
-    }
-
     @Test(
         "SC-30, SC-47: a hospital asks a patient, who accepts; before paying it gets nothing, then pages and files; the patient sees each read; SHR-16: withdrawn, nothing more"
     )
     func followsAPatient() async throws {
         try await Hospital.with { hospital in
-            _ = try await hospital.suite.ask(SetPrices(prices: Self.price))
             try await hospital.registered()
             let guest = try await Guest(in: hospital.suite)
             try await guest.weigh(81.5)
@@ -250,7 +74,6 @@ struct GatewayStories {
     )
     func subscribes() async throws {
         try await Hospital.with { hospital in
-            _ = try await hospital.suite.ask(SetPrices(prices: Self.price))
             try await hospital.registered()
             let guest = try await Guest(in: hospital.suite)
             try await HospitalHook.with { hook in
@@ -289,7 +112,6 @@ struct GatewayStories {
     )
     func refuses() async throws {
         try await Hospital.with { hospital in
-            _ = try await hospital.suite.ask(SetPrices(prices: Self.price))
             try await hospital.registered()
             let guest = try await Guest(in: hospital.suite)
             try await guest.weigh(70)

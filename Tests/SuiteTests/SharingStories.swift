@@ -64,15 +64,18 @@ struct Guest: Sendable {
     private static let lastSecond = Mutex<Int64>(0)
 
     let suite: StorySuite
+    let email: String
     let code: String
     let token: String
     let scale: AddDevice.Reply
 
-    init(in suite: StorySuite) async throws {
-        let plain = FiscalCode.code(surname: "Ospite") + FiscalCode.code(name: "Bruno") + "70A01H501"
+    /// - Parameter name: another one for each guest of a story.
+    init(in suite: StorySuite, named name: String = "Bruno") async throws {
+        email = "\(name.lowercased())@ospiti.example"
+        let plain = FiscalCode.code(surname: "Ospite") + FiscalCode.code(name: name) + "70A01H501"
         code = plain + String(decoding: [FiscalCode.checkCharacter(plain.utf8)], as: UTF8.self)
         let form: [String: any Sendable] = [
-            "name": "Bruno", "surname": "Ospite", "email": "bruno@ospiti.example", "password": Self.password,
+            "name": name, "surname": "Ospite", "email": email, "password": Self.password,
             "passwordAgain": Self.password, "fiscalCode": code, "birthDate": "1970-01-01", "cityOfBirth": "H501",
             "cityOfResidence": "F205", "address": "Via Roma 1", "occupation": "student", "weight": 82.5, "height": 180, "language": "it",
             "acceptedTerms": Conditions.version, "acceptedPrivacy": Conditions.version,
@@ -81,8 +84,7 @@ struct Guest: Sendable {
         try #require(registered.status == 201, "\(String(decoding: registered.body, as: UTF8.self))")
         Guest.lastSecond.withLock { $0 = Timestamp.now.milliseconds / 1000 }
         struct Answer: Decodable { var accessToken: String }
-        let said = try await suite.say(
-            "POST", suite.consent + "/consent/v1/sessions", ["login": "bruno@ospiti.example", "password": Self.password])
+        let said = try await suite.say("POST", suite.consent + "/consent/v1/sessions", ["login": email, "password": Self.password])
         let token = try said.decoded(Answer.self).accessToken
         let payload = try #require(Base64URL.decode(token.split(separator: ".")[1]))
         let claims = try JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload))

@@ -9,5 +9,9 @@ import Testing
 /// `TRACKME_FAULT_FULL` = 1 for every kind of fault; `make chaos` sets them. `TRACKME_FAULT_DEADLINE_S` (5) is for machines that are too
 /// busy to keep the promise of five seconds. Each test prints one line of figures; a name that begins with F and a number is that row of
 /// the fault matrix.
+///
+/// What third parties are promised (folder `ThirdParties`) is not in that matrix. In full, with a receiver that is down for two minutes,
+/// ten kills of the gateway (`TRACKME_FAULT_GATEWAY_KILLS`, else 3) and five histories (`TRACKME_FAULT_HISTORIES`, else 1):
+/// `TRACKME_FAULT_FULL=1 TRACKME_FAULT_CYCLES=20 swift test --disable-xctest --filter '/(Delivery|Revocation|History)Tests'`.
 @Suite("The suite as real processes", .serialized)
 struct SystemTests {}

@@ -11,6 +11,10 @@ struct AccountContact: Hashable, Codable, Sendable {
     var surname: String
     var email: EmailAddress
     var language: Language
+
+    /// How a message addresses its reader: members of organisations and operators have not said a name, and no value of a message is
+    /// empty.
+    var greeted: String { name.isEmpty ? email.text : name }
 }
 
 struct ProfileVault: Sendable {

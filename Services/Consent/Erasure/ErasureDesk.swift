@@ -137,7 +137,7 @@ struct ErasureDesk: Sendable {
     private func ordered(_ contact: AccountContact) -> SendMessage {
         SendMessage(
             message: .random(), recipient: Recipient(person: nil, mail: contact.email.text), channels: [.mail],
-            template: .erasureOrdered, language: contact.language, values: ["name": contact.name, "hours": "\(hours)"])
+            template: .erasureOrdered, language: contact.language, values: ["name": contact.greeted, "hours": "\(hours)"])
     }
 }
 

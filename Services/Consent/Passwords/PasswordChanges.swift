@@ -94,6 +94,6 @@ extension SendMessage {
     static func passwordChanged(of account: AccountRow, _ contact: AccountContact, at time: Timestamp) -> SendMessage {
         SendMessage(
             message: .random(), recipient: Recipient(person: account.subject.person, mail: contact.email.text), channels: [.mail],
-            template: .passwordChanged, language: contact.language, values: ["name": contact.name, "time": time.rfc3339])
+            template: .passwordChanged, language: contact.language, values: ["name": contact.greeted, "time": time.rfc3339])
     }
 }

@@ -95,7 +95,7 @@ struct Recoveries: Sendable {
                     message: .random(), recipient: Recipient(person: account.subject.person, mail: contact.email.text), channels: [.mail],
                     template: .recoverPassword, language: contact.language,
                     values: [
-                        "name": contact.name, "link": publicOrigin + RecoveryRoutes.path(.recover, token),
+                        "name": contact.greeted, "link": publicOrigin + RecoveryRoutes.path(.recover, token),
                         "hours": settings.recoveryLife.inHours,
                     ], notAfter: time + settings.recoveryLife))
         }

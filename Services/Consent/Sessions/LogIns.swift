@@ -146,7 +146,7 @@ struct LogIns: Sendable {
                     SendMessage(
                         message: .random(), recipient: Recipient(person: account.subject.person, mail: contact.email.text),
                         channels: [.mail], template: .failedLogIns, language: contact.language,
-                        values: ["name": contact.name, "count": String(settings.failNoticeAfter), "time": time.rfc3339]))
+                        values: ["name": contact.greeted, "count": String(settings.failNoticeAfter), "time": time.rfc3339]))
             }
         } catch {
             logger.error("an owner could not be warned", metadata: ["error": "\(String(reflecting: type(of: error)))"])

@@ -37,6 +37,13 @@ struct ChunkVault: Sendable {
         try Self.open(chunk, of: person, key: key).withUnsafeBytes { try ChunkCodec.decode($0, metric: chunk.metric) }
     }
 
+    /// As the other, of a period alone: the first of it, at least `limit` unless there are fewer.
+    func open(_ chunk: ChunkRow, of person: PersonID, key: SymmetricKey, in period: Range<Int64>, limit: Int) throws -> [Sample] {
+        try Self.open(chunk, of: person, key: key).withUnsafeBytes {
+            try ChunkCodec.decode($0, metric: chunk.metric, in: period, limit: limit)
+        }
+    }
+
     /// Only the times, in ms.
     func openTimes(_ chunk: ChunkRow, of person: PersonID, key: SymmetricKey) throws -> [Int64] {
         try Self.open(chunk, of: person, key: key).withUnsafeBytes { try ChunkCodec.decodeTimes($0) }

@@ -71,20 +71,38 @@ enum ChunkCodec {
     // MARK: Reading
 
     static func decode(_ bytes: UnsafeRawBufferPointer, metric: Metric) throws(CorruptBytes) -> [Sample] {
+        try decode(bytes, metric: metric, in: nil, limit: .max)
+    }
+
+    /// Of the samples of a period the first, at least `limit` of them unless there are fewer: a page out of a whole day makes no more.
+    static func decode(
+        _ bytes: UnsafeRawBufferPointer, metric: Metric, in period: Range<Int64>?, limit: Int
+    ) throws(CorruptBytes) -> [Sample] {
         var reader = ByteReader(bytes)
         let (times, flags) = try header(&reader)
         let values = flags.contains(.values) ? try NumberColumn.read(count: times.count, from: &reader) : []
         let positions = flags.contains(.positions) ? try readPositions(&reader, flags, count: times.count) : []
         try reader.finish()
         var samples: [Sample] = []
-        samples.reserveCapacity(times.count)
-        for index in 0..<times.count {
+        let wanted = period.map { wantedPlaces(times, in: $0, limit: limit) } ?? times.startIndex..<times.endIndex
+        samples.reserveCapacity(wanted.count)
+        for index in wanted where period?.contains(times[index]) ?? true {
             samples.append(
                 Sample(
                     type: metric, at: Timestamp(milliseconds: times[index]), value: values.isEmpty ? nil : values[index],
                     position: positions.isEmpty ? nil : positions[index]))
         }
         return samples
+    }
+
+    /// Where to look for them. What is not in order of time is looked through as a whole.
+    private static func wantedPlaces(_ times: [Int64], in period: Range<Int64>, limit: Int) -> Range<Int> {
+        var start = times.count
+        for index in times.indices {
+            if index > 0, times[index] < times[index - 1] { return times.startIndex..<times.endIndex }
+            if start == times.count, times[index] >= period.lowerBound { start = index }
+        }
+        return start..<(limit < times.count - start ? start + max(0, limit) : times.count)
     }
 
     /// Only the times, in ms, for what needs no values.

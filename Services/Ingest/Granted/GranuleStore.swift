@@ -5,7 +5,7 @@ import GRDB
 
 struct GranuleReader: Sendable {
     /// Entries read at once. A second holds at most a thousand of one metric, since times are unique to the millisecond.
-    private static let block = 20_000
+    private static let mostOfBlock = 20_000
 
     let entries: ReadStore
     let metric: Metric
@@ -43,11 +43,14 @@ struct GranuleReader: Sendable {
     private func folded(_ db: Database, in range: Range<Int64>, atMost limit: Int) throws -> [Granule] {
         var fold = GranuleFold(width: plan.width)
         var from = range.lowerBound
+        // Where every second holds one entry, this is just enough: the last step is complete once a later one has begun.
+        var size = plan.width == GrantGranularity.seconds.width ? min(limit + 1, Self.mostOfBlock) : Self.mostOfBlock
         while from < range.upperBound, fold.complete.count < limit {
-            let block = try entries.page(db, metric, in: from..<range.upperBound, limit: Self.block)
+            let block = try entries.page(db, metric, in: from..<range.upperBound, limit: size)
             for stored in block { fold.add(stored.sample) }
-            guard block.count == Self.block, let last = block.last else { break }
+            guard block.count == size, let last = block.last else { break }
             from = last.sample.at.milliseconds + 1
+            size = min(4 * size, Self.mostOfBlock)
         }
         return Array((fold.complete.count < limit ? fold.finish() : fold.complete).prefix(limit))
     }

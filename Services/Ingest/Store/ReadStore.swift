@@ -48,7 +48,7 @@ struct ReadStore: Sendable {
             // Entries before the next chunk's beginning are complete; once there are enough of them, the rest is not needed.
             if found.count >= limit, place > 0, found.count(where: { $0.sample.at.milliseconds < next.first }) >= limit { break }
             guard let chunk = try chunks.chunk(db, id: next.id) else { continue }
-            for sample in try open(chunk) where period.contains(sample.at.milliseconds) {
+            for sample in try vault.open(chunk, of: person, key: key, in: period, limit: limit) {
                 found.append(StoredSample(sample: sample, device: chunk.device))
             }
         }

@@ -11,8 +11,8 @@ struct OrganisationCommand: AsyncParsableCommand {
             confirmed its address. A suspended one is refused everywhere and nothing is delivered to it.
             """,
         subcommands: [
-            ListOrganisationsCommand.self, ShowOrganisationCommand.self, ConfirmOrganisationCommand.self, ApproveOrganisationCommand.self,
-            SuspendOrganisationCommand.self, ResumeOrganisationCommand.self,
+            ListOrganisationsCommand.self, ShowOrganisationCommand.self, JudgementCommand<ConfirmWord>.self,
+            JudgementCommand<ApproveWord>.self, JudgementCommand<SuspendWord>.self, JudgementCommand<ResumeWord>.self,
         ])
 }
 
@@ -73,69 +73,60 @@ struct ShowOrganisationCommand: QuestionCommand {
     }
 }
 
-/// Approving, suspending and resuming differ in the word alone.
-protocol JudgementCommand: QuestionCommand where Question == JudgeOrganisation {
+/// What the operator may say of an organisation: the word is the command's name.
+protocol JudgementWord {
     static var judgement: JudgeOrganisation.Judgement { get }
-    var organisation: OrganisationID { get }
+    static var abstract: String { get }
+    /// More than the abstract says; empty for nothing.
+    static var discussion: String { get }
 }
 
-extension JudgementCommand {
-    var question: JudgeOrganisation { JudgeOrganisation(organisation: organisation, judgement: Self.judgement) }
+extension JudgementWord {
+    static var discussion: String { "" }
+}
+
+enum ConfirmWord: JudgementWord {
+    static let judgement = JudgeOrganisation.Judgement.confirm
+    static let abstract = "Completes a registration in place of the mailed link."
+    static let discussion = """
+        For suites without a mail server, and for an organisation that the operator knows and no mail reaches. An approval is not waited \
+        for then.
+        """
+}
+
+enum ApproveWord: JudgementWord {
+    static let judgement = JudgeOrganisation.Judgement.approve
+    static let abstract = "Lets an organisation act that has confirmed its address; it is told by mail."
+}
+
+enum SuspendWord: JudgementWord {
+    static let judgement = JudgeOrganisation.Judgement.suspend
+    static let abstract = "Refuses an organisation everywhere until it is resumed; it is told by mail."
+}
+
+enum ResumeWord: JudgementWord {
+    static let judgement = JudgeOrganisation.Judgement.resume
+    static let abstract = "Ends the suspension of an organisation; it is told by mail."
+}
+
+struct JudgementCommand<Word: JudgementWord>: QuestionCommand {
+    static var configuration: CommandConfiguration {
+        let name = Word.judgement.rawValue
+        let example = "Example: trackme org \(name) org_01h2xcejqtf2nbrexx3vqjhp41"
+        return CommandConfiguration(
+            commandName: name, abstract: Word.abstract,
+            discussion: [Word.discussion, example, ExitStatus.documentation].filter { !$0.isEmpty }.joined(separator: "\n\n"))
+    }
+
+    @Argument(help: "Of the list.")
+    var organisation: OrganisationID
+    @OptionGroup var suite: SuiteOptions
+
+    var question: JudgeOrganisation { JudgeOrganisation(organisation: organisation, judgement: Word.judgement) }
 
     func show(_ reply: JudgeOrganisation.Reply) throws {
         Console.shared.line("\(organisation)  \(reply.state.rawValue)")
     }
-}
-
-struct ConfirmOrganisationCommand: JudgementCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "confirm", abstract: "Completes a registration in place of the mailed link.",
-        discussion: """
-            For suites without a mail server, and for an organisation that the operator knows and no mail reaches. An approval is not \
-            waited for then.
-
-            Example: trackme org confirm org_01h2xcejqtf2nbrexx3vqjhp41
-
-            \(ExitStatus.documentation)
-            """)
-    static let judgement = JudgeOrganisation.Judgement.confirm
-
-    @Argument(help: "Of the list.")
-    var organisation: OrganisationID
-    @OptionGroup var suite: SuiteOptions
-}
-
-struct ApproveOrganisationCommand: JudgementCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "approve", abstract: "Lets an organisation act that has confirmed its address.",
-        discussion: "It is told by mail.\n\nExample: trackme org approve org_01h2xcejqtf2nbrexx3vqjhp41\n\n\(ExitStatus.documentation)")
-    static let judgement = JudgeOrganisation.Judgement.approve
-
-    @Argument(help: "Of the list.")
-    var organisation: OrganisationID
-    @OptionGroup var suite: SuiteOptions
-}
-
-struct SuspendOrganisationCommand: JudgementCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "suspend", abstract: "Refuses an organisation everywhere until it is resumed; it is told by mail.",
-        discussion: "Example: trackme org suspend org_01h2xcejqtf2nbrexx3vqjhp41\n\n\(ExitStatus.documentation)")
-    static let judgement = JudgeOrganisation.Judgement.suspend
-
-    @Argument(help: "Of the list.")
-    var organisation: OrganisationID
-    @OptionGroup var suite: SuiteOptions
-}
-
-struct ResumeOrganisationCommand: JudgementCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Ends the suspension of an organisation; it is told by mail.",
-        discussion: "Example: trackme org resume org_01h2xcejqtf2nbrexx3vqjhp41\n\n\(ExitStatus.documentation)")
-    static let judgement = JudgeOrganisation.Judgement.resume
-
-    @Argument(help: "Of the list.")
-    var organisation: OrganisationID
-    @OptionGroup var suite: SuiteOptions
 }
 
 extension OrganisationState: ExpressibleByArgument {}

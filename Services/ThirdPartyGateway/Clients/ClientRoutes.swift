@@ -12,14 +12,12 @@ struct ClientRoutes: Sendable {
 
     private static let path = "/thirdparty/v1/clients"
     private static let client = Parameter.path("client", .identifier(APIClient.self), "Of the list.")
-    private static let noAdmission = Answer.problem(
-        403, GatewayProblem.missingRight.rawValue, GatewayProblem.rightsBeyondOwn.rawValue, "not-for-this-account")
 
     private var list: Route {
         Route(
             .get, Self.path, access: .organisation, summary: "The organisation's programs",
             description: "Secrets are shown once, when they are made. Needs `organisation:manage`.", parameters: [.limit, .after],
-            answers: [.json(200, "A page", Page<ClientItem>.schema), Self.noAdmission]
+            answers: [.json(200, "A page", Page<ClientItem>.schema, example: Examples.page(Examples.listedClient)), .noAdmission]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
             let (rows, next) = try await service.page(
@@ -37,7 +35,7 @@ struct ClientRoutes: Sendable {
                 """,
             body: .json(ClientBody.schema, examples: [["name": "nightly download", "scopes": ["requests:read", "data:read"]]]),
             answers: [
-                .json(201, "Made", ClientItem.schema, example: Examples.client), Self.noAdmission,
+                .json(201, "Made", ClientItem.schema, example: Examples.client), .noAdmission, .beyondOwn,
                 .problem(409, GatewayProblem.tooManyClients.rawValue),
             ], takesIdempotencyKey: true
         ) { exchange in
@@ -59,7 +57,10 @@ struct ClientRoutes: Sendable {
             .patch, Self.path + "/{client}", access: .organisation, summary: "Gives an API client another name or other rights",
             description: "Tokens that were given for rights it has no more end. Needs `organisation:manage`.", parameters: [Self.client],
             body: .json(ClientChangeBody.schema, examples: [["scopes": ["requests:read"]]]),
-            answers: [.json(200, "Changed", ClientItem.schema), Self.noAdmission, .problem(404, "not-found")]
+            answers: [
+                .json(200, "Changed", ClientItem.schema, example: Examples.listedClient), .noAdmission, .beyondOwn,
+                .problem(404, "not-found"),
+            ]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
             let client = try exchange.identifier("client", of: APIClient.self)
@@ -74,7 +75,10 @@ struct ClientRoutes: Sendable {
             .post, Self.path + "/{client}/secret", access: .organisation, summary: "Makes a new secret and shows it once",
             description: "The old one is good for a while still, so that programs change over without a gap. Needs `organisation:manage`.",
             parameters: [Self.client],
-            answers: [.json(200, "The new secret", ClientSecretItem.schema), Self.noAdmission, .problem(404, "not-found")]
+            answers: [
+                .json(200, "The new secret", ClientSecretItem.schema, example: Examples.clientSecret), .noAdmission, .beyondOwn,
+                .problem(404, "not-found"),
+            ]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
             let client = try exchange.identifier("client", of: APIClient.self)
@@ -87,7 +91,7 @@ struct ClientRoutes: Sendable {
         Route(
             .delete, Self.path + "/{client}", access: .organisation, summary: "Withdraws an API client",
             description: "Its secrets and tokens are refused from now on. Needs `organisation:manage`.", parameters: [Self.client],
-            answers: [Answer(204, "Withdrawn"), Self.noAdmission, .problem(404, "not-found")]
+            answers: [Answer(204, "Withdrawn"), .noAdmission, .beyondOwn, .problem(404, "not-found")]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
             try await service.withdraw(try exchange.identifier("client", of: APIClient.self), by: standing)

@@ -170,7 +170,9 @@ final class ClientService: Sendable {
         }
         let token = ClientToken.makeToken()
         try await store.write { [table, rights] db in
-            guard try table.find(db, row.id) != nil else { throw TokenRefusal.invalidClient }
+            // Changed or withdrawn since it was looked at: a token must not open more than the client may now.
+            guard let still = try table.find(db, row.id) else { throw TokenRefusal.invalidClient }
+            guard rights.isSubset(of: still.rights) else { throw TokenRefusal.invalidScope }
             guard try table.tokens(db, of: row.id, at: now) < Self.mostTokens else {
                 throw Refusal(.tooManyRequests, retryAfter: .seconds(60))
             }

@@ -25,6 +25,9 @@ struct TokenRoutes: Sendable {
     private static let tokenForm = JSONSchema.object(
         .required("grant_type", .oneOf(["client_credentials"])), .optional("scope", .string(), "Space-separated; all that the client has."),
         .optional("client_id", .string()), .optional("client_secret", .string()))
+    private static let revocationForm = JSONSchema.object(
+        .required("token", .string()), .optional("token_type_hint", .string()), .optional("client_id", .string()),
+        .optional("client_secret", .string()))
     private static let refusals: [Answer] = [
         Answer(400, "Refused as RFC 6749 §5.2 says", contents: [.init(MediaType.json, TokenRefusalBody.schema)]),
         Answer(401, "`invalid_client`", contents: [.init(MediaType.json, TokenRefusalBody.schema)]),
@@ -56,10 +59,9 @@ struct TokenRoutes: Sendable {
         Route(
             .post, "/thirdparty/v1/oauth/revoke", access: .anyone, summary: "Withdraws an access token",
             description: "RFC 7009. A token that is not good any more is answered in the same way.", parameters: [Self.authorization],
-            body: .form(
-                .object(
-                    .required("token", .string()), .optional("token_type_hint", .string()), .optional("client_id", .string()),
-                    .optional("client_secret", .string()))),
+            body: BodyShape(
+                [.init(MediaType.form, Self.revocationForm, examples: [Examples.revocation])], limit: Self.bodyLimit,
+                inflatedLimit: Self.bodyLimit, isChecked: true),
             answers: [Answer(200, "It is good no more")] + Self.refusals, isRateLimited: true
         ) { exchange in
             try limiter.admit(exchange.remoteAddress)

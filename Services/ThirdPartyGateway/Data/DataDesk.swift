@@ -51,6 +51,8 @@ struct DataDesk: Sendable {
     }
 
     /// Written where something changes by it: the first value, and the last page of a type whose period is over.
+    /// - Throws: `DataAccess.Refusal` where what was paid has begun to go back meanwhile: the first value leaves in one transaction with
+    ///   the note that keeps the money, or not at all.
     private func note(_ opened: OpenedAccess, values: Int, isLast: Bool) async throws {
         let (stored, access, now) = (opened.stored, opened.access, clock())
         let isFirst = stored.values == 0 && values > 0
@@ -59,6 +61,7 @@ struct DataDesk: Sendable {
         try await store.write { [table, hooks] db in
             // Other pages may have come meanwhile.
             guard let current = try table.stored(db, access.request) else { return }
+            _ = try DataAccess.grant(of: current.request, isPaid: try hooks.isPaid(db, access.request))
             try table.delivered(db, current, values: values, finished: isFinished ? [access.type] : [], at: now)
             if values > 0 { try hooks.delivered(db, access.request) }
             let after = try table.stored(db, access.request)

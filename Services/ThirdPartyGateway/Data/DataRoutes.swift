@@ -36,8 +36,8 @@ struct DataRoutes: Sendable {
                     200, "One page",
                     contents: [.init(MediaType.json, DataPage.schema, examples: [Examples.dataPage])]
                         + DataFormat.allCases.filter { $0 != .json }.map { .init($0.mediaType, $0 == .fhir ? .anything : .string()) }),
-                .problem(402, GatewayProblem.paymentOutstanding.rawValue), .problem(403, GatewayProblem.notEntitled.rawValue),
-                .problem(404, "not-found"), .problem(503, GatewayProblem.dataInPreparation.rawValue),
+                .noAdmission, .problem(402, GatewayProblem.paymentOutstanding.rawValue), .problem(403, GatewayProblem.notEntitled.rawValue),
+                .problem(404, "not-found"), .problem(406, "not-acceptable"), .problem(503, GatewayProblem.dataInPreparation.rawValue),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
@@ -48,7 +48,7 @@ struct DataRoutes: Sendable {
             let limit = try exchange.queryInteger("limit", in: 1...Self.most) ?? Self.usual
             let after = try exchange.cursor { Int64($0) }
             return try await Self.answering {
-                guard let opened = try await desk.open(id, of: standing.id, type: type, from: from, to: to) else { throw Problem.notFound }
+                guard let opened = try await desk.open(id, of: standing.id, type: type, from: from, to: to) else { throw Problem.absent }
                 let reply = try await desk.page(opened, after: after.map(String.init), limit: limit)
                 return Self.answer(reply, opened.access, format, limit: limit)
             }

@@ -336,6 +336,8 @@ struct Bill: Hashable, Sendable {
         switch (kind, attempts[index].state) {
         case (.open, .opening), (.confirm, .confirming), (.cancel, .cancelling), (.refund, .refunding): return true
         case (.look, .open), (.look, .confirming), (.look, .cancelling): return true
+        // A charge that was on its way while its process was called off shows only when somebody looks: it has to go back.
+        case (.look, .failed), (.look, .cancelled): return attempts[index].reference != nil
         default: return false
         }
     }

@@ -21,6 +21,8 @@ struct DataAccess: Hashable, Sendable {
         /// Never asked for, or withdrawn.
         case otherType
         case outsidePeriod
+        /// Its end is too late, or not behind its beginning.
+        case endOutsidePeriod
     }
 
     /// - Parameters:
@@ -32,7 +34,8 @@ struct DataAccess: Hashable, Sendable {
         grant = try Self.grant(of: request, isPaid: isPaid)
         guard request.types.contains(type) else { throw .otherType }
         let (from, to) = (from ?? request.from, to ?? request.to)
-        guard request.from <= from, from < to, to <= request.to else { throw .outsidePeriod }
+        guard request.from <= from, from < request.to else { throw .outsidePeriod }
+        guard from < to, to <= request.to else { throw .endOutsidePeriod }
         (self.request, self.type, self.from, self.to) = (request.id, type, from, to)
     }
 
@@ -55,7 +58,16 @@ struct DataAccess: Hashable, Sendable {
 }
 
 extension DataAccess.Refusal {
-    var problem: Problem {
+    /// Where what is refused was said: parameters of a page unless told.
+    struct Pointers: Sendable {
+        var type = "query:type"
+        var from = "query:from"
+        var to = "query:to"
+    }
+
+    var problem: Problem { problem(Pointers()) }
+
+    func problem(_ pointers: Pointers) -> Problem {
         switch self {
         case .notAnswered:
             GatewayProblem.notEntitled.problem("The person has not answered. You are told when that happens; watch the request.")
@@ -67,11 +79,15 @@ extension DataAccess.Refusal {
         case .otherType:
             GatewayProblem.notEntitled.problem(
                 "The request does not allow this data type, or not any more.",
-                errors: [.init(pointer: "query:type", detail: "not one of the request's `sharedTypes`")])
+                errors: [.init(pointer: pointers.type, detail: "not one of the request's `sharedTypes`")])
         case .outsidePeriod:
             GatewayProblem.notEntitled.problem(
                 "The request does not reach over the whole period. Ask within its `from` and `to`.",
-                errors: [.init(pointer: "query:from", detail: "within the request's period, and before `to`")])
+                errors: [.init(pointer: pointers.from, detail: "within the request's period")])
+        case .endOutsidePeriod:
+            GatewayProblem.notEntitled.problem(
+                "The request does not reach over the whole period. Ask within its `from` and `to`.",
+                errors: [.init(pointer: pointers.to, detail: "within the request's period, and after `from`")])
         }
     }
 }

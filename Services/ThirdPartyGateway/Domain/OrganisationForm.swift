@@ -1,6 +1,7 @@
 // Judging what an organisation fills in: everything that is wrong at once, or what it says of itself (ORG-02 to ORG-07, ORG-13).
 
 import Contracts
+import Foundation
 
 /// A registration in which every field is right but for what only the stores can say.
 struct OrganisationForm: Hashable, Sendable {
@@ -23,6 +24,8 @@ extension OrganisationForm {
     static let acceptances = ["acceptedTerms", "acceptedPrivacy", "acceptedResponsibility", "acceptedJurisdiction"]
     static let longestDescription = 2000
     static let longestPassword = 4096
+    /// In Unicode code points, as consent counts; it may ask for more, and refuses what is guessed first.
+    static let passwordLengths = 8...128
 
     /// - Throws: `OrganisationFormFault`, with every wrong field named.
     static func check(_ form: FormValue, version: String, at now: Timestamp) throws(OrganisationFormFault) -> OrganisationForm {
@@ -82,11 +85,20 @@ extension OrganisationForm {
 
     private static func readPassword(_ reader: inout FormReader) -> String? {
         let (first, second) = (secret("password", &reader), secret("passwordAgain", &reader))
+        if let length = first?.precomposedStringWithCompatibilityMapping.unicodeScalars.count {
+            if length < passwordLengths.lowerBound {
+                reader.wrong(
+                    "password", "is too short: choose at least \(passwordLengths.lowerBound) characters; several words make a good one")
+            }
+            if length > passwordLengths.upperBound {
+                reader.wrong("password", "is too long: at most \(passwordLengths.upperBound) characters")
+            }
+        }
         if first != second { reader.wrong("passwordAgain", "is not the same as the password; type both again") }
         return first
     }
 
-    /// As it was typed, spaces included; whether it is good enough is for consent to say.
+    /// As it was typed, spaces included; whether it is easily guessed is for consent to say.
     private static func secret(_ name: String, _ reader: inout FormReader) -> String? {
         guard let value = reader.value(name, isRequired: false) else { return nil }
         guard case .text(let text) = value, !text.isEmpty, text.utf8.count <= longestPassword else {

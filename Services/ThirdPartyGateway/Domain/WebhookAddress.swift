@@ -11,10 +11,15 @@ struct WebhookAddress: Hashable, Sendable {
     let text: String
     /// Without the brackets of an IPv6 address.
     let host: String
+    /// http: everybody on the way can read along.
+    let isPlain: Bool
+    /// Whether the name by itself means this machine or a private network.
+    let isPrivateName: Bool
 
     enum Fault: String, Error, CaseIterable {
         case form = "is not an absolute address of at most 2000 characters without spaces"
         case scheme = "must begin with https://"
+        case plainToPublic = "must begin with https://; http:// is for this machine and private networks alone"
         case credentials = "must not hold a user name or password; messages are signed instead"
         case fragment = "must not have a fragment (#…)"
         case privateName = "leads to a private network; it must be reachable from the Internet"
@@ -32,10 +37,9 @@ struct WebhookAddress: Hashable, Sendable {
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
         while host.hasSuffix(".") { host.removeLast() }
         guard !host.isEmpty else { throw .form }
-        if !allowsPrivate {
-            let isPrivate = Self.privateSuffixes.contains { host == $0 || host.hasSuffix("." + $0) }
-            guard !isPrivate, host.contains(".") || host.contains(":") else { throw .privateName }
-        }
-        (self.text, self.host) = (text, host)
+        isPrivateName =
+            Self.privateSuffixes.contains { host == $0 || host.hasSuffix("." + $0) } || !(host.contains(".") || host.contains(":"))
+        if !allowsPrivate, isPrivateName { throw .privateName }
+        (self.text, self.host, isPlain) = (text, host, scheme == "http")
     }
 }

@@ -26,7 +26,7 @@ enum WebhookDecision: Hashable, Sendable {
     case again(at: Timestamp)
     /// To the dead letters; the endpoint is paused and its owner told.
     case buried
-    /// The endpoint said that it is gone (410): nothing more is sent there.
+    /// The endpoint said that it is gone (410): nothing more is sent there until it is verified again; the message waits.
     case gone
 }
 

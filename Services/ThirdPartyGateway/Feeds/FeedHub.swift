@@ -10,6 +10,8 @@ final class FeedHub: Sendable {
         var next = 0
         var feeds: [Int64: [Int: Bell]] = [:]
         var organisations: [OrganisationID: [Int: Bell]] = [:]
+        /// How many listen to subscriptions for each organisation.
+        var listeners: [OrganisationID: Int] = [:]
         var ends: (@Sendable (Int64, OrganisationID) -> Void)?
     }
 
@@ -25,11 +27,21 @@ final class FeedHub: Sendable {
         fileprivate let organisation: OrganisationID?
     }
 
-    func watch(feed: Int64) -> Seat {
+    /// Those who listen to one subscription at once.
+    static let mostOfSubscription = 5
+    /// Those who listen to all subscriptions of one organisation, so that none takes up all of the door's connections.
+    static let mostOfOrganisation = 400
+
+    /// Nil where as many listen to the subscription, or for the organisation, as may.
+    func watch(feed: Int64, of organisation: OrganisationID) -> Seat? {
         state.withLock { state in
+            guard state.feeds[feed]?.count ?? 0 < Self.mostOfSubscription,
+                state.listeners[organisation] ?? 0 < Self.mostOfOrganisation
+            else { return nil }
             state.next += 1
-            let seat = Seat(number: state.next, feed: feed, organisation: nil)
+            let seat = Seat(number: state.next, feed: feed, organisation: organisation)
             state.feeds[feed, default: [:]][seat.number] = seat.bell
+            state.listeners[organisation, default: 0] += 1
             return seat
         }
     }
@@ -46,10 +58,11 @@ final class FeedHub: Sendable {
     func leave(_ seat: Seat) {
         state.withLock { state in
             if let feed = seat.feed {
-                state.feeds[feed]?[seat.number] = nil
+                guard state.feeds[feed]?.removeValue(forKey: seat.number) != nil else { return }
                 if state.feeds[feed]?.isEmpty ?? false { state.feeds[feed] = nil }
-            }
-            if let organisation = seat.organisation {
+                guard let organisation = seat.organisation, let count = state.listeners[organisation] else { return }
+                state.listeners[organisation] = count > 1 ? count - 1 : nil
+            } else if let organisation = seat.organisation {
                 state.organisations[organisation]?[seat.number] = nil
                 if state.organisations[organisation]?.isEmpty ?? false { state.organisations[organisation] = nil }
             }

@@ -22,8 +22,8 @@ struct FeedItemTable: Sendable {
             let members = FeedItem.members(of: sample)
             var replaces: Int64?
             if let newest, sample.at.milliseconds <= newest, let known = try latest(db, feed.number, metric, sample.at) {
-                let told = try open(known.sealed, of: feed.number, number: known.number, key: key)
-                if told == members { continue }
+                // What is damaged here is told anew, and holds up nothing.
+                if let told = try? open(known.sealed, of: feed.number, number: known.number, key: key), told == members { continue }
                 replaces = known.number
             }
             feed.head += 1
@@ -93,13 +93,14 @@ struct FeedItemTable: Sendable {
         return count
     }
 
-    /// The oldest feeds first that hold something older, or something at all although they are over.
+    /// Those that hold something older, or something at all although they are over. Numbers are given in order of time, so that the
+    /// first item alone is looked at: there may be a million behind it.
     func outworn(_ db: Database, before: Timestamp) throws -> [(feed: Int64, isOver: Bool)] {
         try Row.fetchAll(
             db,
             sql: """
-                SELECT number, state = 'over' FROM feeds
-                WHERE EXISTS (SELECT 1 FROM feed_items WHERE feed = feeds.number AND (state = 'over' OR kept_at < ?) LIMIT 1)
+                SELECT number, state = 'over' FROM feeds WHERE released < head
+                AND (SELECT state = 'over' OR kept_at < ? FROM feed_items WHERE feed = feeds.number ORDER BY number LIMIT 1)
                 """, arguments: [before.milliseconds]
         ).map { ($0[0], $0[1]) }
     }

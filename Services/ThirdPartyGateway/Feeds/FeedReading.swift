@@ -11,7 +11,7 @@ import Storage
 struct FeedReading: Sendable {
     typealias Ask = @Sendable (ReadSampleRanges) async throws -> ReadSampleRanges.Reply
 
-    /// Between two batches, so that what arrives together is delivered together.
+    /// From the beginning of one batch to the next, so that what arrives together is delivered together.
     private static let pace = Duration.milliseconds(100)
     /// Without a ring the store is looked at all the same.
     private static let look = Duration.seconds(2)
@@ -39,9 +39,10 @@ struct FeedReading: Sendable {
         var pause = Self.pauses.lowerBound
         while !Task.isCancelled {
             do {
+                let begun = ContinuousClock.now
                 let wasFull = try await turn()
                 pause = Self.pauses.lowerBound
-                if !wasFull { await rest() }
+                if !wasFull { await rest(since: begun) }
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
@@ -55,9 +56,9 @@ struct FeedReading: Sendable {
         throw CancellationError()
     }
 
-    private func rest() async {
+    private func rest(since begun: ContinuousClock.Instant) async {
         // Sleeping gathers what comes within a moment.
-        try? await Task.sleep(for: Self.pace)
+        try? await Task.sleep(until: begun + Self.pace, clock: .continuous)
         let next = try? await store.read { [table] db in try table.nextDue(db) }
         let wait = next.flatMap { $0 }.map { max(.zero, $0 - clock()) } ?? Self.look
         if wait > .zero { await hub.reading.wait(atMost: min(wait, Self.look)) }
@@ -93,14 +94,27 @@ struct FeedReading: Sendable {
         return try await withThrowingTaskGroup(of: (Int, [ReadSampleRanges.Outcome]).self) { group in
             for start in starts {
                 let part = Array(stretches[start..<min(start + most, stretches.count)])
-                group.addTask { [ask] in
-                    let outcomes = try await ask(ReadSampleRanges(stretches: part)).outcomes
-                    guard outcomes.count == part.count else { throw Failure(.internal, "an answer for each stretch") }
-                    return (start, outcomes)
-                }
+                group.addTask { (start, try await outcomes(together: part)) }
             }
             let parts = try await group.reduce(into: [Int: [ReadSampleRanges.Outcome]]()) { $0[$1.0] = $1.1 }
             return starts.flatMap { parts[$0] ?? [] }
+        }
+    }
+
+    /// Of one question. Where ingest stumbles over one of the stretches, by what is damaged there, it is found by halves and set aside:
+    /// it must not hold up everybody else's.
+    private func outcomes(together part: [ReadSampleRanges.Stretch]) async throws -> [ReadSampleRanges.Outcome] {
+        do {
+            let outcomes = try await ask(ReadSampleRanges(stretches: part)).outcomes
+            guard outcomes.count == part.count else { throw Failure(.internal, "an answer for each stretch") }
+            return outcomes
+        } catch let failure as Failure where failure.code == .internal {
+            guard part.count > 1 else {
+                logger.error("a stretch of a subscription cannot be read", metadata: ["grant": "\(part[0].grant)"])
+                return [ReadSampleRanges.Outcome(samples: [], readTo: nil, denial: Failure(.invalid, "cannot be read"))]
+            }
+            let middle = part.count / 2
+            return try await outcomes(together: Array(part[..<middle])) + outcomes(together: Array(part[middle...]))
         }
     }
 }

@@ -30,6 +30,7 @@ struct DataFileDesk: Sendable {
     let keys: PersonKeys
     let files: SealedFiles
     let data: DataDesk
+    let isConsentHeard: @Sendable () -> Bool
     let settings: RequestSettings
     let logger: Logger
     let clock: @Sendable () -> Timestamp
@@ -37,10 +38,10 @@ struct DataFileDesk: Sendable {
     private let bell = Bell()
 
     init(
-        store: Store, keys: PersonKeys, files: SealedFiles, data: DataDesk, settings: RequestSettings, logger: Logger,
-        clock: @escaping @Sendable () -> Timestamp
+        store: Store, keys: PersonKeys, files: SealedFiles, data: DataDesk, isConsentHeard: @escaping @Sendable () -> Bool,
+        settings: RequestSettings, logger: Logger, clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.store, self.keys, self.files, self.data) = (store, keys, files, data)
+        (self.store, self.keys, self.files, self.data, self.isConsentHeard) = (store, keys, files, data, isConsentHeard)
         (self.settings, self.logger, self.clock) = (settings, logger, clock)
     }
 
@@ -83,6 +84,15 @@ struct DataFileDesk: Sendable {
     /// When the files will be gone; nil where there are none.
     func expiry(of job: DataFileJob) -> Timestamp? {
         job.state == .done ? job.endedAt.map { $0 + settings.filesKept } : nil
+    }
+
+    /// Whether a finished job's files may leave now: looked at again while they are read, so that a withdrawal stops what is on its way
+    /// (SHR-16), and so does consent's silence.
+    func mayLeave(_ job: DataFileJob) async throws -> Bool {
+        guard isConsentHeard(), try await find(job.job, of: job.request)?.state == .done,
+            let (stored, isPaid) = try await data.find(job.request, of: job.organisation)
+        else { return false }
+        return (try? DataAccess.grant(of: stored.request, isPaid: isPaid)) != nil
     }
 
     /// The file's blocks, opened one after the other.

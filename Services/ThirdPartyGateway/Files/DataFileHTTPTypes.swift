@@ -33,6 +33,14 @@ struct NewDataFile: Codable, Sendable {
     }
 }
 
+extension NewDataFile {
+    /// Where this body says what may be refused.
+    func pointers(of type: Metric) -> DataAccess.Refusal.Pointers {
+        let place = (types ?? []).firstIndex(of: type.code)
+        return DataAccess.Refusal.Pointers(type: place.map { "/types/\($0)" } ?? "/types", from: "/from", to: "/to")
+    }
+}
+
 /// A file job; once it is done, this is the manifest of its files.
 struct DataFileItem: Codable, Sendable {
     var file: JobID

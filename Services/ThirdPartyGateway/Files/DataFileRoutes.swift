@@ -29,7 +29,8 @@ struct DataFileRoutes: Sendable {
             parameters: [RequestRoutes.requestID],
             body: .json(NewDataFile.schema, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
-                .json(202, "Begun", DataFileItem.schema), .problem(402, GatewayProblem.paymentOutstanding.rawValue),
+                .json(202, "Begun", DataFileItem.schema, example: Examples.file), .noAdmission,
+                .problem(402, GatewayProblem.paymentOutstanding.rawValue),
                 .problem(403, GatewayProblem.notEntitled.rawValue), .problem(404, "not-found"),
                 .problem(429, GatewayProblem.tooManyFiles.rawValue),
             ]
@@ -37,11 +38,15 @@ struct DataFileRoutes: Sendable {
             let standing = try await admit(exchange, .dataRead)
             let id: RequestID = try exchange.identifier("request")
             let body: NewDataFile = try await exchange.json()
-            guard let (stored, isPaid) = try await data.find(id, of: standing.id) else { throw Problem.notFound }
+            guard let (stored, isPaid) = try await data.find(id, of: standing.id) else { throw Problem.absent }
             return try await DataRoutes.answering {
                 let order = try body.order(for: stored.request)
                 for type in order.types {
-                    _ = try DataAccess(stored.request, isPaid: isPaid, type: type, from: order.from, to: order.to)
+                    do throws(DataAccess.Refusal) {
+                        _ = try DataAccess(stored.request, isPaid: isPaid, type: type, from: order.from, to: order.to)
+                    } catch {
+                        throw error.problem(body.pointers(of: type))
+                    }
                 }
                 do {
                     switch try await desk.begin(order, of: stored.request) {
@@ -66,11 +71,14 @@ struct DataFileRoutes: Sendable {
             .get, "/thirdparty/v1/requests/{request}/files", access: .organisation, summary: "The file jobs of a request, newest first",
             description: "Needs `data:read`.",
             parameters: [RequestRoutes.requestID],
-            answers: [.json(200, "The last \(DataFileDesk.listed)", Page<DataFileItem>.schema), .problem(404, "not-found")]
+            answers: [
+                .json(200, "The last \(DataFileDesk.listed)", Page<DataFileItem>.schema, example: Examples.page(Examples.file)),
+                .noAdmission, .problem(404, "not-found"),
+            ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
             let id: RequestID = try exchange.identifier("request")
-            guard try await data.find(id, of: standing.id) != nil else { throw Problem.notFound }
+            guard try await data.find(id, of: standing.id) != nil else { throw Problem.absent }
             return try .json(Page(items: try await desk.list(of: id).map(item), next: nil))
         }
     }
@@ -80,7 +88,7 @@ struct DataFileRoutes: Sendable {
             .get, "/thirdparty/v1/requests/{request}/files/{file}", access: .organisation, summary: "A file job: state and manifest",
             description: "Needs `data:read`.",
             parameters: [RequestRoutes.requestID, Self.fileID],
-            answers: [.json(200, "The job", DataFileItem.schema), .problem(404, "not-found")]
+            answers: [.json(200, "The job", DataFileItem.schema, example: Examples.file), .noAdmission, .problem(404, "not-found")]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
             return try .json(item(try await existing(exchange, standing).job))
@@ -93,7 +101,7 @@ struct DataFileRoutes: Sendable {
         let id: RequestID = try exchange.identifier("request")
         guard let (stored, isPaid) = try await data.find(id, of: standing.id),
             let job = try await desk.find(exchange.identifier("file"), of: id)
-        else { throw Problem.notFound }
+        else { throw Problem.absent }
         return (job, stored.request, isPaid)
     }
 
@@ -105,9 +113,11 @@ struct DataFileRoutes: Sendable {
             answers: [
                 Answer(
                     200, "The file",
-                    contents: DataFormat.allCases.map { .init($0.mediaType, .anything) } + [.init(MediaType.text, .string())]),
-                .problem(402, GatewayProblem.paymentOutstanding.rawValue), .problem(403, GatewayProblem.notEntitled.rawValue),
-                .problem(404, "not-found"), .problem(409, GatewayProblem.fileNotReady.rawValue),
+                    contents: DataFormat.allCases.map { .init($0.mediaType, .anything, examples: $0 == .json ? [Examples.jsonFile] : []) }
+                        + [.init(MediaType.text, .string())]),
+                .noAdmission, .problem(402, GatewayProblem.paymentOutstanding.rawValue),
+                .problem(403, GatewayProblem.notEntitled.rawValue), .problem(404, "not-found"),
+                .problem(409, GatewayProblem.fileNotReady.rawValue), .problem(503, GatewayProblem.consentNotHeard.rawValue),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
@@ -118,24 +128,41 @@ struct DataFileRoutes: Sendable {
                 guard job.state != .open else {
                     throw GatewayProblem.fileNotReady.problem("In preparation: look at the job's state, then download again.")
                 }
-                guard job.state == .done else { throw Problem.notFound }
+                guard job.state == .done else { throw Problem.absent }
                 if name == Self.sums {
                     return .text(job.parts.map { "\($0.sha256)  \($0.name)\n" }.joined())
                         .with(.dataResponsibility, ResponsibilityNotice.text)
                 }
-                guard let number = job.parts.firstIndex(where: { $0.name == name }) else { throw Problem.notFound }
-                return Self.stream(job.parts[number]) { try desk.read(job, part: number) }
+                guard let number = job.parts.firstIndex(where: { $0.name == name }) else { throw Problem.absent }
+                guard desk.isConsentHeard() else {
+                    throw Refusal(
+                        GatewayProblem.consentNotHeard.problem(
+                            "What the person allows now is not known for the moment. Ask again in a few seconds."), retryAfter: .seconds(5))
+                }
+                return Self.stream(job.parts[number]) {
+                    try desk.read(job, part: number)
+                } mayGoOn: {
+                    try await desk.mayLeave(job)
+                }
             }
         }
     }
 
     private static let sums = "SHA256SUMS"
 
-    private static func stream(_ part: DataFilePart, _ open: @escaping @Sendable () throws -> SealedFileReader) -> HTTPAnswer {
+    /// Blocks between two looks at whether the file may still leave.
+    private static let blocksAtOnce = 16
+
+    private static func stream(
+        _ part: DataFilePart, _ open: @escaping @Sendable () throws -> SealedFileReader,
+        mayGoOn: @escaping @Sendable () async throws -> Bool
+    ) -> HTTPAnswer {
         HTTPAnswer.stream(contentType: part.mediaType) { writer in
             let blocks = try open()
-            var left = part.bytes
+            var (left, read) = (part.bytes, 0)
             while let block = try blocks.next() {
+                if read.isMultiple(of: blocksAtOnce), try await !mayGoOn() { throw DataRefusal.denied("withdrawn, or consent is silent") }
+                read += 1
                 left -= block.count
                 try await writer.write(block)
             }
@@ -150,7 +177,7 @@ struct DataFileRoutes: Sendable {
         Route(
             .delete, "/thirdparty/v1/requests/{request}/files/{file}", access: .organisation, summary: "Removes a file job and its files",
             description: "Needs `data:read`.",
-            parameters: [RequestRoutes.requestID, Self.fileID], answers: [Answer(204, "Removed"), .problem(404, "not-found")]
+            parameters: [RequestRoutes.requestID, Self.fileID], answers: [Answer(204, "Removed"), .noAdmission, .problem(404, "not-found")]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
             try await desk.remove(try await existing(exchange, standing).job)

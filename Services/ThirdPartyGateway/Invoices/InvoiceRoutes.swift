@@ -15,7 +15,7 @@ struct InvoiceRoutes: Sendable {
         Route(
             .get, "/thirdparty/v1/invoices", access: .organisation, summary: "Invoices and credit notes, newest first",
             description: "Needs `payments:read`.", parameters: [.limit, .after],
-            answers: [.json(200, "The invoices", Page<InvoiceItem>.schema)]
+            answers: [.json(200, "The invoices", Page<InvoiceItem>.schema, example: Examples.page(Examples.invoice)), .noAdmission]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsRead).id
             let before = try exchange.cursor(InvoiceNumber.init)
@@ -35,14 +35,15 @@ struct InvoiceRoutes: Sendable {
             answers: [
                 Answer(
                     200, "The invoice",
-                    contents: [.init(MediaType.json, InvoiceItem.schema), .init(MediaType.html, .string())]), .problem(404, "not-found"),
+                    contents: [.init(MediaType.json, InvoiceItem.schema, examples: [Examples.invoice]), .init(MediaType.html, .string())]),
+                .noAdmission, .problem(404, "not-found"), .problem(406, "not-acceptable"),
             ]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsRead).id
             let form = try exchange.preferred(of: [MediaType.json, MediaType.html])
             guard let number = InvoiceNumber(exchange.path("invoice")),
                 let found = try await store.read({ [table] db in try table.find(db, number, of: organisation) })
-            else { throw Problem.notFound }
+            else { throw Problem.absent }
             return form == MediaType.html ? try InvoicePage(found).answer() : try .json(InvoiceItem(found))
         }
     }

@@ -10,15 +10,14 @@ struct MemberRoutes: Sendable {
     var all: [Route] { [list, invite, change, remove] }
 
     private static let member = Parameter.path("member", .identifier(Member.self), "Of the list.")
-    private static let noAdmission = Answer.problem(
-        403, GatewayProblem.missingRight.rawValue, GatewayProblem.rightsBeyondOwn.rawValue, "not-for-this-account")
 
     private var list: Route {
         Route(
             .get, "/thirdparty/v1/members", access: .organisation, summary: "Who works for the organisation",
             description: "All of them can use its account at the same time; requests and results belong to the organisation. Needs "
                 + "`organisation:manage`.",
-            parameters: [.limit, .after], answers: [.json(200, "A page", Page<MemberItem>.schema), Self.noAdmission]
+            parameters: [.limit, .after],
+            answers: [.json(200, "A page", Page<MemberItem>.schema, example: Examples.page(Examples.member)), .noAdmission]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
             let (rows, next) = try await service.page(
@@ -36,8 +35,8 @@ struct MemberRoutes: Sendable {
                 """,
             body: .json(MemberBody.schema, examples: [["email": "giulia@example.org", "role": "analyst", "language": "it"]]),
             answers: [
-                .json(201, "Invited", MemberItem.schema), Self.noAdmission,
-                .problem(409, GatewayProblem.emailInUse.rawValue, GatewayProblem.memberStays.rawValue),
+                .json(201, "Invited", MemberItem.schema, example: Examples.member), .noAdmission, .beyondOwn,
+                .problem(409, GatewayProblem.emailInUse.rawValue, GatewayProblem.tooManyMembers.rawValue),
             ]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
@@ -56,7 +55,7 @@ struct MemberRoutes: Sendable {
             description: "In force with the next call. Needs `organisation:manage`.", parameters: [Self.member],
             body: .json(RoleBody.schema, examples: [["role": "billing"]]),
             answers: [
-                .json(200, "Changed", MemberItem.schema), Self.noAdmission, .problem(404, "not-found"),
+                .json(200, "Changed", MemberItem.schema, example: Examples.member), .noAdmission, .beyondOwn, .problem(404, "not-found"),
                 .problem(409, GatewayProblem.memberStays.rawValue),
             ]
         ) { exchange in
@@ -73,7 +72,8 @@ struct MemberRoutes: Sendable {
             description: "The member is refused from now on; log-in and sessions end. Needs `organisation:manage`.",
             parameters: [Self.member],
             answers: [
-                Answer(204, "Removed"), Self.noAdmission, .problem(404, "not-found"), .problem(409, GatewayProblem.memberStays.rawValue),
+                Answer(204, "Removed"), .noAdmission, .beyondOwn, .problem(404, "not-found"),
+                .problem(409, GatewayProblem.memberStays.rawValue),
             ]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)

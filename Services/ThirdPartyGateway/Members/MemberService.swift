@@ -17,6 +17,9 @@ struct MemberService: Sendable {
     let consent: ConsentAsker
     let duties: OrganisationDuties
     let logger: Logger
+    /// Invitations go to whatever address is named: not many to one, whoever asks, and not many of one organisation.
+    private let ofAddress = RateLimiter<String>(rate: 1.0 / 600, burst: 3)
+    private let ofOrganisation = RateLimiter<OrganisationID>(rate: 100.0 / 3600, burst: 100)
 
     func page(of organisation: OrganisationID, after: Int64, limit: Int) async throws -> (rows: [MemberRow], next: Int64?) {
         let found = try await store.read { [table] db in try table.page(db, of: organisation, after: after, limit: limit + 1) }
@@ -25,14 +28,17 @@ struct MemberService: Sendable {
     }
 
     /// Consent makes the log-in and mails the invitation. Inviting somebody again who has not followed it sends another mail.
+    /// - Throws: 429 where it is too often; `rights-beyond-own`, `too-many-members`.
     func invite(
         _ contact: MemberContact, as role: Role, by standing: Standing, trace: String, at: Timestamp
     ) async throws -> MemberRow {
         try Self.require(standing, mayGive: role)
         let count = try await store.read { [table] db in try table.count(db, of: standing.id) }
         guard count < Self.most else {
-            throw GatewayProblem.memberStays.problem("An organisation has at most \(Self.most) members. Remove some first.")
+            throw GatewayProblem.tooManyMembers.problem("An organisation has at most \(Self.most) members. Remove some first.")
         }
+        try ofOrganisation.admit(standing.id)
+        try ofAddress.admit(contact.email.folded)
         let member: MemberID
         do {
             member = try await consent.invite(
@@ -91,10 +97,15 @@ struct MemberService: Sendable {
         logger.notice("a member was removed", metadata: ["member": "\(member)", "by": "\(standing.actor)"])
     }
 
-    /// API clients make no owners.
+    /// API clients make no owners, and no member who may do more than they.
     private static func require(_ standing: Standing, mayGive role: Role) throws(Problem) {
         guard (standing.role ?? .administrator).mayGive(role) else {
             throw GatewayProblem.rightsBeyondOwn.problem("Only an owner can make, change or remove an owner.")
+        }
+        let missing = role.rights.subtracting(standing.rights)
+        guard missing.isEmpty else {
+            throw GatewayProblem.rightsBeyondOwn.problem(
+                "The role `\(role.rawValue)` has rights that you have not yourself: \(Right.written(missing)).")
         }
     }
 

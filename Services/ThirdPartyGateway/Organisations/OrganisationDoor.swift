@@ -59,6 +59,15 @@ struct OrganisationDoor: Sendable {
     }
 }
 
+extension Answer {
+    /// What the door refuses by itself at a route that asks for a right; for the route's description.
+    static let noAdmission = Answer.problem(
+        403, GatewayProblem.missingRight.rawValue, GatewayProblem.organisationNotConfirmed.rawValue,
+        GatewayProblem.organisationNotApproved.rawValue, GatewayProblem.organisationSuspended.rawValue)
+    /// Only rights that one has oneself can be given.
+    static let beyondOwn = Answer.problem(403, GatewayProblem.rightsBeyondOwn.rawValue)
+}
+
 extension OrganisationState {
     /// What is said to whoever wants to act meanwhile; nil where nothing stands in the way.
     var refusal: Problem? {

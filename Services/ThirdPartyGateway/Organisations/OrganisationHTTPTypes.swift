@@ -272,7 +272,10 @@ enum OrganisationSchemas {
         .required("emailAgain", email, "The same once more."), .required("sector", text), .required("description", long),
         .optional("website", .string()), .optional("researchInterests", long), .required("representative", representative),
         .required("paymentMethod", method), .optional("language", language, "In which the organisation is written to; it unless told."),
-        .optional("password", .string(), "Required unless passwords are mailed."), .optional("passwordAgain", .string()),
+        .optional(
+            "password", .string(length: OrganisationForm.passwordLengths),
+            "Required unless passwords are mailed. At least 8 characters, more where the operator asks for them; none of the most used."),
+        .optional("passwordAgain", .string(), "The same once more."),
         .required("acceptedTerms", .string(), "The version that was read, as the others below."), .required("acceptedPrivacy", .string()),
         .required("acceptedResponsibility", .string()), .required("acceptedJurisdiction", .string())
     ).named("OrganisationForm")

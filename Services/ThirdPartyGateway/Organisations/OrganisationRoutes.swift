@@ -10,15 +10,14 @@ struct OrganisationRoutes: Sendable {
     var all: [Route] { [show, change, changeAddress, closing, close] }
 
     private static let path = "/thirdparty/v1/organisation"
-    private static let noAdmission = Answer.problem(
-        403, GatewayProblem.missingRight.rawValue, GatewayProblem.organisationNotConfirmed.rawValue,
-        GatewayProblem.organisationNotApproved.rawValue, GatewayProblem.organisationSuspended.rawValue, "not-for-this-account")
 
     private var show: Route {
         Route(
             .get, Self.path, access: .organisation, summary: "The organisation's profile",
             description: "Everybody of the organisation can see it at any time, also before the confirmation and while it is suspended.",
-            answers: [.json(200, "The profile", OrganisationItem.schema), .problem(403, "not-for-this-account")]
+            answers: [
+                .json(200, "The profile", OrganisationItem.schema, example: Examples.organisation), .problem(403, "not-for-this-account"),
+            ]
         ) { exchange in
             let (standing, _) = try await door.recognise(exchange)
             return try .json(OrganisationItem(try await service.find(standing.id)))
@@ -36,7 +35,7 @@ struct OrganisationRoutes: Sendable {
                 [.init(MediaType.json, OrganisationSchemas.change, examples: [["paymentMethod": "card"]])], limit: 1 << 16,
                 inflatedLimit: 1 << 16),
             answers: [
-                .json(200, "The profile as it is now", OrganisationItem.schema), Self.noAdmission,
+                .json(200, "The profile as it is now", OrganisationItem.schema, example: Examples.organisation), .noAdmission,
                 .problem(422, GatewayProblem.invalidOrganisation.rawValue, GatewayProblem.fixedField.rawValue, "invalid-body"),
             ]
         ) { exchange in
@@ -51,15 +50,18 @@ struct OrganisationRoutes: Sendable {
 
     private var changeAddress: Route {
         Route(
-            .put, Self.path + "/email", access: .organisation, summary: "Asks for another corporate e-mail address",
+            .put, Self.path + "/email", access: .member, summary: "Asks for another corporate e-mail address",
             description: """
-                A link goes to the new address; until it is followed the old one stays. The first member then logs in with the new one. \
-                Needs `organisation:manage`.
+                A link goes to the new address; until it is followed the old one stays. The first member then logs in with the new one, \
+                and whoever reads mail there can set that log-in's password: for owners.
                 """,
             body: .json(MailOrder.schema, examples: [["email": "new-office@example.org"]]),
-            answers: [Answer(202, "The mail is on its way"), Self.noAdmission, .problem(409, GatewayProblem.emailInUse.rawValue)]
+            answers: [Answer(202, "The mail is on its way"), .noAdmission, .problem(409, GatewayProblem.emailInUse.rawValue)]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
+            guard standing.role == .owner else {
+                throw GatewayProblem.missingRight.problem("Only an owner of the organisation can change its e-mail address.")
+            }
             let body: MailOrder = try await exchange.json()
             let address = try body.address
             try await OrganisationRefusal.answering {
@@ -76,7 +78,7 @@ struct OrganisationRoutes: Sendable {
             .get, Self.path + "/closing", access: .member, summary: "What deleting the organisation would end, and what stays due",
             description: "For the dialogue before `POST`. For owners.",
             answers: [
-                .json(200, "What would happen", ClosingItem.schema),
+                .json(200, "What would happen", ClosingItem.schema, example: Examples.closing),
                 .problem(403, GatewayProblem.missingRight.rawValue, "not-for-this-account"),
             ]
         ) { exchange in
@@ -94,7 +96,7 @@ struct OrganisationRoutes: Sendable {
                 """,
             body: .json(ClosingBody.schema, examples: [["confirmation": "Istituto Ricerche Mediche S.p.A."]]),
             answers: [
-                .json(200, "It is deleted", ClosingItem.schema),
+                .json(200, "It is deleted", ClosingItem.schema, example: Examples.closing),
                 .problem(403, GatewayProblem.missingRight.rawValue, "not-for-this-account"),
                 .problem(422, GatewayProblem.notConfirmed.rawValue, "invalid-body"),
             ]

@@ -29,7 +29,7 @@ struct RegistrationRoutes: Sendable {
             .get, "/thirdparty/v1/conditions", access: .anyone, summary: "What an organisation accepts before it is registered",
             description: "In Italian or English, as `Accept-Language` or `lang` says.",
             parameters: [.query("lang", OrganisationSchemas.language, "In place of `Accept-Language`.")],
-            answers: [.json(200, "The texts in force", ConditionsItem.schema)]
+            answers: [.json(200, "The texts in force", ConditionsItem.schema, example: Examples.conditions)]
         ) { exchange in
             try .json(ConditionsItem(exchange.language))
         }
@@ -73,7 +73,8 @@ struct RegistrationRoutes: Sendable {
             description: "What the link's own page does, for a client that shows a page of its own.",
             body: .json(ConfirmationBody.schema, examples: [Examples.confirmation]),
             answers: [
-                .json(200, "Confirmed", ConfirmedItem.schema), .problem(404, GatewayProblem.linkNotValid.rawValue),
+                .json(200, "Confirmed", ConfirmedItem.schema, example: Examples.confirmed),
+                .problem(404, GatewayProblem.linkNotValid.rawValue),
             ], isRateLimited: true
         ) { exchange in
             try service.admit(remote: exchange.remoteAddress)
@@ -87,7 +88,8 @@ struct RegistrationRoutes: Sendable {
             .post, "/thirdparty/v1/organisations/confirmation-mails", access: .anyone, summary: "Mails the link of a registration again",
             description: "The link before it ends. The answer is the same whether or not a registration waits at this address.",
             body: .json(MailOrder.schema, examples: [["email": "office@example.org"]]),
-            answers: [.json(202, "If one waits, a mail is on its way", NeutralNotice.schema)], isRateLimited: true
+            answers: [.json(202, "If one waits, a mail is on its way", NeutralNotice.schema, example: Examples.neutralNotice)],
+            isRateLimited: true
         ) { exchange in
             let body: MailOrder = try await exchange.json()
             try await service.mailAgain(to: body.address, remote: exchange.remoteAddress, at: exchange.receivedAt)

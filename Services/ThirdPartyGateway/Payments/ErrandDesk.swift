@@ -25,6 +25,8 @@ actor ErrandDesk {
     private let logger: Logger
     private let clock: @Sendable () -> Timestamp
     private var inFlight: [Int64: Task<Bool, any Error>] = [:]
+    /// The last call of each payment that is on its way.
+    private var last: [PaymentID: Task<Bool, any Error>] = [:]
 
     init(
         store: Store, ledger: PaymentLedger, lookEvery: Duration, logger: Logger, clock: @escaping @Sendable () -> Timestamp = { .now }
@@ -92,13 +94,22 @@ actor ErrandDesk {
         }
     }
 
-    /// Whether the handler answered. Somebody who asks for the same call meanwhile gets the same answer.
+    /// Whether the handler answered. Somebody who asks for the same call meanwhile gets the same answer. One payment's calls go one
+    /// after the other: a process that is called off while its charge is on its way would be told to have charged nothing.
     @discardableResult
     private func carry(_ errand: StoredErrand) async throws -> Bool {
         if let task = inFlight[errand.number] { return try await task.value }
-        let task = Task { try await self.perform(errand) }
+        let before = last[errand.payment]
+        let task = Task {
+            _ = await before?.result
+            return try await self.perform(errand)
+        }
         inFlight[errand.number] = task
-        defer { inFlight[errand.number] = nil }
+        last[errand.payment] = task
+        defer {
+            inFlight[errand.number] = nil
+            if last[errand.payment] == task { last[errand.payment] = nil }
+        }
         return try await task.value
     }
 
@@ -175,6 +186,8 @@ actor ErrandDesk {
 
     /// A notification that has not been proved: the handler itself is asked.
     func hinted(_ provider: String, _ reference: String) async throws {
+        // Anybody may hint: what means nobody here does not cost a write.
+        guard try await store.read({ [ledger] db in try ledger.table.find(db, provider, reference: reference) }) != nil else { return }
         try await store.write { [ledger] db in
             guard let found = try ledger.table.find(db, provider, reference: reference),
                 let bill = try ledger.table.find(db, found.payment)?.bill,

@@ -10,12 +10,22 @@ struct PayableRequest: Hashable, Sendable {
     let scope: RequestScope
 }
 
+/// What the price of a form follows from that was sent and has not been answered.
+struct AgreedPrice: Hashable, Sendable {
+    /// Asked for at once.
+    let persons: Int
+    /// Nil where none was named.
+    let priceListVersion: Int?
+}
+
 /// Every method may be called again with the same: it changes nothing then.
 struct PaymentBook: Sendable {
     let ledger: PaymentLedger
     let prices: PriceBook
     let settings: PaymentSettings
     let clock: @Sendable () -> Timestamp
+    /// What was agreed to in time holds.
+    private static let always = Duration.seconds(Int64(Int32.max))
 
     /// What it costs by the list in force, before anybody commits to it (PAY-01).
     func quote(_ db: Database, _ scope: RequestScope, persons: Int = 1) throws -> Quote {
@@ -34,16 +44,30 @@ struct PaymentBook: Sendable {
         guard try ledger.table.find(db, of: request.id) == nil else { return }
         let now = clock()
         let quote = try prices.quote(
-            db, request.scope, persons: persons, settings.when, version: priceListVersion, honoured: .seconds(Int64(Int32.max)), at: now)
+            db, request.scope, persons: persons, settings.when, version: priceListVersion, honoured: Self.always, at: now)
         try ledger.open(db, request, quote, at: now)
     }
 
     /// The person has accepted: what is to be paid is due, what costs nothing is paid (PAY-03).
+    /// - Parameter forms: of the same organisation that wait for consent's answer: a person may be quicker than that, and the price is
+    ///   the one that was agreed to (PAY-01); the lowest, where it cannot be told whose it is.
     /// - Returns: the amount.
     @discardableResult
-    func due(_ db: Database, _ request: PayableRequest) throws -> Amount {
-        try opened(db, request)
+    func due(_ db: Database, _ request: PayableRequest, agreedIn forms: [AgreedPrice] = []) throws -> Amount {
         let now = clock()
+        if try !forms.isEmpty && ledger.table.find(db, of: request.id) == nil {
+            let agreed = try forms.compactMap { form -> Quote? in
+                do {
+                    return try prices.quote(
+                        db, request.scope, persons: form.persons, settings.when, version: form.priceListVersion, honoured: Self.always,
+                        at: now)
+                } catch is Problem {
+                    return nil
+                }
+            }
+            if let least = agreed.min(by: { $0.perPerson.minor < $1.perPerson.minor }) { try ledger.open(db, request, least, at: now) }
+        }
+        try opened(db, request)
         return try ledger.change(db, of: request.id) { $0.accepted(at: now) }?.amount ?? Amount(minor: 0, currency: "EUR")
     }
 

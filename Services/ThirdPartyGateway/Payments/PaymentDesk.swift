@@ -47,13 +47,17 @@ struct PaymentDesk: Sendable {
     }
 
     /// The payer pays by this method, or goes on with what was begun. May be asked again at any time: it never pays twice.
-    /// - Parameter token: the handler's own, for the payer's means of payment.
+    /// - Parameters:
+    ///   - method: nil for the one that is preset.
+    ///   - token: the handler's own, for the payer's means of payment.
     /// - Returns: nil where there is no such payment.
     /// - Throws: the problems of paying.
     func pay(
-        _ payment: PaymentID, of organisation: OrganisationID, by method: PaymentMethod, token: String?
+        _ payment: PaymentID, of organisation: OrganisationID, by method: PaymentMethod?, token: String?
     ) async throws -> ShownPayment? {
-        guard try await find(payment, of: organisation) != nil else { return nil }
+        guard let shown = try await find(payment, of: organisation) else { return nil }
+        // Where nothing is to be paid the method does not matter: what is paid stays so, the rest is refused.
+        guard let method = method ?? shown.preset else { return try Self.unowed(shown) }
         guard let provider = ledger.providers.provider(for: method) else {
             throw GatewayProblem.paymentMethodUnavailable.problem(
                 "Choose another one; offered are: \(ledger.providers.methods.map(\.rawValue).joined(separator: ", ")).",
@@ -77,6 +81,15 @@ struct PaymentDesk: Sendable {
             GatewayProblem.paymentUnderWay.problem(
                 "The way that was begun before is being called off. Nothing was charged by it so far; try again in a moment."),
             retryAfter: .seconds(5))
+    }
+
+    /// - Throws: `payment-not-due`, `payment-over`.
+    private static func unowed(_ shown: ShownPayment) throws -> ShownPayment {
+        switch shown.stored.bill.status {
+        case .paid: return shown
+        case .notDue: throw problem(.notDueYet)
+        case .due, .refunding, .refunded, .void: throw problem(.isOver)
+        }
     }
 
     private func turn(
@@ -117,6 +130,11 @@ struct PaymentDesk: Sendable {
                 GatewayProblem.paymentHandlerUnreachable.problem(
                     "Nothing was charged and the amount stays due. Try again later, or choose another method."), retryAfter: .seconds(30))
         case .failed, .cancelled, .cancelling:
+            guard attempt.reason != StripeProvider.unknownToken else {
+                throw Problem.invalidBody([
+                    .init(pointer: "/paymentMethod", detail: "is unknown to the payment handler; make a new one there. Nothing was charged")
+                ])
+            }
             throw GatewayProblem.paymentDeclined.problem(
                 "The payment handler says: \(attempt.reason ?? "called off"). Nothing was charged; try again, or choose another method.")
         case .open: return isReady ? shown : nil

@@ -30,7 +30,9 @@ struct PriceListItem: Codable, Sendable {
 struct QuoteBody: Codable, Sendable {
     var types: [Metric]
     var from: String
-    var to: String
+    var to: String?
+    /// Instead of `to`, as in a request.
+    var length: String?
     var granularity: GrantGranularity
     var persons: Int?
 }
@@ -65,7 +67,7 @@ struct QuoteItem: Codable, Sendable {
 struct PayBody: Codable, Sendable {
     static let longestToken = 255
 
-    var method: PaymentMethod
+    var method: PaymentMethod?
     var paymentMethod: String?
 }
 
@@ -92,6 +94,7 @@ struct PaymentItem: Codable, Sendable {
     var step: StepItem?
     /// What can be paid by.
     var methods: [PaymentMethod]
+    var preset: PaymentMethod?
     var invoice: String?
     var creditNote: String?
     var createdAt: String
@@ -106,6 +109,7 @@ struct PaymentItem: Codable, Sendable {
         self.attempt = attempt.map(AttemptItem.init)
         step = bill.status == .due && attempt?.state == .open ? attempt?.step.map(StepItem.init) : nil
         self.methods = bill.status == .due ? methods : []
+        preset = shown.preset
         (invoice, creditNote) = (shown.invoice?.description, shown.creditNote?.description)
         (createdAt, changedAt) = (shown.stored.createdAt.rfc3339, bill.changedAt.rfc3339)
     }
@@ -195,7 +199,9 @@ extension QuoteBody: Documented {
     static var schema: JSONSchema {
         .object(
             .required("types", .array(of: metricCode, count: 1...Metric.all.count), "Each once."), .required("from", .time),
-            .required("to", .time, "Not included."), .required("granularity", .oneOf(GrantGranularity.allCases.map(\.rawValue))),
+            .optional("to", .time.nullable(), "Not included."),
+            .optional("length", .string(pattern: PeriodLength.pattern).nullable(), "Instead of `to`: P7D, P2W, P3M, P1Y."),
+            .required("granularity", .oneOf(GrantGranularity.allCases.map(\.rawValue))),
             .optional("persons", .integer(in: 1...Quote.mostPersons), "How many are asked for at once; 1 unless told.")
         ).named("QuoteBody")
     }
@@ -223,7 +229,8 @@ extension QuoteItem.Line: Documented {
     static var schema: JSONSchema {
         .object(
             .required("what", .string(), "The code of a data type, or `request`."), .optional("perDay", minorUnits),
-            .optional("days", minorUnits), .required("price", minorUnits, "Without rebate and tax.")
+            .optional("days", minorUnits, "Each 24 hours of the period that were begun; at least one."),
+            .required("price", minorUnits, "Without rebate and tax.")
         ).named("QuoteLine")
     }
 }
@@ -231,7 +238,7 @@ extension QuoteItem.Line: Documented {
 extension PayBody: Documented {
     static var schema: JSONSchema {
         .object(
-            .required("method", methodCode),
+            .optional("method", methodCode, "The payment's `preset` unless told."),
             .optional(
                 "paymentMethod", .string(length: 1...PayBody.longestToken, pattern: "^[A-Za-z0-9_-]+$"),
                 "The handler's own token for the means of payment (`pm_…` of Stripe): it is charged at once. Never the number of a card.")
@@ -269,6 +276,9 @@ extension PaymentItem: Documented {
             .optional("isFeasible", .boolean, "What the handler found at submission; absent while it has not said."),
             .optional("attempt", AttemptItem.schema), .optional("step", StepItem.schema, "What the payer does next."),
             .required("methods", .array(of: methodCode), "What can be paid by now."),
+            .optional(
+                "preset", methodCode,
+                "What pays where no other method is named: the one that was begun, else the preferred one of the profile."),
             .optional("invoice", .string(), "Its number."), .optional("creditNote", .string(), "Its number."),
             .required("createdAt", .time),
             .required("changedAt", .time)

@@ -22,6 +22,9 @@ struct PaymentNeighbours: Sendable {
 /// A payment with its invoices, as it is shown.
 struct ShownPayment: Sendable {
     let stored: StoredBill
+    /// What pays where the payer names no other way: what was begun, else the organisation's preferred method (PAY-06, ORG-14). Nil
+    /// where nothing is to be paid.
+    let preset: PaymentMethod?
     let invoice: InvoiceNumber?
     let creditNote: InvoiceNumber?
 }
@@ -87,7 +90,9 @@ struct PaymentLedger: Sendable {
 
     func shown(_ db: Database, _ stored: StoredBill) throws -> ShownPayment {
         ShownPayment(
-            stored: stored, invoice: try invoices.find(db, .invoice, of: stored.bill.payment)?.number,
+            stored: stored,
+            preset: stored.bill.status == .due ? try stored.bill.live?.method ?? neighbours.preferred(db, stored.bill.organisation) : nil,
+            invoice: try invoices.find(db, .invoice, of: stored.bill.payment)?.number,
             creditNote: try invoices.find(db, .creditNote, of: stored.bill.payment)?.number)
     }
 

@@ -24,7 +24,11 @@ struct PaymentRoutes: Sendable {
                 .query("status", .oneOf(PaymentStatus.allCases.map(\.rawValue)), "Only those of this status."),
                 .query("request", .identifier(DataRequest.self), "Only that of this request."),
                 .query("from", .time, "Of requests made since then."), .query("to", .time, "Of requests made before then."), .limit, .after,
-            ], answers: [.json(200, "The payments, each with its request", Page<PaymentItem>.schema)]
+            ],
+            answers: [
+                .json(200, "The payments, each with its request", Page<PaymentItem>.schema, example: Examples.page(Examples.paid)),
+                .noAdmission,
+            ]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsRead).id
             let filter = PaymentFilter(
@@ -41,10 +45,10 @@ struct PaymentRoutes: Sendable {
         Route(
             .get, "/thirdparty/v1/payments/{payment}", access: .organisation, summary: "One payment",
             description: "Needs `payments:read`.", parameters: [Self.paymentID],
-            answers: [.json(200, "The payment", PaymentItem.schema), .problem(404, "not-found")]
+            answers: [.json(200, "The payment", PaymentItem.schema, example: Examples.due), .noAdmission, .problem(404, "not-found")]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsRead).id
-            guard let shown = try await desk.find(exchange.identifier("payment"), of: organisation) else { throw Problem.notFound }
+            guard let shown = try await desk.find(exchange.identifier("payment"), of: organisation) else { throw Problem.absent }
             return try .json(PaymentItem(shown, methods: methods))
         }
     }
@@ -61,7 +65,7 @@ struct PaymentRoutes: Sendable {
             body: .json(PayBody.schema, examples: [["method": "card", "paymentMethod": "pm_1MqLiJLkdIwHu7ixUEgbFdYF"]]),
             answers: [
                 .json(200, "Paid, or waiting for the payer", PaymentItem.schema, example: Examples.paid),
-                .json(202, "The handler has not said yet", PaymentItem.schema),
+                .json(202, "The handler has not said yet", PaymentItem.schema, example: Examples.due), .noAdmission,
                 .problem(402, GatewayProblem.paymentDeclined.rawValue), .problem(404, "not-found"),
                 .problem(
                     409, GatewayProblem.paymentNotDue.rawValue, GatewayProblem.paymentOver.rawValue,
@@ -73,7 +77,7 @@ struct PaymentRoutes: Sendable {
             let id: PaymentID = try exchange.identifier("payment")
             let body: PayBody = try await exchange.json()
             guard let shown = try await desk.pay(id, of: organisation, by: body.method, token: body.paymentMethod) else {
-                throw Problem.notFound
+                throw Problem.absent
             }
             return try .json(
                 PaymentItem(shown, methods: methods), status: shown.stored.bill.live?.state == .confirming ? 202 : 200)
@@ -85,14 +89,14 @@ struct PaymentRoutes: Sendable {
             .delete, "/thirdparty/v1/payments/{payment}/attempts", access: .organisation, summary: "Calls off what was begun",
             description: "The amount stays due. Needs `payments:write`.", parameters: [Self.paymentID],
             answers: [
-                .json(200, "The payment as it is now", PaymentItem.schema), .problem(404, "not-found"),
+                .json(200, "The payment as it is now", PaymentItem.schema, example: Examples.due), .noAdmission, .problem(404, "not-found"),
                 .problem(
                     409, GatewayProblem.paymentNotDue.rawValue, GatewayProblem.paymentOver.rawValue, GatewayProblem.paymentUnderWay.rawValue
                 ),
             ]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsWrite).id
-            guard let shown = try await desk.abandon(exchange.identifier("payment"), of: organisation) else { throw Problem.notFound }
+            guard let shown = try await desk.abandon(exchange.identifier("payment"), of: organisation) else { throw Problem.absent }
             return try .json(PaymentItem(shown, methods: methods))
         }
     }

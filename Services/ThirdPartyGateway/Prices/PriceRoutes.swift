@@ -15,13 +15,13 @@ struct PriceRoutes: Sendable {
             .get, "/thirdparty/v1/prices", access: .anyone, summary: "What data cost",
             description: "Quotes and payments name the version of the list that they follow; earlier versions are kept.",
             parameters: [.query("version", .integer(in: 0...Int(Int32.max)), "Another list than the one in force.")],
-            answers: [.json(200, "The price list", PriceListItem.schema), .problem(404, "not-found")]
+            answers: [.json(200, "The price list", PriceListItem.schema, example: Examples.priceList), .problem(404, "not-found")]
         ) { exchange in
             let version = try exchange.queryInteger("version", in: 0...Int(Int32.max))
             let found = try await store.read { [table = book.prices.table] db in
                 if let version { try table.find(db, version) } else { try table.current(db) }
             }
-            guard let found else { throw Problem.notFound }
+            guard let found else { throw Problem.absent }
             return try .json(PriceListItem(found))
         }
     }
@@ -46,7 +46,19 @@ struct PriceRoutes: Sendable {
             if time == nil { faults.append(.init(pointer: "/\(name)", detail: "expected a time like 2026-01-10T00:31:00.000Z")) }
             return time
         }
-        let (from, to) = (time("from", asked.from), time("to", asked.to))
+        let from = time("from", asked.from)
+        let to: Timestamp?
+        switch (asked.to, asked.length) {
+        case (let end?, nil): to = time("to", end)
+        case (nil, let length?):
+            to = from.flatMap { PeriodLength(length)?.end(from: $0) }
+            if PeriodLength(length) == nil {
+                faults.append(.init(pointer: "/length", detail: "write a number of days, weeks, months or years like P7D, P2W, P3M or P1Y"))
+            }
+        default:
+            to = nil
+            faults.append(.init(pointer: "/to", detail: "give either `to` or `length`"))
+        }
         if let from, let to, from >= to { faults.append(.init(pointer: "/to", detail: "must be later than from")) }
         if Set(asked.types).count != asked.types.count { faults.append(.init(pointer: "/types", detail: "each type once")) }
         guard let from, let to, faults.isEmpty else { throw .invalidBody(faults) }

@@ -113,9 +113,10 @@ actor PayPalProvider: PaymentProvider {
         case "COMPLETED":
             let capture = order["purchase_units"].items.first?["payments"]["captures"].items.first ?? .null
             switch capture["status"].text {
-            case "COMPLETED": return .succeeded(charge: capture["id"].text)
+            case "COMPLETED", "PARTIALLY_REFUNDED": return .succeeded(charge: capture["id"].text)
             case "DECLINED", "FAILED": return .declined(reason: "payment-declined")
-            case "REFUNDED": return .succeeded(charge: capture["id"].text)
+            // Given back at PayPal's own pages before we heard of it: nothing is paid by that.
+            case "REFUNDED": return .ended(reason: "refunded")
             default: return .pending
             }
         case "APPROVED": return .approved

@@ -20,7 +20,8 @@ struct ProviderRoutes: Sendable {
             .post, "/thirdparty/v1/providers/stripe/events", access: .anyone, summary: "Takes a notification of Stripe",
             description: "Signed with the endpoint's secret; one that is older than five minutes is refused.",
             parameters: [.header(StripeSignature.header, .string(length: 1...1000), required: true, "`t=…,v1=…`.")],
-            body: BodyShape([.init(MediaType.json, .anything)], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: BodyShape(
+                [.init(MediaType.json, .anything, examples: [Examples.stripeEvent])], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [Answer(204, "Taken"), .problem(400, GatewayProblem.signatureRefused.rawValue)]
         ) { exchange in
             let body = Array(try await exchange.body().readableBytesView)
@@ -42,7 +43,8 @@ struct ProviderRoutes: Sendable {
         Route(
             .post, "/thirdparty/v1/providers/paypal/events", access: .anyone, summary: "Takes a notification of PayPal",
             description: "Only a hint: the state of the order that it names is asked for at PayPal.",
-            body: BodyShape([.init(MediaType.json, .anything)], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: BodyShape(
+                [.init(MediaType.json, .anything, examples: [Examples.payPalEvent])], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [Answer(204, "Taken")]
         ) { exchange in
             let body = Array(try await exchange.body().readableBytesView)

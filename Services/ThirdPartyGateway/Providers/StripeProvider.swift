@@ -8,6 +8,8 @@ import Outbound
 /// it holds with a handler that forgets keys as well.
 struct StripeProvider: PaymentProvider {
     static let name = "stripe"
+    /// The token that was to be charged is none of the handler's.
+    static let unknownToken = "payment-method-unknown"
 
     let url: String
     let secret: String
@@ -33,7 +35,7 @@ struct StripeProvider: PaymentProvider {
         let reply = await post(
             "/v1/payment_intents",
             [
-                ("amount", String(errand.amount.minor)), ("currency", errand.amount.currency.lowercased()),
+                ("amount", String(Self.units(of: errand.amount))), ("currency", errand.amount.currency.lowercased()),
                 ("payment_method_types[]", "card"), ("metadata[payment]", "\(errand.payment)"),
                 ("metadata[attempt]", String(errand.attempt)),
             ], errand.key)
@@ -94,7 +96,11 @@ struct StripeProvider: PaymentProvider {
         switch await get("/v1/refunds?payment_intent=\(Self.escaped(reference))") {
         case .unreachable: return .unreachable
         case .answer(200, let list):
-            if let word = list["data"].items.lazy.compactMap(Self.word(ofRefund:)).first { return word }
+            let made = list["data"].items
+            if made.contains(where: { Self.word(ofRefund: $0) == .unreachable }) { return .unreachable }
+            // A part that somebody gave back by hand is not the whole; what is left is asked for.
+            let back = made.filter { Self.word(ofRefund: $0) == .refunded }.reduce(0) { $0 + ($1["amount"].integer ?? 0) }
+            if back >= Self.units(of: errand.amount) { return .refunded }
         case .answer: break
         }
         let reply = await post(
@@ -102,6 +108,11 @@ struct StripeProvider: PaymentProvider {
         guard case .answer(let status, let body) = reply else { return .unreachable }
         if status == 200 { return Self.word(ofRefund: body) ?? .unreachable }
         return body["error"]["code"].text == "charge_already_refunded" ? .refunded : .unreachable
+    }
+
+    /// As Stripe counts: two of the currencies without minor units have hundredths there.
+    static func units(of amount: Amount) -> Int64 {
+        ["ISK", "UGX"].contains(amount.currency) ? amount.minor * 100 : amount.minor
     }
 
     // MARK: What answers mean
@@ -130,8 +141,10 @@ struct StripeProvider: PaymentProvider {
     private func refusedOrDone(_ errand: Errand, _ status: Int, _ body: JSON) async -> ProviderWord {
         if status == 402 { return .declined(reason: Self.reason(body["error"])) }
         let word = await look(errand)
-        if case .needsPayer = word { return .declined(reason: Self.reason(body["error"])) }
-        return word
+        guard case .needsPayer = word else { return word }
+        // The intent is there, so that what is missing is the means of payment.
+        let isMissing = status == 404 || body["error"]["code"].text == "resource_missing"
+        return .declined(reason: isMissing ? Self.unknownToken : Self.reason(body["error"]))
     }
 
     private func refusal(_ status: Int, _ body: JSON) -> ProviderWord {

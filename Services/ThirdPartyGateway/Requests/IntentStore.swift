@@ -106,6 +106,27 @@ struct IntentTable: Sendable {
         return db.changesCount == 1
     }
 
+    /// What an organisation's forms agreed to that consent has not answered.
+    func agreed(_ db: Database, of organisation: OrganisationID) throws -> [AgreedPrice] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT DISTINCT persons, price_list_version FROM request_intents JOIN request_batches USING (batch)
+                    WHERE outcome IS NULL AND organisation = ?
+                    """), arguments: [Data(organisation.bytes)]
+        ).map { AgreedPrice(persons: $0[0], priceListVersion: $0[1]) }
+    }
+
+    /// Nobody is asked any more for an organisation that is gone; its forms are forgotten.
+    func abandon(_ db: Database, of organisation: OrganisationID, detail: String) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE request_intents SET form = NULL, outcome = ?, detail = ? WHERE outcome IS NULL
+                AND batch IN (SELECT batch FROM request_batches WHERE organisation = ?)
+                """
+        ).execute(arguments: [IntentOutcome.refused.rawValue, detail, Data(organisation.bytes)])
+    }
+
     private static let columns = """
         SELECT question, batch, place, organisation, organisation_name, persons, created_at, form, outcome, request, detail,
         price_list_version

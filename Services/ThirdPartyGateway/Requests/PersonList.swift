@@ -55,10 +55,19 @@ struct PersonList: Hashable, Sendable {
                 forms.append(try form.read(fiscalCode: field(0), at: now, codePointer: line + "/fiscalCode", place: line))
                 lines.append(record.line)
             } catch {
-                faults += error.faults
+                for fault in error.faults {
+                    let named = Problem.FieldError(pointer: Self.column(fault.pointer, in: line), detail: fault.detail)
+                    if !faults.contains(named) { faults.append(named) }
+                }
             }
         }
         try self.init(forms, faults) { "/line/\(lines[$0])/fiscalCode" }
+    }
+
+    /// A table has cells, no fields within them, and one column for `to` and `length`.
+    private static func column(_ pointer: String, in line: String) -> String {
+        let field = pointer.dropFirst(line.count + 1).prefix { $0 != "/" }
+        return "\(line)/\(field == "length" ? "to" : field)"
     }
 
     private static func records(_ bytes: [UInt8]) throws(FormFaults) -> [CSVReader.Record] {

@@ -11,6 +11,9 @@ struct ShownRequest: Sendable {
     let particulars: RequestParticulars?
 
     var request: MadeRequest { stored.request }
+
+    /// False for the moment in which consent's fact has overtaken its answer, which is a change of its own.
+    var isWhole: Bool { particulars != nil || request.status != .pending }
 }
 
 struct RequestBook: Sendable {

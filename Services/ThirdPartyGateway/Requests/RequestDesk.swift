@@ -170,9 +170,15 @@ struct RequestDesk: Sendable {
                         status: .pending, grant: nil, answerBy: reply.answerBy, createdAt: now, changedAt: now, paidAt: nil,
                         deliveredAt: nil))
             }
-            try table.keep(db, sealed, isSubscription: reply.isSubscription, of: reply.request)
+            guard let known = try table.find(db, reply.request) else { return }
+            // What is over and names nobody was about somebody who is erased by now: nothing is kept of whom it was about.
+            if known.isOpen || known.person != nil {
+                try table.keep(db, sealed, isSubscription: reply.isSubscription, of: reply.request)
+            }
             guard let request = try table.find(db, reply.request) else { return }
             try hooks.opened(db, request, intent.persons, intent.priceListVersion)
+            // Refused while its answer was on its way: what was opened just now costs nothing.
+            if request.status == .declined || request.status == .expired { try hooks.closed(db, request) }
             news.tellWatchers(db, of: intent.organisation)
         }
         custody.wake()

@@ -40,7 +40,16 @@ struct RequestEnding: Sendable {
     func endDelivered() async throws -> Int {
         let moment = clock() - settings.deliveredKept
         let due = try await store.read { [table] db in try table.deliveredInFull(db, before: moment, limit: Self.batch) }
-        for stored in due { try await desk.end(stored.request.id, of: stored.request.organisation) }
-        return due.count
+        var count = 0
+        for stored in due {
+            do {
+                try await desk.end(stored.request.id, of: stored.request.organisation)
+                count += 1
+            } catch let failure as Failure where failure.code != .unavailable && failure.code != .deadline {
+                // Its own fact is on its way; the others do not wait for it.
+                logger.notice("a delivered request is not ended", metadata: ["code": "\(failure.code.rawValue)"])
+            }
+        }
+        return count
     }
 }

@@ -89,7 +89,9 @@ struct MadeRequestItem: Codable, Sendable {
         types = made.asked
         sharedTypes = made.grantInForce == nil ? [] : made.types
         (from, to, granularity, isSubscription) = (made.from.rfc3339, made.to.rfc3339, made.granularity, made.isSubscription)
-        (createdAt, answerBy, changedAt) = (made.createdAt.rfc3339, made.answerBy.rfc3339, made.changedAt.rfc3339)
+        (createdAt, answerBy) = (made.createdAt.rfc3339, made.answerBy.rfc3339)
+        // Being paid makes it `ready`, which is a change too.
+        changedAt = max(made.changedAt, made.paidAt ?? made.changedAt).rfc3339
         (paidAt, grant) = (made.paidAt?.rfc3339, made.grant)
     }
 }

@@ -72,8 +72,10 @@ actor RequestFeed {
                 seen = first.stored.change
                 return first
             }
-            waiting = try await book.changed(of: organisation, after: seen, limit: Self.page).reversed()
-            if waiting.isEmpty { await place.bell.wait(atMost: Self.look) }
+            let changed = try await book.changed(of: organisation, after: seen, limit: Self.page)
+            waiting = changed.filter(\.isWhole).reversed()
+            if waiting.isEmpty, let last = changed.last { seen = last.stored.change }
+            if changed.isEmpty { await place.bell.wait(atMost: Self.look) }
         }
         return nil
     }

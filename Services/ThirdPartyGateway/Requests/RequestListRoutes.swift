@@ -39,7 +39,8 @@ struct RequestListRoutes: Sendable {
                     .init(Self.csv, .string(), examples: [Examples.personList]),
                 ], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit, isChecked: true),
             answers: [
-                .json(202, "Kept, being sent", RequestListItem.schema), .problem(409, GatewayProblem.priceChanged.rawValue),
+                .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList), .noAdmission,
+                .problem(409, GatewayProblem.priceChanged.rawValue),
                 .problem(422, "invalid-body"),
             ], takesIdempotencyKey: true
         ) { exchange in
@@ -49,7 +50,7 @@ struct RequestListRoutes: Sendable {
             let (id, isRepeated) = try await desk.send(
                 list.forms, of: standing, priceListVersion: version, repeated: try firstAnswers.sending(exchange, bytes, "send-list"))
             desk.wake()
-            guard let item = try await item(id, of: standing.id, from: 0, limit: PageLimits.usual) else { throw Problem.notFound }
+            guard let item = try await item(id, of: standing.id, from: 0, limit: PageLimits.usual) else { throw Problem.absent }
             let answer = try HTTPAnswer.json(item, status: 202).with(.location, "/thirdparty/v1/requests/lists/\(id)")
             return isRepeated ? answer.with(.idempotencyReplayed, "true") : answer
         }
@@ -85,12 +86,14 @@ struct RequestListRoutes: Sendable {
             description: "Needs `requests:read`. "
                 + "Kept for \(RequestDesk.listKept.wholeMilliseconds / 86_400_000) days; what was opened stands under requests.",
             parameters: [.path("list", .identifier(Job.self), "The list's id."), .limit, .after],
-            answers: [.json(200, "One page", RequestListItem.schema), .problem(404, "not-found")]
+            answers: [
+                .json(200, "One page", RequestListItem.schema, example: Examples.requestList), .noAdmission, .problem(404, "not-found"),
+            ]
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)
             let from = try exchange.cursor(Int.init) ?? 0
             guard let item = try await item(exchange.identifier("list"), of: standing.id, from: from, limit: exchange.pageLimit) else {
-                throw Problem.notFound
+                throw Problem.absent
             }
             return try .json(item)
         }

@@ -18,17 +18,23 @@ struct RequestNews: Sendable {
 
     func apply(_ db: Database, _ event: StreamEvent) throws {
         guard let state = try event.fact(RequestState.self, type: RequestState.type) else { return }
-        let person = PersonID(event.header.subject)
-        try take(db, state, person: try person.flatMap { try keys.isDestroyed($0) ? nil : $0 })
-        // Consent names nobody any more once the account is being erased (ACC-31).
+        let person = try PersonID(event.header.subject).flatMap { try keys.isDestroyed($0) ? nil : $0 }
+        try take(db, state, person: person)
+        // Consent names nobody any more once the account is being erased, and the erasure here may come before its last facts (ACC-31).
         if person == nil { try table.forgetPerson(db, of: state.request) }
     }
 
-    /// What a snapshot does not hold is over: its person is erased.
+    /// Longest that a snapshot may be on its way.
+    private static let snapshotTime = Duration.seconds(300)
+
+    /// What a snapshot does not hold is over: its person is erased. What consent opened while the snapshot was on its way is not in it
+    /// either; its fact comes next.
     func begin(_ db: Database, _ snapshot: [StreamEvent]) throws {
         for event in snapshot { try apply(db, event) }
         let known = Set(try snapshot.compactMap { try $0.fact(RequestState.self, type: RequestState.type)?.request })
+        let now = clock()
         for var request in try table.open(db) where !known.contains(request.id) {
+            if request.person == nil, now - request.createdAt < Self.snapshotTime { continue }
             let change = request.forgotten(at: clock())
             try table.save(db, request)
             try tell(db, request, change)

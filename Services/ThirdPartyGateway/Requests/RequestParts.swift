@@ -13,6 +13,8 @@ struct RequestNeighbours: Sendable {
     var data: GrantedData
     var hooks: RequestHooks
     var admit: Admit
+    /// Whether what consent says is known here now; nothing is handed out otherwise.
+    var isConsentHeard: @Sendable () -> Bool
 }
 
 struct RequestParts: Sendable {
@@ -45,7 +47,8 @@ struct RequestParts: Sendable {
             clock: clock)
         let data = DataDesk(store: store, data: neighbours.data, hooks: hooks, clock: clock)
         let files = DataFileDesk(
-            store: store, keys: opened.keys, files: sealedFiles, data: data, settings: settings, logger: logger, clock: clock)
+            store: store, keys: opened.keys, files: sealedFiles, data: data, isConsentHeard: neighbours.isConsentHeard, settings: settings,
+            logger: logger, clock: clock)
         let book = RequestBook(store: store, vault: vault)
         let firstAnswers = FirstAnswers<JobID>(secret: try runtime.key("answers"))
         let keeper = RequestFileKeeper(sealedFiles: sealedFiles) {

@@ -35,7 +35,7 @@ struct RequestRoutes: Sendable {
             body: .json(NewRequestBody.schema, examples: [Self.example], limit: 64 << 10, inflatedLimit: 64 << 10),
             answers: [
                 .json(201, "The request", MadeRequestItem.schema, example: Examples.madeRequest),
-                .json(202, "Kept, being sent", RequestListItem.schema),
+                .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList), .noAdmission,
                 .problem(
                     409, GatewayProblem.openRequestCovers.rawValue, GatewayProblem.requestRefused.rawValue,
                     GatewayProblem.priceChanged.rawValue),
@@ -52,7 +52,7 @@ struct RequestRoutes: Sendable {
             let (list, isRepeated) = try await desk.send(
                 [form], of: standing, priceListVersion: body.priceListVersion,
                 repeated: try firstAnswers.sending(exchange, bytes, "open-request"))
-            guard let intent = try await desk.askNow(list) else { throw Problem.notFound }
+            guard let intent = try await desk.askNow(list) else { throw Problem.absent }
             let answer = try await self.answer(intent, standing, exchange)
             return isRepeated ? answer.with(.idempotencyReplayed, "true") : answer
         }
@@ -70,7 +70,7 @@ struct RequestRoutes: Sendable {
                 list: intent.batch, persons: 1, sending: 1, createdAt: intent.createdAt.rfc3339, items: [ListedFormItem(intent)], next: nil)
             return try .json(item, status: 202).with(.location, "/thirdparty/v1/requests/lists/\(intent.batch)")
         case .opened:
-            guard let request = intent.request, let shown = try await book.find(request, of: standing.id) else { throw Problem.notFound }
+            guard let request = intent.request, let shown = try await book.find(request, of: standing.id) else { throw Problem.absent }
             return try .json(MadeRequestItem(shown), status: 201).with(.location, "/thirdparty/v1/requests/\(request)")
         case .noSuchPerson:
             throw GatewayProblem.noSuchPerson.problem(
@@ -121,7 +121,7 @@ struct RequestRoutes: Sendable {
                 .query("month", .string(pattern: "^[0-9]{4}-[0-9]{2}$"), "Only those made in this month, like 2026-01 (UTC)."),
                 .query("type", RequestSchemas.metricCode, "Only those that name this data type."), .limit, .after,
             ],
-            answers: [.json(200, "One page", Page<MadeRequestItem>.schema)]
+            answers: [.json(200, "One page", Page<MadeRequestItem>.schema, example: Examples.page(Examples.madeRequest)), .noAdmission]
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)
             var filter = RequestFilter()
@@ -149,10 +149,14 @@ struct RequestRoutes: Sendable {
             description: "Needs `requests:read`. "
                 + "With an `ETag`: whoever polls sends it as `If-None-Match` and gets 304 while nothing has changed.",
             parameters: [Self.requestID, .header("If-None-Match", .string(), "The `ETag` of the answer before.")],
-            answers: [.json(200, "The request", MadeRequestItem.schema), Answer(304, "Nothing has changed"), .problem(404, "not-found")]
+            answers: [
+                .json(200, "The request", MadeRequestItem.schema, example: Examples.madeRequest), Answer(304, "Nothing has changed"),
+                .noAdmission,
+                .problem(404, "not-found"),
+            ]
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)
-            guard let shown = try await book.find(exchange.identifier("request"), of: standing.id) else { throw Problem.notFound }
+            guard let shown = try await book.find(exchange.identifier("request"), of: standing.id) else { throw Problem.absent }
             return try TaggedAnswer.json(MadeRequestItem(shown), for: exchange)
         }
     }
@@ -166,7 +170,7 @@ struct RequestRoutes: Sendable {
                 with the last state of everything that has changed since.
                 """,
             parameters: [.header("Last-Event-ID", .string(), "The id of the event that came last."), .after],
-            answers: [.events("A request, as `Request`."), .problem(429, "too-many-requests")]
+            answers: [.events("A request, as `Request`."), .noAdmission, .problem(429, "too-many-requests")]
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)
             let seen: Int64
@@ -183,8 +187,8 @@ struct RequestRoutes: Sendable {
             }
             return .events {
                 guard let shown = try await feed.next() else { return nil }
-                // Whoever has lost the right meanwhile hears nothing more.
-                _ = try await admit(exchange, .requestsRead)
+                // Whoever has lost the token or the right meanwhile hears nothing more.
+                _ = try await admit(exchange.provedAnew(), .requestsRead)
                 return ServerEvent(
                     id: String(shown.stored.change), event: "request",
                     data: String(decoding: try TaggedAnswer.bytes(MadeRequestItem(shown)), as: UTF8.self))
@@ -201,24 +205,25 @@ struct RequestRoutes: Sendable {
                 + "Nothing more is delivered; amounts that are due stay due. Again is the same as once.",
             parameters: [Self.requestID],
             answers: [
-                .json(200, "The request as it is now", MadeRequestItem.schema), .problem(404, "not-found"),
+                .json(200, "The request as it is now", MadeRequestItem.schema, example: Examples.madeRequest), .noAdmission,
+                .problem(404, "not-found"),
                 .problem(409, GatewayProblem.requestNotApproved.rawValue), .problem(503, "unavailable"),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .requestsWrite)
             let id: RequestID = try exchange.identifier("request")
-            guard try await book.find(id, of: standing.id) != nil else { throw Problem.notFound }
+            guard try await book.find(id, of: standing.id) != nil else { throw Problem.absent }
             do {
                 try await desk.end(id, of: standing.id)
             } catch let failure as Failure {
                 switch failure.code {
-                case .notFound: throw Problem.notFound
+                case .notFound: throw Problem.absent
                 case .conflict, .invalid, .forbidden:
                     throw GatewayProblem.requestNotApproved.problem("Only an approved request can be stopped; look at its status.")
                 case .unavailable, .deadline, .internal, .unknownMethod: throw Refusal(.unavailable, retryAfter: .seconds(2))
                 }
             }
-            guard let shown = try await book.find(id, of: standing.id) else { throw Problem.notFound }
+            guard let shown = try await book.find(id, of: standing.id) else { throw Problem.absent }
             return try .json(MadeRequestItem(shown))
         }
     }
@@ -228,7 +233,7 @@ struct RequestRoutes: Sendable {
     private var dataTypes: Route {
         Route(
             .get, "/thirdparty/v1/data-types", access: .anyone, summary: "The kinds of data that can be asked for",
-            answers: [.json(200, "All of them", Page<DataTypeItem>.schema)]
+            answers: [.json(200, "All of them", Page<DataTypeItem>.schema, example: Examples.dataTypes)]
         ) { exchange in
             try .json(Page(items: Metric.all.map { DataTypeItem($0, exchange.language) }, next: nil))
         }

@@ -30,6 +30,12 @@ struct Feed: Hashable, Sendable {
 
     var steps: FeedSteps { FeedSteps(granularity) }
 
+    /// What its third party is told of an end; an end before the period's is the third party's own doing.
+    func explanation(_ why: SubscriptionEnding) -> String {
+        guard why == .ended, let endedAt else { return why.explanation }
+        return endedAt.milliseconds < window.upperBound ? "You stopped the subscription." : "The period is over."
+    }
+
     func quietSince(_ now: Timestamp) -> Timestamp? {
         state == .running ? FeedQuiet.since(newest: newest, begun: begunAt, steps: steps, now: now) : nil
     }
@@ -94,8 +100,9 @@ struct FeedTable: Sendable {
         try first(db, "grant_id = ?", [Data(grant.bytes)])
     }
 
-    func running(_ db: Database, of person: PersonID) throws -> [Feed] {
-        try all(db, "person = ? AND state = 'running'", [Data(person.bytes)])
+    /// Those that deliver this type.
+    func running(_ db: Database, of person: PersonID, _ metric: Metric) throws -> [Feed] {
+        try all(db, "person = ? AND state = 'running' AND instr(types, ?) > 0", [Data(person.bytes), Data([metric.number])])
     }
 
     func running(_ db: Database, of organisation: OrganisationID) throws -> [Feed] {

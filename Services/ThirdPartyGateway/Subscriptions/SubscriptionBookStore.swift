@@ -50,7 +50,8 @@ struct SubscriptionBook: Sendable {
         }
         guard feed.state != .over else { return }
         try feeds.end(db, feed.number, why, at: now)
-        try queue.tell(db, .over(feed, why), to: feed.organisation, at: now)
+        let ended = try feeds.find(db, feed.number) ?? feed
+        try queue.tell(db, .over(ended, why), to: feed.organisation, at: now)
         db.afterNextTransaction { [hub] _ in hub.ended(feed.number, of: feed.organisation) }
     }
 
@@ -98,10 +99,11 @@ struct SubscriptionBook: Sendable {
     /// Something of the person arrived at ingest.
     func arrived(_ db: Database, _ person: PersonID, _ fact: DataArrived) throws {
         guard fact.from < fact.to else { return }
-        for feed in try feeds.running(db, of: person) where feed.types.contains(fact.metric) {
+        for feed in try feeds.running(db, of: person, fact.metric) {
             try news.mark(db, feed, fact.metric, fact.from.milliseconds..<fact.to.milliseconds)
         }
     }
+
     /// What arrived for a while is not known: ingest's log begins anew, or this is the first look at it. All of the last days is read
     /// again; what has not changed is not delivered twice.
     func lostTrack(_ db: Database) throws {

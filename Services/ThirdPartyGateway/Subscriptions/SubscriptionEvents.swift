@@ -9,6 +9,10 @@ actor SubscriptionEvents {
     private static let freshness = Duration.milliseconds(250)
     /// Without a ring the store is looked at all the same.
     private static let look = Duration.seconds(1)
+    /// How long it may go unnoticed that the caller has lost the token or the right.
+    private static let trust = Duration.seconds(1)
+    /// How long the reason of an end is waited for.
+    private static let reasonPatience = Duration.seconds(5)
     /// Shorter than the usual patience of proxies.
     static let heartbeat = Duration.seconds(15)
 
@@ -21,27 +25,34 @@ actor SubscriptionEvents {
 
     private let feed: Int64
     private let service: SubscriptionService
+    private let admission: @Sendable () async throws -> Void
+    private var admittedAt = ContinuousClock.now
     private let seat: FeedHub.Seat
     private var after: Int64
     private var ahead: (items: ArraySlice<FeedItem>, readAt: ContinuousClock.Instant)?
     private var lastWord: ContinuousClock.Instant?
+    private var heldSince: ContinuousClock.Instant?
     private var isOver = false
 
-    /// - Parameter after: the last number that was seen.
+    /// - Parameters:
+    ///   - after: the last number that was seen.
+    ///   - admission: throws once the caller may not listen any more; asked again and again.
     /// - Returns: nil where as many streams are open as may be.
-    init?(of feed: Feed, after: Int64, service: SubscriptionService) {
-        guard service.hub.watchers(of: feed.number) < SubscriptionService.mostStreams else { return nil }
+    init?(of feed: Feed, after: Int64, service: SubscriptionService, admission: @escaping @Sendable () async throws -> Void) {
+        guard let seat = service.hub.watch(feed: feed.number, of: feed.organisation) else { return nil }
         (self.feed, self.after, self.service) = (feed.number, after, service)
-        seat = service.hub.watch(feed: feed.number)
+        self.admission = admission
+        self.seat = seat
     }
 
     deinit {
         service.hub.leave(seat)
     }
 
-    /// nil when there is nothing more to come, or the task is cancelled.
+    /// nil when there is nothing more to come, the caller is not admitted any more, or the task is cancelled.
     func next() async throws -> Event? {
         while !Task.isCancelled, !isOver {
+            guard await isAdmitted() else { return nil }
             if let item = readAhead() {
                 (after, lastWord) = (item.number, .now)
                 return .item(item)
@@ -55,8 +66,13 @@ actor SubscriptionEvents {
                     return .heartbeat(feed)
                 }
             } catch FeedRefusal.over(let why) {
-                isOver = true
-                return .over(why)
+                // Why is said by another stream of consent's a moment later; nothing leaves meanwhile.
+                let since = heldSince ?? .now
+                heldSince = since
+                if why != nil || .now - since >= Self.reasonPatience {
+                    isOver = true
+                    return .over(why)
+                }
             } catch FeedRefusal.released(let through) {
                 after = through
                 continue
@@ -66,6 +82,18 @@ actor SubscriptionEvents {
             await seat.bell.wait(atMost: Self.look)
         }
         return nil
+    }
+
+    private func isAdmitted() async -> Bool {
+        guard .now - admittedAt >= Self.trust else { return true }
+        do {
+            try await admission()
+            admittedAt = .now
+        } catch {
+            // Whoever comes again is told why.
+            isOver = true
+        }
+        return !isOver
     }
 
     private func readAhead() -> FeedItem? {

@@ -84,10 +84,11 @@ enum FeedItemShape {
 }
 
 extension FeedRefusal {
-    var problem: Problem {
+    func problem(of feed: Feed) -> Problem {
         switch self {
         case .over(let why):
-            GatewayProblem.subscriptionOver.problem(why?.explanation ?? "The grant is not in force any more; nothing more is delivered.")
+            GatewayProblem.subscriptionOver.problem(
+                why.map(feed.explanation) ?? "The grant is not in force any more; nothing more is delivered.")
         case .consentSilent:
             GatewayProblem.consentNotHeard.problem("What the person allows now is not known for the moment. Ask again in a few seconds.")
         case .released(let through):

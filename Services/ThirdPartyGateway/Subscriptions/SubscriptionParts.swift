@@ -18,6 +18,8 @@ struct SubscriptionParts: Sendable {
     let endpoints: EndpointService
     let reading: FeedReading
     let upkeep: FeedUpkeep
+    /// Whether what consent says is known now, for whatever else hands data out.
+    let gate: FeedGate
     let erasure: ErasureSteps
     let services: [any Service]
     private let publicKey: VerifyingKey
@@ -34,6 +36,7 @@ struct SubscriptionParts: Sendable {
         let grants = Self.grants(book, keys, on: runtime, store)
         let arrivals = Self.arrivals(book, hub, on: runtime, store)
         let gate = FeedGate { grants.silentFor }
+        self.gate = gate
 
         let (ingest, consent) = (try await runtime.client(of: .ingest), try await runtime.client(of: .consent))
         reading = FeedReading(

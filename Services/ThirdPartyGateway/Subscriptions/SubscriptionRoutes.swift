@@ -10,12 +10,16 @@ struct SubscriptionRoutes: Sendable {
     var all: [Route] { [list, find, items, events, stop] }
 
     private static let subscription = Parameter.path("subscription", .identifier(DataRequest.self), "The id of the accepted request.")
-    private static let noAdmission = Answer.problem(403, GatewayProblem.missingRight.rawValue, "not-for-this-account")
     private static let refusals: [Answer] = [
-        noAdmission, .problem(404, "not-found"),
+        .noAdmission, .problem(404, "not-found"),
         .problem(410, GatewayProblem.subscriptionOver.rawValue, GatewayProblem.itemsReleased.rawValue),
         .problem(503, GatewayProblem.consentNotHeard.rawValue),
     ]
+
+    private static let tooMany = Answer.problem(429, GatewayProblem.tooManyStreams.rawValue)
+    private static let manyStreams = GatewayProblem.tooManyStreams.problem(
+        "\(FeedHub.mostOfSubscription) event streams of this subscription, or \(FeedHub.mostOfOrganisation) of the organisation, are open already; close one."
+    )
 
     private var list: Route {
         Route(
@@ -23,7 +27,8 @@ struct SubscriptionRoutes: Sendable {
             description:
                 "Those that are over too. A request that reaches into the future becomes a subscription when it is accepted and paid. "
                 + "Needs `data:read`.",
-            parameters: [.limit, .after], answers: [.json(200, "A page", Page<SubscriptionItem>.schema), Self.noAdmission]
+            parameters: [.limit, .after],
+            answers: [.json(200, "A page", Page<SubscriptionItem>.schema, example: Examples.page(Examples.subscription)), .noAdmission]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
             let (feeds, next) = try await service.page(
@@ -38,7 +43,7 @@ struct SubscriptionRoutes: Sendable {
             .get, "/thirdparty/v1/subscriptions/{subscription}", access: .organisation, summary: "One subscription and its head",
             description: "Needs `data:read`.", parameters: [Self.subscription],
             answers: [
-                .json(200, "The subscription", SubscriptionItem.schema, example: Examples.subscription), Self.noAdmission,
+                .json(200, "The subscription", SubscriptionItem.schema, example: Examples.subscription), .noAdmission,
                 .problem(404, "not-found"),
             ]
         ) { exchange in
@@ -58,15 +63,26 @@ struct SubscriptionRoutes: Sendable {
             parameters: [
                 Self.subscription, .limit,
                 .query("after", .string(pattern: "^[0-9]{1,18}$"), "The last number that you have; 0 unless told."),
-            ], answers: [.json(200, "Oldest first", FeedItemShape.page, example: Examples.feedPage)] + Self.refusals
+                .query(
+                    "wait", .integer(in: 0...SubscriptionService.longestWait),
+                    "Where there is nothing new, the answer waits for it, so many seconds at most; 0 unless told. Counts as an event stream."
+                ),
+            ],
+            answers: [.json(200, "Oldest first", FeedItemShape.page, example: Examples.feedPage)] + Self.refusals
+                + [Self.tooMany]
         ) { exchange in
             let feed = try await feed(exchange, .dataRead)
             let after = try exchange.query("after", expected: "the number of an item") { Self.number($0) } ?? feed.released
+            let (limit, wait) = (try exchange.pageLimit, try exchange.queryInteger("wait", in: 0...SubscriptionService.longestWait) ?? 0)
             do {
-                let (now, items) = try await service.items(of: feed.number, after: after, limit: try exchange.pageLimit)
+                guard let (now, items) = try await service.items(of: feed.number, after: after, limit: limit, wait: .seconds(wait)) else {
+                    throw Self.manyStreams
+                }
+                // The token or the right may have been lost while it was waited.
+                if wait > 0 { _ = try await admit(exchange.provedAnew(), .dataRead) }
                 return .text(FeedItemShape.page(now, items, now: service.clock()), contentType: MediaType.json)
             } catch let refusal as FeedRefusal {
-                throw refusal.problem
+                throw refusal.problem(of: feed)
             }
         }
     }
@@ -76,13 +92,14 @@ struct SubscriptionRoutes: Sendable {
             .get, "/thirdparty/v1/subscriptions/{subscription}/events", access: .organisation, summary: "What is new, as it comes",
             description: """
                 Server-sent events: `item` with the item's number as its id, `heartbeat` with the head every 15 s without items, and `over` \
-                at the end. A break is mended by `Last-Event-ID` (or `after`), as browsers do by themselves. Without either it begins with \
+                at the end. It breaks off within seconds once the token or the right is lost; a token that ran out is replaced and the \
+                stream opened anew. A break is mended by `Last-Event-ID` (or `after`), as browsers do by themselves. Without either it begins with \
                 the oldest item that is kept. Needs `data:read`.
                 """,
             parameters: [
                 Self.subscription, .header("Last-Event-ID", .string(pattern: "^[0-9]{1,18}$"), "The last number that you have."),
                 .query("after", .string(pattern: "^[0-9]{1,18}$"), "The same, where no header can be sent."),
-            ], answers: [.events("Items")] + Self.refusals + [.problem(429, GatewayProblem.tooManyStreams.rawValue)]
+            ], answers: [.events("Items")] + Self.refusals + [Self.tooMany]
         ) { exchange in
             let feed = try await feed(exchange, .dataRead)
             var after = feed.released
@@ -96,12 +113,12 @@ struct SubscriptionRoutes: Sendable {
                 try service.gate.check(feed)
                 guard after >= feed.released else { throw FeedRefusal.released(through: feed.released) }
             } catch let refusal as FeedRefusal {
-                throw refusal.problem
+                throw refusal.problem(of: feed)
             }
-            guard let events = SubscriptionEvents(of: feed, after: after, service: service) else {
-                throw GatewayProblem.tooManyStreams.problem(
-                    "\(SubscriptionService.mostStreams) event streams of this subscription are open already; close one.")
+            let open = SubscriptionEvents(of: feed, after: after, service: service) {
+                _ = try await admit(exchange.provedAnew(), .dataRead)
             }
+            guard let events = open else { throw Self.manyStreams }
             return .events { try await events.next().map { Self.event($0, now: service.clock()) } }
         }
     }
@@ -119,7 +136,7 @@ struct SubscriptionRoutes: Sendable {
             .delete, "/thirdparty/v1/subscriptions/{subscription}", access: .organisation, summary: "Stops a subscription",
             description: "Nothing more is delivered; what is due stays due. Stopping again changes nothing. Needs `requests:write`.",
             parameters: [Self.subscription],
-            answers: [Answer(202, "Stopped; deliveries end within a second"), Self.noAdmission, .problem(404, "not-found")]
+            answers: [Answer(202, "Stopped; deliveries end within a second"), .noAdmission, .problem(404, "not-found")]
         ) { exchange in
             let feed = try await feed(exchange, .requestsWrite)
             do {
@@ -136,7 +153,7 @@ struct SubscriptionRoutes: Sendable {
 
     private func feed(_ exchange: Exchange, _ right: Right) async throws -> Feed {
         let standing = try await admit(exchange, right)
-        guard let feed = try await service.find(exchange.identifier("subscription"), of: standing.id) else { throw Problem.notFound }
+        guard let feed = try await service.find(exchange.identifier("subscription"), of: standing.id) else { throw Problem.noSubscription }
         return feed
     }
 

@@ -5,8 +5,10 @@ import ServiceKit
 import Storage
 
 struct SubscriptionService: Sendable {
-    /// Event streams of one subscription at once.
-    static let mostStreams = 5
+    /// How long a page is waited for at most.
+    static let longestWait = 30
+    /// Without a ring the store is looked at all the same.
+    private static let look = Duration.seconds(1)
 
     let store: Store
     let keys: PersonKeys
@@ -50,6 +52,26 @@ struct SubscriptionService: Sendable {
             guard after >= feed.released else { throw FeedRefusal.released(through: feed.released) }
             return (feed, try items.items(db, of: feed, after: after, limit: limit, key: key))
         }
+    }
+
+    /// As the other, and where there is nothing new yet it waits for it, at most so long.
+    /// - Returns: nil where as many listen to the subscription as may.
+    func items(
+        of feed: Int64, after: Int64, limit: Int, wait: Duration
+    ) async throws -> (feed: Feed, items: [FeedItem])? {
+        let end = ContinuousClock.now + wait
+        var found = try await items(of: feed, after: after, limit: limit)
+        guard found.items.isEmpty, wait > .zero else { return found }
+        guard let seat = hub.watch(feed: feed, of: found.feed.organisation) else { return nil }
+        defer { hub.leave(seat) }
+        while !Task.isCancelled {
+            // Looked at once more after the seat was taken: nothing comes unheard in between.
+            found = try await items(of: feed, after: after, limit: limit)
+            let left = end - .now
+            guard found.items.isEmpty, left > .zero else { break }
+            await seat.bell.wait(atMost: min(left, Self.look))
+        }
+        return found
     }
 
     /// The third party wants no more of it (SHR-25).

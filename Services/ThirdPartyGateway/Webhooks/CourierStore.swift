@@ -86,7 +86,9 @@ struct CourierStore: Sendable {
                 try mail(db, endpoint.organisation, .endpointPaused, ["address": endpoint.details.url, "hours": "\(hours)"])
             }
         case .gone:
-            try queue.save(db, message, isDead: true)
+            // It waits: whoever verifies the endpoint again misses nothing.
+            message.dueAt = now
+            try queue.save(db, message, isDead: false)
             if endpoint.state == .active {
                 endpoint.state = .gone
                 try mail(db, endpoint.organisation, .endpointGone, ["address": endpoint.details.url])

@@ -13,8 +13,10 @@ struct EndpointGuard: Sendable {
     func check(_ url: String) throws(Problem) -> WebhookAddress {
         do throws(WebhookAddress.Fault) {
             let address = try WebhookAddress(url, allowsPrivate: allowsPrivate)
-            let policy: AddressPolicy = allowsPrivate ? .anywhere : .publicOnly
-            guard Self.number(address.host).map(policy.permits) ?? true else { throw .privateName }
+            let (policy, number): (AddressPolicy, NetworkAddress?) = (allowsPrivate ? .anywhere : .publicOnly, Self.number(address.host))
+            guard number.map(policy.permits) ?? true else { throw .privateName }
+            // What people measure of their health goes over the Internet encrypted, whatever the operator allows at home.
+            guard !address.isPlain || number.map(AddressPolicy.privateOnly.permits) ?? address.isPrivateName else { throw .plainToPublic }
             return address
         } catch {
             throw GatewayProblem.invalidEndpoint.problem(

@@ -16,14 +16,16 @@ struct EndpointRoutes: Sendable {
     var all: [Route] { [list, register, find, remove, verify, rotate, deadLetters, resend, keys] }
 
     private static let endpoint = Parameter.path("endpoint", .identifier(WebhookEndpoint.self), "The endpoint's id.")
-    private static let noAdmission = Answer.problem(403, GatewayProblem.missingRight.rawValue, "not-for-this-account")
     private static let absent = Answer.problem(404, "not-found")
 
     private var list: Route {
         Route(
             .get, "/thirdparty/v1/endpoints", access: .organisation, summary: "All endpoints and how they are doing",
             description: "Needs `subscriptions:manage`.",
-            answers: [.json(200, "All at once; `next` is null", Page<EndpointItem>.schema), Self.noAdmission]
+            answers: [
+                .json(200, "All at once; `next` is null", Page<EndpointItem>.schema, example: Examples.page(Examples.listedEndpoint)),
+                .noAdmission,
+            ]
         ) { exchange in
             let standing = try await admit(exchange, .subscriptionsManage)
             return try .json(Page(items: try await service.all(of: standing.id).map { EndpointItem($0) }, next: nil))
@@ -41,7 +43,7 @@ struct EndpointRoutes: Sendable {
                 """,
             body: .json(EndpointBody.schema, examples: [["url": "https://example.org/trackme", "description": "production"]]),
             answers: [
-                .json(201, "Registered; the secret is shown this once", EndpointItem.schema, example: Examples.endpoint), Self.noAdmission,
+                .json(201, "Registered; the secret is shown this once", EndpointItem.schema, example: Examples.endpoint), .noAdmission,
                 .problem(409, GatewayProblem.tooManyEndpoints.rawValue), .problem(422, GatewayProblem.invalidEndpoint.rawValue),
             ], takesIdempotencyKey: true
         ) { exchange in
@@ -61,7 +63,7 @@ struct EndpointRoutes: Sendable {
         Route(
             .get, "/thirdparty/v1/endpoints/{endpoint}", access: .organisation, summary: "One endpoint and how it is doing",
             description: "Needs `subscriptions:manage`.", parameters: [Self.endpoint],
-            answers: [.json(200, "The endpoint", EndpointItem.schema), Self.noAdmission, Self.absent]
+            answers: [.json(200, "The endpoint", EndpointItem.schema, example: Examples.listedEndpoint), .noAdmission, Self.absent]
         ) { exchange in
             try .json(EndpointItem(try await view(exchange)))
         }
@@ -71,7 +73,7 @@ struct EndpointRoutes: Sendable {
         Route(
             .delete, "/thirdparty/v1/endpoints/{endpoint}", access: .organisation, summary: "Removes an endpoint",
             description: "What waits for it and its dead letters go with it. Needs `subscriptions:manage`.", parameters: [Self.endpoint],
-            answers: [Answer(204, "Removed"), Self.noAdmission, Self.absent]
+            answers: [Answer(204, "Removed"), .noAdmission, Self.absent]
         ) { exchange in
             try await service.remove(try await view(exchange).endpoint.id)
             return .empty()
@@ -87,7 +89,7 @@ struct EndpointRoutes: Sendable {
                 Needs `subscriptions:manage`.
                 """, parameters: [Self.endpoint],
             answers: [
-                .json(200, "Active", EndpointItem.schema), Self.noAdmission, Self.absent,
+                .json(200, "Active", EndpointItem.schema, example: Examples.listedEndpoint), .noAdmission, Self.absent,
                 .problem(422, GatewayProblem.endpointNotVerified.rawValue, GatewayProblem.invalidEndpoint.rawValue),
             ]
         ) { exchange in
@@ -99,7 +101,10 @@ struct EndpointRoutes: Sendable {
         Route(
             .post, "/thirdparty/v1/endpoints/{endpoint}/secret", access: .organisation, summary: "Replaces an endpoint's secret",
             description: "Messages carry both signatures for a day. Needs `subscriptions:manage`.", parameters: [Self.endpoint],
-            answers: [.json(200, "The new secret, shown this once", EndpointSecretItem.schema), Self.noAdmission, Self.absent]
+            answers: [
+                .json(200, "The new secret, shown this once", EndpointSecretItem.schema, example: Examples.endpointSecret), .noAdmission,
+                Self.absent,
+            ]
         ) { exchange in
             try .json(EndpointSecretItem(secret: try await service.rotate(try await view(exchange).endpoint.id)))
         }
@@ -109,7 +114,9 @@ struct EndpointRoutes: Sendable {
         Route(
             .get, "/thirdparty/v1/endpoints/{endpoint}/dead-letters", access: .organisation, summary: "Messages that were given up",
             description: "Oldest first. Needs `subscriptions:manage`.", parameters: [Self.endpoint, .limit, .after],
-            answers: [.json(200, "A page", Page<DeadLetterItem>.schema), Self.noAdmission, Self.absent]
+            answers: [
+                .json(200, "A page", Page<DeadLetterItem>.schema, example: Examples.page(Examples.deadLetter)), .noAdmission, Self.absent,
+            ]
         ) { exchange in
             let view = try await view(exchange)
             let (letters, feeds, next) = try await service.deadLetters(
@@ -127,11 +134,11 @@ struct EndpointRoutes: Sendable {
                 + "`subscriptions:manage`.",
             parameters: [Self.endpoint, .path("message", .identifier(Message.self), "The dead letter's id.")],
             answers: [
-                Answer(202, "On its way"), Self.noAdmission, Self.absent, .problem(409, GatewayProblem.endpointNotActive.rawValue),
+                Answer(202, "On its way"), .noAdmission, Self.absent, .problem(409, GatewayProblem.endpointNotActive.rawValue),
             ]
         ) { exchange in
             let view = try await view(exchange)
-            guard try await service.resend(exchange.identifier("message"), of: view.endpoint) else { throw Problem.notFound }
+            guard try await service.resend(exchange.identifier("message"), of: view.endpoint) else { throw Problem.absent }
             return .empty(status: 202)
         }
     }
@@ -139,7 +146,7 @@ struct EndpointRoutes: Sendable {
     private var keys: Route {
         Route(
             .get, "/thirdparty/v1/webhook-keys", access: .anyone, summary: "The keys that webhooks are signed with",
-            answers: [.json(200, "Public keys", WebhookKeysItem.schema)]
+            answers: [.json(200, "Public keys", WebhookKeysItem.schema, example: Examples.webhookKeys)]
         ) { _ in
             let key = WebhookKeysItem.Key(webhook: publicKey.webhookText, jwk: .init(x: Base64URL.encode(publicKey.bytes)))
             return try .json(WebhookKeysItem(keys: [key]))
@@ -148,7 +155,7 @@ struct EndpointRoutes: Sendable {
 
     private func view(_ exchange: Exchange) async throws -> EndpointService.View {
         let standing = try await admit(exchange, .subscriptionsManage)
-        guard let view = try await service.find(exchange.identifier("endpoint"), of: standing.id) else { throw Problem.notFound }
+        guard let view = try await service.find(exchange.identifier("endpoint"), of: standing.id) else { throw Problem.absent }
         return view
     }
 }

@@ -12,6 +12,8 @@ struct EndpointService: Sendable {
     static let mostEndpoints = 10
     /// How long a secret that was replaced still signs beside its successor.
     static let overlap = Duration.seconds(24 * 3600)
+    /// Handshakes of one organisation in a minute: they go to whatever address it names.
+    static let handshakesPerMinute = 30.0
 
     let store: Store
     let table: EndpointTable
@@ -22,6 +24,7 @@ struct EndpointService: Sendable {
     let firstAnswers: FirstAnswers<EndpointItem>
     let clock: @Sendable () -> Timestamp
     let logger: Logger
+    private let limiter = RateLimiter<OrganisationID>(rate: handshakesPerMinute / 60, burst: handshakesPerMinute)
 
     /// Sends one message and gives what was answered.
     typealias Handshake = @Sendable (WebhookPost) async -> (outcome: WebhookOutcome, body: [UInt8])
@@ -100,7 +103,9 @@ struct EndpointService: Sendable {
     // MARK: The handshake
 
     /// Sends a signed challenge that must come back; then the endpoint is active, and goes on where it stopped if it was before.
+    /// - Throws: 429 where the organisation asked too often.
     func verify(_ view: View) async throws -> View {
+        try limiter.admit(view.endpoint.organisation)
         let (endpoint, now) = (view.endpoint, clock())
         _ = try guardian.check(endpoint.details.url)
         let challenge = Base64URL.encode(Random.bytes(24))
@@ -113,8 +118,9 @@ struct EndpointService: Sendable {
             guard var endpoint = try table.find(db, endpoint.id) else { throw Problem.notFound }
             endpoint.health.note(outcome, at: now)
             if isProved {
+                // Only the first time: one that had messages before goes on behind the last of them, whatever came meanwhile.
+                if endpoint.state == .unverified { try table.join(db, endpoint.id, of: endpoint.organisation) }
                 endpoint.state = .active
-                try table.join(db, endpoint.id, of: endpoint.organisation)
                 try queue.wake(db, endpoint.id, at: now)
             }
             try table.save(db, endpoint)

@@ -20,7 +20,7 @@ struct WebhookNotice: Codable, Hashable, Sendable {
 
     static func over(_ feed: Feed, _ why: SubscriptionEnding) -> WebhookNotice {
         WebhookNotice(
-            type: why.eventType, subscription: feed.request, grant: feed.grant, reason: why.rawValue, explanation: why.explanation,
+            type: why.eventType, subscription: feed.request, grant: feed.grant, reason: why.rawValue, explanation: feed.explanation(why),
             types: feed.types.map(\.code), isWhole: true, head: feed.head)
     }
 

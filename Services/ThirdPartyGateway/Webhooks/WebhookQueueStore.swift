@@ -27,7 +27,7 @@ struct WebhookQueue: Sendable {
     /// For every endpoint that will take it, now or when it is well again.
     func tell(_ db: Database, _ notice: WebhookNotice, to organisation: OrganisationID, at now: Timestamp) throws {
         let endpoints = try Data.fetchAll(
-            db.cachedStatement(sql: "SELECT endpoint FROM endpoints WHERE organisation = ? AND state IN ('active', 'paused')"),
+            db.cachedStatement(sql: "SELECT endpoint FROM endpoints WHERE organisation = ? AND state IN ('active', 'paused', 'gone')"),
             arguments: [Data(organisation.bytes)])
         for endpoint in endpoints { try insert(db, .notice(notice), endpoint, .notices, at: now) }
         if !endpoints.isEmpty { db.afterNextTransaction { [hub] _ in hub.told(organisation) } }

@@ -38,13 +38,15 @@ struct WebhookRendering: Sendable {
             guard let feed = try feeds.find(db, part.feed), feed.state == .running, let person = feed.person,
                 let key = try keys.key(of: person)
             else { continue }
+            // What is not kept any more is left out in the numbers too, so that nobody takes a gap for delivered.
+            let after = min(max(part.after, feed.released), part.through)
             let items =
-                part.after < part.through
-                ? try self.items.items(db, of: feed, after: part.after, through: part.through, limit: WebhookQueue.mostItems, key: key) : []
+                after < part.through
+                ? try self.items.items(db, of: feed, after: after, through: part.through, limit: WebhookQueue.mostItems, key: key) : []
             included.insert(feed.number)
             let quiet = feed.quietSince(clock()).map { #""\#($0.rfc3339)""# } ?? "null"
             batches.append(
-                #"{"subscription":"\#(feed.request)","grant":"\#(feed.grant)","after":\#(part.after),"through":\#(part.through),"#
+                #"{"subscription":"\#(feed.request)","grant":"\#(feed.grant)","after":\#(after),"through":\#(part.through),"#
                     + #""head":\#(feed.head),"noNewDataSince":\#(quiet),"items":[\#(items.map(\.json).joined(separator: ","))]}"#)
         }
         guard !batches.isEmpty else { return nil }

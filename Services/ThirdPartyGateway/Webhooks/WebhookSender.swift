@@ -22,6 +22,8 @@ struct WebhookSender: Sendable {
     static let mostOfAnswer = 16 << 10
 
     let sender: HTTPSender
+    /// For http, which leads to private networks alone, whatever the name resolves to at that moment.
+    let plainSender: HTTPSender
     /// The suite's own: signs `v1a`; its public half is at `/thirdparty/v1/webhook-keys`.
     let signingKey: SigningKey
     let clock: @Sendable () -> Timestamp
@@ -32,6 +34,8 @@ struct WebhookSender: Sendable {
         outbound.policy = allowsPrivate ? .anywhere : .publicOnly
         outbound.userAgent = "TrackMe-Webhooks"
         sender = HTTPSender(outbound, logger: logger)
+        if allowsPrivate { outbound.policy = .privateOnly }
+        plainSender = allowsPrivate ? HTTPSender(outbound, logger: logger) : sender
         (self.signingKey, self.clock) = (signingKey, clock)
     }
 
@@ -41,6 +45,7 @@ struct WebhookSender: Sendable {
 
     /// As `send`, with what was answered, for the handshake.
     func sendForAnswer(_ post: WebhookPost) async -> (outcome: WebhookOutcome, body: [UInt8]) {
+        let isPlain = post.url.lowercased().hasPrefix("http://")
         do {
             let signature = try WebhookSignature.sign(
                 id: post.id, at: clock(), body: post.body, secrets: try post.secrets.map { try WebhookSecret($0) }, keys: [signingKey])
@@ -51,9 +56,10 @@ struct WebhookSender: Sendable {
             ]
             (request.timeout, request.connectTimeout) = (Self.patience, Self.connectPatience)
             request.maxResponseBytes = Self.mostOfAnswer
-            let response = try await sender.send(request)
+            let response = try await (isPlain ? plainSender : sender).send(request)
             return (.answered(status: response.status, retryAfter: Self.seconds(response.header("Retry-After"))), response.body)
         } catch let error as OutboundError {
+            if isPlain, case .refusedAddress = error { return (.failed("address-public-without-tls"), []) }
             return (.failed(Self.word(for: error)), [])
         } catch {
             return (.failed("not-signed"), [])

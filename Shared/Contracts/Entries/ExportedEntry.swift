@@ -91,7 +91,7 @@ extension JSONBytes {
         literal("{\"type\":\"")
         append(sample.type.code)
         literal("\",\"at\":\"")
-        append(sample.at.rfc3339)
+        time(sample.at)
         byte("\"")
         if let value = sample.value {
             literal(",\"value\":")

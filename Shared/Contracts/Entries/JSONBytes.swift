@@ -72,6 +72,26 @@ package struct JSONBytes: Sendable {
         }
     }
 
+    /// As `Timestamp.rfc3339`, without quotes.
+    package mutating func time(_ at: Timestamp) {
+        let (day, millisecond) = at.milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000)
+        let date = CivilDate(daysSince1970: day)
+        if date.year < 0 { bytes.append(UInt8(ascii: "-")) }
+        digits(date.year.magnitude, atLeast: 4)
+        part("-", date.month, 2)
+        part("-", date.day, 2)
+        part("T", millisecond / 3_600_000, 2)
+        part(":", millisecond / 60_000 % 60, 2)
+        part(":", millisecond / 1000 % 60, 2)
+        part(".", millisecond % 1000, 3)
+        byte("Z")
+    }
+
+    private mutating func part(_ mark: Unicode.Scalar, _ value: Int64, _ width: Int) {
+        byte(mark)
+        digits(value.magnitude, atLeast: width)
+    }
+
     /// The shortest decimal that reads back as the same Double; finite numbers only, as the rules let no others in.
     package mutating func number(_ value: Double) {
         for scale in 0...4 {

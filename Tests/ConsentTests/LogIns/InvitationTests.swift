@@ -124,6 +124,17 @@ struct InvitationTests {
         }
     }
 
+    @Test("ORG-10, ORG-15: whoever never said a name is greeted by the address, so that the notifier takes the message")
+    func greetedWithoutName() async throws {
+        try await LogInHouse.run { house in
+            _ = try await house.addMember(Self.max, of: .random())
+            try await house.request("POST", "/consent/v1/recoveries", json: ["email": Self.max]).expect(status: 202)
+            let mail = try await house.mail.arrived(to: Self.max, .recoverPassword)
+            #expect(mail.values["name"] == Self.max)
+            #expect(mail.values.values.allSatisfy { !$0.isEmpty })
+        }
+    }
+
     @Test("ACC-08, ACC-14: a member follows the invitation to a page, chooses a password, and logs in for the organisation")
     func members() async throws {
         try await LogInHouse.run { house in

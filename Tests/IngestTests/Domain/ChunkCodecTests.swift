@@ -55,6 +55,25 @@ import Testing
         Self.expectSameBits(try Self.roundTrip(samples), samples)
     }
 
+    @Test("The first of a period are those of the whole, in order of time or not", arguments: 1...40 as ClosedRange<UInt64>)
+    func period(_ seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var times = (0..<Int.random(in: 1...60, using: &generator)).map { _ in Int64.random(in: 0...100, using: &generator) }
+        if seed % 2 == 0 { times.sort() }
+        let samples = times.enumerated().map {
+            Sample(type: .heartRate, at: Timestamp(milliseconds: $1), value: Double(60 + $0))
+        }
+        let bytes = ChunkCodec.encode(samples)
+        for _ in 0..<20 {
+            let from = Int64.random(in: -5...105, using: &generator)
+            let period = from..<from + Int64.random(in: 0...60, using: &generator)
+            let limit = Int.random(in: 0...70, using: &generator)
+            let found = try bytes.withUnsafeBytes { try ChunkCodec.decode($0, metric: .heartRate, in: period, limit: limit) }
+            let all = samples.filter { period.contains($0.at.milliseconds) }
+            Self.expectSameBits(seed % 2 == 0 ? found : Array(found.prefix(all.count)), seed % 2 == 0 ? Array(all.prefix(limit)) : all)
+        }
+    }
+
     @Test("A regular series takes about two bytes an entry")
     func small() {
         let samples = (0..<3600).map {

@@ -86,6 +86,12 @@ enum FaultSizes {
     static let powerCuts = number("TRACKME_FAULT_POWER_CUTS", 2)
     /// How long the desk is down: `TRACKME_FAULT_OUTAGE_S` (issue 2 names a minute).
     static let outage = Duration.seconds(number("TRACKME_FAULT_OUTAGE_S", 8))
+    /// How long a third party's receiver of webhooks is down: the same variable (issue 5 names two minutes).
+    static let receiverOutage = Duration.seconds(number("TRACKME_FAULT_OUTAGE_S", isFull ? 120 : 8))
+    /// Kills of the gateway while subscriptions deliver: `TRACKME_FAULT_GATEWAY_KILLS` (issue 5 names ten).
+    static let gatewayKills = max(2, number("TRACKME_FAULT_GATEWAY_KILLS", isFull ? 10 : 3))
+    /// Random histories of consent and gateway, each with as many kills of one or the other as `kills`: `TRACKME_FAULT_HISTORIES`.
+    static let histories = max(1, number("TRACKME_FAULT_HISTORIES", isFull ? 5 : 1))
     /// Facts that a slow consumer and a late joiner must catch up with: `TRACKME_FAULT_BACKLOG`.
     /// More than the 10,000 frames that an inbox holds, so that its consumer loses some and has to ask for them.
     static let backlog = number("TRACKME_FAULT_BACKLOG", 11_000)

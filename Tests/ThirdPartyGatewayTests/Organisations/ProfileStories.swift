@@ -106,6 +106,29 @@ struct OrganisationProfileStories {
         }
     }
 
+    @Test("ORG-13, ORG-23: nobody but an owner can move the corporate address, and with it the first owner's log-in, to another mailbox")
+    func addressIsTheOwners() async throws {
+        try await House.run { house in
+            let founded = try await house.found()
+            let administrator = try await house.invite("ada@example.org", as: .administrator, by: founded)
+            let second = try await house.invite("otto@example.org", as: .owner, by: founded)
+            let wanted = ["email": "mine@example.org"]
+            let refused = try await house.ask("PUT", Self.path + "/email", token: administrator.token, json: wanted)
+            #expect(refused.status == 403 && refused.problem == "missing-right", "\(refused.text)")
+            let made = try await house.ask(
+                "POST", "/thirdparty/v1/clients", token: founded.token, json: ["name": "all", "scopes": Right.allCases.map(\.rawValue)]
+            ).expect(status: 201).json
+            let (client, secret) = (try #require(made["client"] as? String), try #require(made["secret"] as? String))
+            let given = try await house.ask(
+                "POST", "/thirdparty/v1/oauth/token",
+                form: "grant_type=client_credentials&client_id=\(client)&client_secret=\(secret)"
+            ).expect(status: 200)
+            let program = try #require(given.json["access_token"] as? String)
+            #expect(try await house.ask("PUT", Self.path + "/email", token: program, json: wanted).status == 401)
+            try await house.ask("PUT", Self.path + "/email", token: second.token, json: wanted).expect(status: 202)
+        }
+    }
+
     // MARK: The end
 
     /// What is open and due, and whom the closing told.

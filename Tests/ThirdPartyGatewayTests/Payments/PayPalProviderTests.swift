@@ -116,6 +116,19 @@ struct PayPalProviderTests {
         }
     }
 
+    @Test("PAY-04: what was given back at PayPal's own pages before we heard of it is not paid; a part given back leaves it paid")
+    func refundedElsewhere() async throws {
+        try await Self.play { server, payPal in
+            server.answer(
+                "GET /v2/checkout/orders/5O190127TN364715T",
+                .init(body: Self.completed.replacing(#""status":"COMPLETED","amount""#, with: #""status":"REFUNDED","amount""#)),
+                .init(body: Self.completed.replacing(#""status":"COMPLETED","amount""#, with: #""status":"PARTIALLY_REFUNDED","amount""#)))
+            let look = errand(.look, .paypal, reference: "5O190127TN364715T")
+            #expect(await payPal.carry(look) == .ended(reason: "refunded"))
+            #expect(await payPal.carry(look) == .succeeded(charge: "3C679366HH908993F"))
+        }
+    }
+
     @Test("PAY-09: the capture is refunded once")
     func refund() async throws {
         try await Self.play { server, payPal in

@@ -87,7 +87,11 @@ struct PaymentDoorTests {
             let quote = try await door.call("POST", "/thirdparty/v1/quotes", as: nil, asked + #""persons":3}"#)
             #expect(quote.status == 200 && quote.body["perPerson"]["minor"].integer == 622)
             #expect(quote.body["total"]["decimal"].text == "18.66" && quote.body["priceListVersion"].integer == 1)
+            let length = asked.replacing(#""to":"2026-01-02T00:00:00Z""#, with: #""length":"P1D""#) + #""persons":3}"#
+            let same = try await door.call("POST", "/thirdparty/v1/quotes", as: nil, length)
+            #expect(same.status == 200 && same.body == quote.body, "a length says the same as a request's: \(same.text)")
             for (body, pointer) in [
+                (length.replacing("P1D", with: "P1X"), "/length"), (asked + #""length":"P1D"}"#, "/to"),
                 (asked.replacing("2026-01-02", with: "2025-01-02") + #""persons":1}"#, "/to"),
                 (asked + #""persons":0}"#, "/persons"), (asked.replacing("heart-rate", with: "telepathy") + #""persons":1}"#, "/types/0"),
                 (asked.replacing("2026-01-01T", with: "yesterday") + #""persons":1}"#, "/from"),
@@ -95,6 +99,27 @@ struct PaymentDoorTests {
                 let refused = try await door.call("POST", "/thirdparty/v1/quotes", as: nil, body)
                 #expect(refused.status == 422 && refused.body["errors"].items.first?["pointer"].text == pointer, "\(refused.text)")
             }
+        }
+    }
+
+    @Test("PAY-06, ORG-14: the form presets the preferred method until another one is begun, and pays by it where none is named")
+    func preset() async throws {
+        try await Door.play { house, door in
+            try await house.setPrices()
+            let request = try await house.request()
+            let path = "/thirdparty/v1/payments/\(try await house.bill(request).payment)"
+            #expect(try await door.call("GET", path).body["preset"] == .null, "nobody is shown how to pay before it is due")
+            #expect(try await door.call("POST", path + "/attempts", "{}").body.problem == "payment-not-due")
+            try await house.accept(request)
+            #expect(try await door.call("GET", path).body["preset"].text == "card")
+            #expect(try await door.call("POST", path + "/attempts", #"{"method":"paypal"}"#).status == 200)
+            #expect(try await door.call("GET", path).body["preset"].text == "paypal", "what was begun keeps its method")
+            #expect(try await door.call("DELETE", path + "/attempts").status == 200)
+            let paid = try await door.call("POST", path + "/attempts", #"{"paymentMethod":"pm_good"}"#)
+            #expect(paid.body["status"].text == "paid" && paid.body["attempt"]["method"].text == "card", "\(paid.text)")
+            #expect(paid.body["preset"] == .null)
+            #expect(try await door.call("POST", path + "/attempts", "{}").body["status"].text == "paid", "nobody pays twice")
+            #expect(house.card.charges == 1)
         }
     }
 

@@ -104,6 +104,22 @@ struct StripeProviderTests {
         }
     }
 
+    @Test("UI-14: a token that Stripe does not know is no declined card")
+    func unknownToken() async throws {
+        try await Self.play { server, stripe in
+            server.answer("GET /v1/payment_intents/pi_1", Self.intent("requires_payment_method"))
+            server.answer(
+                "POST /v1/payment_intents/pi_1",
+                .init(status: 400, body: #"{"error":{"code":"resource_missing","param":"payment_method"}}"#),
+                .init(status: 404, body: #"{"error":{"type":"invalid_request_error","message":"Not Found"}}"#))
+            for _ in 0..<2 {
+                #expect(
+                    await stripe.carry(errand(.confirm, reference: "pi_1", token: "pm_nobody"))
+                        == .declined(reason: StripeProvider.unknownToken))
+            }
+        }
+    }
+
     @Test("PAY-09: what cannot be cancelled has charged or is charging; what is cancelled charges nothing")
     func cancel() async throws {
         try await Self.play { server, stripe in
@@ -124,7 +140,7 @@ struct StripeProviderTests {
     @Test("PAY-09: a refund is made once; one that is there already is the refund")
     func refund() async throws {
         try await Self.play { server, stripe in
-            server.answer("GET /v1/refunds", .init(body: #"{"data":[]}"#), .init(body: #"{"data":[{"status":"succeeded"}]}"#))
+            server.answer("GET /v1/refunds", .init(body: #"{"data":[]}"#), .init(body: #"{"data":[{"status":"succeeded","amount":622}]}"#))
             server.answer("POST /v1/refunds", .init(body: #"{"id":"re_1","status":"succeeded"}"#))
             #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .refunded)
             #expect(server.asked.last?.body.hasPrefix("payment_intent=pi_1") == true && server.asked.last?.key == "0123456789abcdef")
@@ -137,6 +153,24 @@ struct StripeProviderTests {
                 .init(body: #"{"status":"pending"}"#))
             #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .refunded)
             #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .unreachable)
+        }
+    }
+
+    @Test("PAY-09: a part that was given back by hand is not taken for the whole; the rest is given back too")
+    func partOfARefund() async throws {
+        try await Self.play { server, stripe in
+            server.answer(
+                "GET /v1/refunds", .init(body: #"{"data":[{"status":"succeeded","amount":100}]}"#),
+                .init(body: #"{"data":[{"status":"succeeded","amount":100},{"status":"pending","amount":522}]}"#),
+                .init(body: #"{"data":[{"status":"succeeded","amount":100},{"status":"failed","amount":522}]}"#),
+                .init(body: #"{"data":[{"status":"succeeded","amount":100},{"status":"succeeded","amount":522}]}"#))
+            server.answer("POST /v1/refunds", .init(body: #"{"id":"re_2","status":"pending","amount":522}"#))
+            let call = errand(.refund, reference: "pi_1")
+            #expect(await stripe.carry(call) == .unreachable, "asked for; not there yet")
+            #expect(server.lines == ["GET /v1/refunds", "POST /v1/refunds"])
+            #expect(await stripe.carry(call) == .unreachable && server.lines.count == 3, "it is on its way")
+            #expect(await stripe.carry(call) == .unreachable && server.lines.count == 5, "it failed: asked for again")
+            #expect(await stripe.carry(call) == .refunded && server.lines.count == 6)
         }
     }
 

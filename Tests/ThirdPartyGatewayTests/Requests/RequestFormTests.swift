@@ -77,8 +77,8 @@ struct RequestFormTests {
         #expect(refusal(.distance, nil, nil) == .otherType)
         #expect(refusal(.heartRate, 1000, 9000) == nil)
         #expect(refusal(.heartRate, 999, 9000) == .outsidePeriod)
-        #expect(refusal(.heartRate, 1000, 9001) == .outsidePeriod)
-        #expect(refusal(.heartRate, 5000, 5000) == .outsidePeriod)
+        #expect(refusal(.heartRate, 1000, 9001) == .endOutsidePeriod)
+        #expect(refusal(.heartRate, 5000, 5000) == .endOutsidePeriod)
         #expect(refusal(.heartRate, .min, .max) == .outsidePeriod)
         #expect(refusal(.heartRate, 5000, 5001) == nil)
     }

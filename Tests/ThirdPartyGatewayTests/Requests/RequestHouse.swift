@@ -39,6 +39,8 @@ final class RequestWorld: Sendable {
         var unknown = 0
         var consentIsSilent = false
         var ingestIsSilent = false
+        /// What consent says is not known here for now.
+        var isConsentUnheard = false
         var denies: String?
         var samples: [Metric: [Sample]] = [:]
         var reads: [ReadSamples] = []
@@ -68,6 +70,7 @@ final class RequestWorld: Sendable {
 
     func pass(_ time: Duration) { state.withLock { $0.now = $0.now + time } }
     func silenceConsent(_ silent: Bool) { state.withLock { $0.consentIsSilent = silent } }
+    func stopHearingConsent(_ unheard: Bool) { state.withLock { $0.isConsentUnheard = unheard } }
     func silenceIngest(_ silent: Bool) { state.withLock { $0.ingestIsSilent = silent } }
     func deny(_ reason: String?) { state.withLock { $0.denies = reason } }
     func suspend(_ organisation: OrganisationID) { state.withLock { _ = $0.suspended.insert(organisation) } }
@@ -75,6 +78,7 @@ final class RequestWorld: Sendable {
         state.withLock { state in for sample in samples { state.samples[sample.type, default: []].append(sample) } }
     }
     func pay(_ request: RequestID) { state.withLock { _ = $0.paid.insert(request) } }
+    func giveBack(_ request: RequestID) { state.withLock { _ = $0.paid.remove(request) } }
 
     /// Somebody with a fiscal code.
     func add(_ code: String) -> PersonID {
@@ -194,7 +198,7 @@ final class RequestWorld: Sendable {
                 let rights = Right.named(by: scopes)
                 guard rights.contains(right) else { throw GatewayProblem.missingRight.problem("This needs the right `\(right.rawValue)`.") }
                 return Standing(id: organisation, name: "Istituto Prova", actor: client.description, rights: rights, role: nil)
-            })
+            }, isConsentHeard: { [self] in state.withLock { !$0.isConsentUnheard } })
     }
 }
 

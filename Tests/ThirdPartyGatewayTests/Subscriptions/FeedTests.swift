@@ -240,6 +240,26 @@ struct FeedTests {
         }
     }
 
+    @Test("what ingest cannot read of one person holds up nobody else's subscription, and is read once it can be")
+    func damage() async throws {
+        try await FeedHouse.run { house in
+            var feeds: [Feed] = []
+            for _ in 0..<9 { feeds.append(try await house.subscribe()) }
+            house.world.ingest.damage([feeds[3].grant])
+            let start = house.world.clock.now.milliseconds
+            for feed in feeds { try await house.upload(feed, [(start, 60)]) }
+            house.world.clock.advance(.seconds(2))
+            try await house.reading.turn()
+            for (place, feed) in feeds.enumerated() {
+                #expect(Self.numbers(try await house.items(feed)) == (place == 3 ? [] : [1]), "\(place)")
+            }
+            house.world.ingest.damage([])
+            house.world.clock.advance(.seconds(61))
+            try await house.readAll()
+            #expect(Self.numbers(try await house.items(feeds[3])) == [1])
+        }
+    }
+
     @Test("items are kept for a week; who asks for older ones is told where to go on, and numbers go on without gaps")
     func retention() async throws {
         try await FeedHouse.run { house in

@@ -92,6 +92,7 @@ final class FeedListener: NSObject, URLSessionDataDelegate {
 
     private let bytes = Mutex<[UInt8]>([])
     private let session = Mutex<URLSession?>(nil)
+    private let ended = Mutex(false)
 
     init(_ request: URLRequest) {
         super.init()
@@ -110,6 +111,13 @@ final class FeedListener: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         bytes.withLock { $0.append(contentsOf: data) }
     }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        ended.withLock { $0 = true }
+    }
+
+    /// The other side has ended the stream.
+    var isOver: Bool { ended.withLock { $0 } }
 
     var events: [Event] {
         let text = bytes.withLock { String(decoding: $0, as: UTF8.self) }

@@ -14,6 +14,8 @@ final class SmallIngest: Sendable {
         var entries: [GrantID: [Metric: [Int64: Double]]] = [:]
         var denial: Failure?
         var isSilent = false
+        /// Of these something is damaged, so that every question that asks for one of them fails.
+        var damaged: Set<GrantID> = []
         /// How much its clock is behind.
         var lag = Duration.zero
         var most = 2000
@@ -33,6 +35,10 @@ final class SmallIngest: Sendable {
 
     func set(denial: Failure? = nil, silent: Bool = false, lag: Duration = .zero, most: Int = 2000) {
         state.withLock { ($0.denial, $0.isSilent, $0.lag, $0.most) = (denial, silent, lag, most) }
+    }
+
+    func damage(_ grants: Set<GrantID>) {
+        state.withLock { $0.damaged = grants }
     }
 
     func interrupt(_ body: (@Sendable () async throws -> Void)?) {
@@ -68,6 +74,7 @@ final class SmallIngest: Sendable {
             return (state, state.interrupt)
         }
         if known.isSilent { throw Silent() }
+        if asked.stretches.contains(where: { known.damaged.contains($0.grant) }) { throw Failure(.internal, "a fault of the answerer") }
         let now = clock() - known.lag
         let outcomes = asked.stretches.map { stretch -> ReadSampleRanges.Outcome in
             if let denial = known.denial { return .init(samples: [], readTo: nil, denial: denial) }

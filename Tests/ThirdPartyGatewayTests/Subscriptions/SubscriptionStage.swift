@@ -84,6 +84,8 @@ final class SubscriptionStage: Sendable {
     final class Requests: Sendable {
         let scopes = Mutex<[RequestID: FeedScope]>([:])
         let ended = Mutex<[RequestID]>([])
+        /// Their tokens prove nobody any more.
+        let withdrawn = Mutex<Set<OrganisationID>>([])
 
         var grants: [GrantID: (window: Range<Int64>, granularity: GrantGranularity)] {
             scopes.withLock { scopes in
@@ -132,7 +134,9 @@ final class SubscriptionStage: Sendable {
             .init(title: "Subscriptions", version: "1.0.0", summary: "Under test.", prefix: "thirdparty"), routes: parts.routes, port: 0,
             health: Health(missing: { [] }, metrics: { "" }),
             authenticate: { credentials, _ in
-                guard let organisation = OrganisationID(credentials.bearer) else { throw Problem.unauthorised }
+                guard let organisation = OrganisationID(credentials.bearer),
+                    !requests.withdrawn.withLock({ $0.contains(organisation) })
+                else { throw Problem.unauthorised }
                 return .client(.random(), organisation, scopes: Set(Right.allCases.map(\.rawValue)))
             }, logger: logger)
         hook = Hook(logger)

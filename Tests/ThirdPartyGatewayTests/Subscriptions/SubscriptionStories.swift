@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import GRDB
 import Sealing
 import ServiceKit
 import Storage
@@ -74,6 +75,47 @@ struct SubscriptionStories {
             _ = strange
             #expect(try await stage.request("GET", path + "/items", as: .random()).status == 404, "somebody else's object is 404")
             #expect(try await stage.request("GET", path + "/items", as: nil).status == 401)
+        }
+    }
+
+    @Test("SHR-14: a page may wait for what is new, and comes as soon as it is there; a withdrawal ends the waiting")
+    func waitingPage() async throws {
+        try await SubscriptionStage.run { stage in
+            let organisation = OrganisationID.random()
+            let (scope, person) = try await stage.subscribe(organisation)
+            let path = "/subscriptions/\(scope.request)/items"
+            async let waiting = stage.request("GET", path + "?after=0&wait=30", as: organisation)
+            try await stage.upload(scope, person, [60])
+            let page: SubscriptionStage.Page = try await waiting.decoded()
+            #expect(page.items.map(\.number) == [1] && page.head == 1)
+            let atOnce: SubscriptionStage.Page = try await stage.request("GET", path + "?after=1", as: organisation).decoded()
+            #expect(atOnce.items.isEmpty, "who does not ask to wait is answered at once")
+            #expect(try await stage.request("GET", path + "?wait=31", as: organisation).problem == "invalid-parameter")
+            async let ended = stage.request("GET", path + "?after=1&wait=30", as: organisation)
+            try await stage.sayGrant(scope, person, active: false, version: 2)
+            #expect(try await ended.status == 410)
+        }
+    }
+
+    @Test("ORG-11: an event stream that is open ends soon after its token does, and a page that was waited for is refused")
+    func tokenEnds() async throws {
+        try await SubscriptionStage.run { stage in
+            let organisation = OrganisationID.random()
+            let (scope, person) = try await stage.subscribe(organisation)
+            let path = "/subscriptions/\(scope.request)"
+            let ear = FeedListener(try stage.prepared("GET", path + "/events", organisation))
+            defer { ear.stop() }
+            try await stage.upload(scope, person, [60])
+            try await eventually("the ear hears", isTrue: { ear.ids == ["1"] })
+            async let waiting = stage.request("GET", path + "/items?after=1&wait=30", as: organisation)
+            let feed = try #require(try await stage.opened.store.read { db in try FeedTable().find(db, scope.request) })
+            try await eventually("both listen", isTrue: { stage.parts.subscriptions.hub.watchers(of: feed.number) == 2 })
+            stage.requests.withdrawn.withLock { _ = $0.insert(organisation) }
+            try await eventually("the stream ends", isTrue: { ear.isOver })
+            try await stage.upload(scope, person, [61], ending: .now + .seconds(1))
+            #expect(try await waiting.status == 401)
+            #expect(ear.ids == ["1"])
+            try await eventually("the seats are free", isTrue: { stage.parts.subscriptions.hub.watchers(of: feed.number) == 0 })
         }
     }
 
@@ -179,6 +221,50 @@ struct EndpointStories {
         }
     }
 
+    @Test("verifying an endpoint again skips nothing of a subscription that began while it failed")
+    func verifiedAgain() async throws {
+        try await SubscriptionStage.run { stage in
+            let organisation = OrganisationID.random()
+            let endpoint = try await stage.addEndpoint(organisation)
+            stage.hook.set(status: 503)
+            let (first, somebody) = try await stage.subscribe(organisation)
+            try await stage.upload(first, somebody, [60])
+            try await eventually("a message waits", isTrue: { !stage.hook.received("subscription.items").isEmpty })
+            let (second, another) = try await stage.subscribe(organisation)
+            try await stage.upload(second, another, [70, 71, 72])
+            try await eventually("the second has items") {
+                let path = "/subscriptions/\(second.request)"
+                let item: SubscriptionItem? = try? await stage.request("GET", path, as: organisation).decoded()
+                return item?.head == 3
+            }
+            _ = try await stage.request("POST", "/endpoints/\(endpoint.id)/verification", as: organisation)
+            stage.hook.set()
+            try await eventually("all of both arrives") {
+                let batches = stage.hook.received("subscription.items").flatMap { $0.message?.data.batches ?? [] }
+                return Set(batches.filter { $0.subscription == second.request }.flatMap(\.items).map(\.number)) == [1, 2, 3]
+                    && batches.contains { $0.subscription == first.request }
+            }
+        }
+    }
+
+    @Test("an organisation cannot make handshakes a flood against an address that it names")
+    func handshakes() async throws {
+        try await SubscriptionStage.run { stage in
+            let organisation = OrganisationID.random()
+            let endpoint = try await stage.addEndpoint(organisation)
+            var refused: SubscriptionStage.Reply?
+            for _ in 0..<100 where refused == nil {
+                let reply = try await stage.request("POST", "/endpoints/\(endpoint.id)/verification", as: organisation)
+                if reply.status != 200 { refused = reply }
+            }
+            #expect(refused?.status == 429 && refused?.headers["retry-after"] != nil)
+            let stranger = OrganisationID.random()
+            let other = try await stage.addEndpoint(stranger)
+            let item: EndpointItem = try await stage.request("GET", "/endpoints/\(other.id)", as: stranger).decoded()
+            #expect(item.state == "active", "others are not held up by it")
+        }
+    }
+
     @Test("after a rotation messages carry both signatures; a dead letter is listed, and sent again on demand")
     func rotationAndLetters() async throws {
         try await SubscriptionStage.run { stage in
@@ -196,8 +282,10 @@ struct EndpointStories {
             let path = "/endpoints/\(endpoint.id)"
             try await eventually("the endpoint is gone") {
                 let item: EndpointItem? = try? await stage.request("GET", path, as: organisation).decoded()
-                return item?.state == "gone" && item?.health.deadLetters == 1
+                return item?.state == "gone" && item?.health.waiting == 1
             }
+            // As if it had been tried for three days.
+            try await stage.opened.store.write { db in try db.execute(sql: "UPDATE webhook_messages SET is_dead = 1") }
             let letters: Page<DeadLetterItem> = try await stage.request("GET", path + "/dead-letters", as: organisation).decoded()
             let letter = try #require(letters.items.first)
             #expect(letter.lastOutcome == "status 410" && letter.parts.first?.subscription == scope.request.description)

@@ -222,6 +222,21 @@ struct CourierTests {
         }
     }
 
+    @Test("a message that waited longer than its items are kept does not claim to carry them")
+    func releasedMeanwhile() async throws {
+        try await FeedHouse.run { house in
+            let scene = try await Scene(house)
+            try await scene.add(5, house)
+            scene.receiver.play([.refuse(503)])
+            try await house.drain(scene.courier)
+            house.world.clock.advance(.seconds(7 * 86_400 + 60))
+            try await house.upkeep.turn()
+            try await house.drain(scene.courier)
+            let batch = scene.receiver.taken.first?.message.data.batches?.first
+            #expect(batch?.after == 5 && batch?.through == 5 && batch?.head == 5 && batch?.items.isEmpty == true)
+        }
+    }
+
     @Test("an endpoint that hears nothing for five minutes gets the heads, so that it knows that it has missed nothing")
     func heartbeat() async throws {
         try await FeedHouse.run { house in

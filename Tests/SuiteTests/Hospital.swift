@@ -1,0 +1,221 @@
+// The gateway beside the other services of a story, and the organisation that knocks at it: registers, asks, pays, reads.
+
+import Contracts
+import Foundation
+import FoundationNetworking
+import HTTPKit
+import ServiceKit
+import ServiceLifecycle
+import TestKit
+import Testing
+
+@testable import Operator
+@testable import ThirdPartyGateway
+
+/// The gateway beside the other services of a story, and an organisation that knocks at it.
+struct Hospital: Sendable {
+    static let address = "office@ospedale.example"
+    static let password = "una frase che ricordo"
+    /// Twelve euro for whatever is asked of one person.
+    static let price = PriceList(currency: "EUR", perRequest: 1200, usual: .init(seconds: 0, minutes: 0, hours: 0))
+
+    struct Answer: Sendable {
+        let status: Int
+        let body: Data
+
+        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body) as? [String: Any]) ?? [:] }
+
+        var items: [[String: Any]] { json["items"] as? [[String: Any]] ?? [] }
+        var problem: String? { (json["type"] as? String)?.replacing(Problem.prefix, with: "") }
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    let suite: StorySuite
+    let parts: GatewayParts
+    let mail: MailPeer
+    let port: Int
+    var token: String?
+
+    /// Runs `body` with the gateway up beside everything else.
+    /// - Parameter further: settings over those of these stories.
+    static func with(_ further: [String: String] = [:], _ body: (inout Hospital) async throws -> Void) async throws {
+        let mail = MailPeer()
+        let own = [
+            "TRACKME_NOTIFY_SMTP_URL": mail.url, "TRACKME_NOTIFY_SMTP_TLS": "false", "TRACKME_PAY_BANK_IBAN": "IT60X0542811101000000123456",
+            "TRACKME_PAY_BANK_HOLDER": "TrackMe", "TRACKME_ORG_WEBHOOK_PRIVATE": "true",
+        ]
+        let settings = own.merging(further) { $1 }
+        try await StorySuite.with(settings, hasGateway: false) { suite in
+            try await suite.playing(.thirdPartyGateway) { runtime in
+                var environment = suite.layout.environment(of: .thirdPartyGateway, httpPort: 0)
+                environment.merge(settings) { $1 }
+                var reader = SettingsReader(environment: environment)
+                let parts = try await GatewayParts(GatewayAssembly.settings(&reader), on: runtime)
+                let group = ServiceGroup(services: parts.services, logger: runtime.logger)
+                let running = Task { try await group.run() }
+                var hospital = Hospital(suite: suite, parts: parts, mail: mail, port: await parts.server.boundPort)
+                do {
+                    try await body(&hospital)
+                } catch {
+                    await group.triggerGracefulShutdown()
+                    _ = await running.result
+                    throw error
+                }
+                await group.triggerGracefulShutdown()
+                _ = await running.result
+            }
+        }
+    }
+
+    func call(_ method: String, _ path: String, _ body: Any? = nil, type: String = "application/json") async throws -> Answer {
+        guard let url = URL(string: "http://127.0.0.1:\(port)/thirdparty/v1\(path)") else { throw URLError(.badURL) }
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+        if let body {
+            request.httpBody = try (body as? String).map { Data($0.utf8) } ?? JSONSerialization.data(withJSONObject: body)
+            request.setValue(type, forHTTPHeaderField: "Content-Type")
+        }
+        let (data, response) = try await URLSession.shared.data(for: request)
+        return Answer(status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: data)
+    }
+
+    // MARK: Its account
+
+    static func form() -> [String: Any] {
+        let address = ["street": "Via Festa del Perdono 7", "city": "Milano", "postalCode": "20122"]
+        let version = OrganisationConditions.version
+        return [
+            "businessName": "Ospedale Maggiore", "vatNumber": "IT00743110157", "legalAddress": address, "billingAddress": address,
+            "email": Self.address, "emailAgain": Self.address, "sector": "health care", "description": "A hospital.",
+            "representative": [
+                "name": "Mario", "surname": "Rossi", "officeAddress": "Via Festa del Perdono 7, Milano", "phone": "+39 02 50311",
+                "email": "mario.rossi@ospedale.example", "fiscalCode": "RSSMRA80A01H501U",
+            ],
+            "paymentMethod": "bank-transfer", "password": Self.password, "passwordAgain": Self.password, "acceptedTerms": version,
+            "acceptedPrivacy": version, "acceptedResponsibility": version, "acceptedJurisdiction": version,
+        ]
+    }
+
+    /// The text of the mails that have arrived at an address, decoded.
+    func mails(to address: String = Self.address) -> [String] {
+        mail.mails.filter { $0.to.contains { $0.contains(address) } }
+            .map { $0.text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+    }
+
+    /// The mail's link is followed, and the first member logs in at consent.
+    mutating func confirmAndLogIn() async throws {
+        let waiting = self
+        let link = try await eventually("the confirmation mail arrives") {
+            waiting.mails().lazy.compactMap { $0.firstMatch(of: /organisations\/confirm\/([A-Za-z0-9_-]+)/)?.1 }.first.map(String.init)
+        }
+        let confirmed = try await call("POST", "/organisations/confirmations", ["token": link])
+        try #require(confirmed.status == 200, "\(confirmed.text)")
+        token = try await eventually("the first member can log in") { try await waiting.logIn() }
+        let known = self
+        try await eventually("the gateway knows the log-in") { try await known.call("GET", "/organisation").status == 200 }
+    }
+
+    mutating func registered() async throws {
+        _ = try await suite.ask(SetPrices(prices: Self.price))
+        let answer = try await call("POST", "/organisations", Self.form())
+        try #require(answer.status == 201, "\(answer.text)")
+        try await confirmAndLogIn()
+    }
+
+    /// The access token of a new session; nil where the log-in is refused.
+    func logIn(_ login: String = Self.address, _ password: String = Self.password) async throws -> String? {
+        struct Session: Decodable { var accessToken: String }
+        let said = try await suite.say("POST", suite.consent + "/consent/v1/sessions", ["login": login, "password": password])
+        return said.status == 200 ? try said.decoded(Session.self).accessToken : nil
+    }
+
+    /// The same organisation through somebody else's session.
+    func seen(by token: String) -> Hospital {
+        var other = self
+        other.token = token
+        return other
+    }
+
+    /// Waits for a mail to the corporate address that says all of this.
+    func told(_ words: String...) async throws {
+        try await eventually("a mail says \(words)") { [self] in
+            mails().contains { mail in words.allSatisfy(mail.contains) }
+        }
+    }
+
+    // MARK: Asking
+
+    func ask(_ guest: Guest, _ types: [String], days: Range<Int> = -1..<30) async throws -> RequestID {
+        let now = Timestamp.now
+        return try await ask(guest, types, from: now + .seconds(days.lowerBound * 86_400), to: now + .seconds(days.upperBound * 86_400))
+    }
+
+    func ask(_ guest: Guest, _ types: [String], from: Timestamp, to: Timestamp) async throws -> RequestID {
+        let answer = try await call("POST", "/requests", Self.form(guest.code, types, from: from, ["to": to.rfc3339]))
+        guard answer.status == 201, let id = (answer.json["request"] as? String).flatMap({ RequestID($0) }) else {
+            throw NotTaken(status: answer.status)
+        }
+        return id
+    }
+
+    /// By the second.
+    /// - Parameter end: `to` or `length`.
+    static func form(_ code: String, _ types: [String], from: Timestamp, _ end: [String: String]) -> [String: Any] {
+        let form: [String: Any] = [
+            "fiscalCode": code, "types": types, "from": from.rfc3339, "granularity": "seconds", "purpose": "Your recovery",
+        ]
+        return form.merging(end) { $1 }
+    }
+
+    func status(_ request: RequestID) async throws -> String {
+        try await call("GET", "/requests/\(request)").json["status"] as? String ?? ""
+    }
+
+    func becomes(_ status: String, _ request: RequestID) async throws {
+        try await eventually("the request is \(status)") { try await self.status(request) == status }
+    }
+
+    func data(_ request: RequestID, _ type: String) async throws -> Answer {
+        try await call("GET", "/requests/\(request)/data?type=\(type)")
+    }
+
+    /// Everything of one type, page by page.
+    func everything(_ request: RequestID, _ type: String) async throws -> [[String: Any]] {
+        var (items, next): ([[String: Any]], String?) = ([], nil)
+        repeat {
+            let page = try await call("GET", "/requests/\(request)/data?type=\(type)&limit=1000" + (next.map { "&after=\($0)" } ?? ""))
+            try #require(page.status == 200, "\(page.text)")
+            items += page.items
+            next = page.json["next"] as? String
+        } while next != nil
+        return items
+    }
+
+    func values(_ request: RequestID, _ type: String) async throws -> [Double] {
+        try await data(request, type).items.compactMap { $0["value"] as? Double }
+    }
+
+    /// The bank has got the transfer, and the operator marks it.
+    func pay(_ request: RequestID) async throws {
+        let open = try await call("GET", "/payments?request=\(request)").items
+        let payment = try #require(open.first.flatMap { $0["payment"] as? String }.flatMap { PaymentID($0) }, "\(open)")
+        _ = try await suite.ask(MarkPaid(payment: payment))
+    }
+
+    /// Accepted by the guest and paid, with data that may leave.
+    func allowed(_ guest: Guest, _ request: RequestID) async throws {
+        try #require(try await guest.answer(request, "accept") == 200)
+        try await becomes("APPROVED", request)
+        try await pay(request)
+        let known = self
+        try await eventually("the data are ready") {
+            try await known.call("GET", "/requests/\(request)").json["delivery"] as? String == "ready"
+        }
+    }
+
+    /// What the subscription has delivered from its beginning on, oldest first.
+    func items(_ request: RequestID) async throws -> [[String: Any]] {
+        try await call("GET", "/subscriptions/\(request)/items?after=0&limit=1000").items
+    }
+}

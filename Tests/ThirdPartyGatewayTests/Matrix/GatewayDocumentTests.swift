@@ -1,0 +1,66 @@
+// Whether the gateway's OpenAPI document tells a stranger enough: examples that fit, and every refusal by its name.
+
+import Contracts
+import Foundation
+import TestKit
+import Testing
+
+@testable import HTTPKit
+@testable import ThirdPartyGateway
+
+@Suite("Documentation of the gateway")
+struct GatewayDocumentTests {
+    /// Forms that a schema describes whole; tables and streams are described in words.
+    private static let structured: Set = [MediaType.json, MediaType.form]
+
+    private func withRoutes(_ body: ([Route]) -> Void) async throws {
+        try await MatrixHouse.run { house in
+            body(house.parts.server.routes.filter { $0.path.hasPrefix("/thirdparty/v1/") })
+        }
+    }
+
+    /// What of the examples does not fit the schema beside them.
+    private func misfits(_ content: BodyShape.Content) -> [String] {
+        content.examples.flatMap { example in
+            guard let tree = try? JSONDecoder().decode(JSONTree.self, from: Data(example.text.utf8)) else { return ["is no JSON"] }
+            return content.schema.faults(in: tree).map { "\($0.pointer) \($0.detail)" }
+        }
+    }
+
+    @Test("ORG-19: every body and every answer of the gateway in JSON, and every form, has an example, and it fits its schema")
+    func examples() async throws {
+        try await withRoutes { routes in
+            #expect(routes.count > 50)
+            for route in routes {
+                let answers = route.answers.filter { $0.status < 400 }.flatMap(\.contents)
+                for content in (route.body?.contents ?? []) + answers where Self.structured.contains(content.mediaType) {
+                    let place: Comment = "\(route.method.rawValue) \(route.path) \(content.schema.name ?? content.mediaType)"
+                    #expect(!content.examples.isEmpty, place)
+                    #expect(misfits(content) == [], place)
+                }
+            }
+        }
+    }
+
+    /// The problems that a route names, by status.
+    private func named(_ route: Route) -> [Int: Set<String>] {
+        var names: [Int: Set<String>] = [:]
+        for answer in route.answers where answer.status >= 400 {
+            names[answer.status, default: []].formUnion(answer.description.matches(of: /`([a-z-]+)`/).map { String($0.1) })
+        }
+        return names
+    }
+
+    @Test("ORG-19: a route that asks for a right names all that the door refuses, and each problem of the gateway stands at some route")
+    func refusals() async throws {
+        let door: Set = ["missing-right", "organisation-not-confirmed", "organisation-not-approved", "organisation-suspended"]
+        try await withRoutes { routes in
+            for route in routes where RouteNeed(route)?.right != nil {
+                #expect(named(route)[403]?.isSuperset(of: door) == true, "\(route.method.rawValue) \(route.path)")
+            }
+            for problem in GatewayProblem.allCases {
+                #expect(routes.contains { named($0)[problem.status]?.contains(problem.rawValue) == true }, "\(problem.rawValue)")
+            }
+        }
+    }
+}

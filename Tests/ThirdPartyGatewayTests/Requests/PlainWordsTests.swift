@@ -1,0 +1,131 @@
+// What a stranger was told wrongly once: fields that are blamed, events that are whole, times that move, ends that say why.
+
+import Contracts
+import Foundation
+import HTTPKit
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("What is said is so")
+struct PlainWordsTests {
+    @Test("UI-14: a page beyond the period's end blames `to`, one before its beginning `from`; a file of another type blames its place")
+    func pointers() async throws {
+        try await RequestHouse.run { house in
+            _ = house.world.add(RequestHouse.code)
+            let path = "/requests/\(try await house.granted(house.form()))"
+            let late = try await house.call("GET", path + "/data?type=heart-rate&to=2090-01-01T00:00:00Z")
+            #expect(late.status == 403 && late.pointers == ["query:to"], "\(late.text)")
+            let early = try await house.call("GET", path + "/data?type=heart-rate&from=1990-01-01T00:00:00Z")
+            #expect(early.status == 403 && early.pointers == ["query:from"], "\(early.text)")
+            for (body, pointer) in [
+                (#"{"format":"csv","types":["body-temperature"]}"#, "/types/0"),
+                (#"{"format":"csv","types":["heart-rate","body-temperature"]}"#, "/types/1"),
+                (#"{"format":"csv","to":"2090-01-01T00:00:00Z"}"#, "/to"), (#"{"format":"csv","from":"1990-01-01T00:00:00Z"}"#, "/from"),
+            ] {
+                let refused = try await house.call("POST", path + "/files", body)
+                #expect(refused.status == 403 && refused.pointers == [pointer], "\(refused.text)")
+            }
+        }
+    }
+
+    @Test("UI-14: faults of a table are named by their column, a length by the column `to` that it stands in")
+    func columns() {
+        let table = """
+            fiscalCode,types,from,to,granularity,purpose
+            \(RequestHouse.code),heart-rate mood joy,2026-01-01T00:00:00Z,P3X,hours,Sleep
+
+            """
+        do {
+            _ = try PersonList(csv: Array(table.utf8), at: .now)
+            Issue.record("it was taken")
+        } catch {
+            #expect(error.faults.map(\.pointer) == ["/line/2/types", "/line/2/to"])
+        }
+    }
+
+    @Test("SHR-08: a request whose fact has overtaken its answer is not shown in events before it is whole")
+    func wholeEvents() async throws {
+        try await RequestHouse.run { house in
+            let person = house.world.add(RequestHouse.code)
+            let book = house.parts.book
+            let feed = try #require(RequestFeed(of: house.organisation, seen: 0, book: book, hub: house.parts.hub))
+            let coming = Task { try await feed.next() }
+            let early = RequestState(
+                request: .random(), organisation: house.organisation, status: .pending, types: [.heartRate],
+                from: house.world.now - .seconds(86_400), to: house.world.now, granularity: .minutes, grant: nil,
+                changedAt: house.world.now, answerBy: house.world.now + .seconds(86_400), receipt: nil)
+            try await house.hear(early, of: person)
+            let id = try await house.open(house.form())
+            let shown = try #require(try await coming.value)
+            #expect(shown.request.id == id && shown.particulars?.fiscalCode == RequestHouse.code)
+            #expect(shown.particulars?.purpose.isEmpty == false)
+        }
+    }
+
+    @Test("PAY-04: `changedAt` moves when a payment makes a request `ready`")
+    func changedAt() async throws {
+        try await RequestHouse.run { house in
+            _ = house.world.add(RequestHouse.code)
+            let id = try await house.open(house.form())
+            try await house.become(.approved, id)
+            let before = try await house.call("GET", "/requests/\(id)")
+            house.world.pass(.seconds(5))
+            try await house.pay(id)
+            let after = try await house.call("GET", "/requests/\(id)")
+            #expect(before.json["delivery"] as? String == "payment-outstanding" && after.json["delivery"] as? String == "ready")
+            #expect(after.json["changedAt"] as? String == after.json["paidAt"] as? String)
+            #expect(before.json["changedAt"] as? String != after.json["changedAt"] as? String)
+        }
+    }
+
+    @Test("SHR-15: an event stream says why a subscription is over, also where the end of the grant is heard before its reason")
+    func reasons() async throws {
+        try await FeedHouse.run { house in
+            let feed = try await house.subscribe()
+            let events = try #require(SubscriptionEvents(of: feed, after: 0, service: house.service) {})
+            guard case .heartbeat = try await events.next() else {
+                Issue.record("the head comes first")
+                return
+            }
+            let coming = Task { try await events.next() }
+            try await house.say(feed, active: false)
+            try await house.end(feed, .ended)
+            guard case .over(let why) = try await coming.value else {
+                Issue.record("it is over")
+                return
+            }
+            #expect(why == .ended)
+            let stopped = try await house.feed(feed.request)
+            #expect(FeedRefusal.over(.ended).problem(of: stopped).detail == "You stopped the subscription.")
+            let other = try await house.subscribe(ahead: .seconds(60))
+            house.world.clock.advance(.seconds(61))
+            try await house.end(other, .ended)
+            #expect(FeedRefusal.over(.ended).problem(of: try await house.feed(other.request)).detail == "The period is over.")
+        }
+    }
+
+    @Test("ORG-02, UI-14: a short password is named together with everything else that is wrong")
+    func passwords() throws {
+        func pointers(_ password: String) throws -> [String] {
+            let form = OrganisationHouse.form { form in
+                form["vatNumber"] = "00743110158"
+                form["password"] = password
+                form["passwordAgain"] = password
+            }
+            do {
+                let value = try JSONDecoder().decode(FormValue.self, from: try JSONSerialization.data(withJSONObject: form))
+                _ = try OrganisationForm.check(value, version: OrganisationConditions.version, at: .now)
+                return []
+            } catch OrganisationFormFault.fields(let faults) {
+                return faults.map(\.pointer)
+            }
+        }
+        #expect(try pointers("short") == ["/vatNumber", "/password"])
+        #expect(try pointers(String(repeating: "è", count: 129)) == ["/vatNumber", "/password"])
+        #expect(try pointers("otto car") == ["/vatNumber"])
+    }
+}

@@ -1,0 +1,29 @@
+// Who may listen to subscriptions at once.
+
+import Contracts
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("Subscriptions: who listens")
+struct FeedHubTests {
+    @Test("no subscription is listened to by more than five, and no organisation takes up the door with many of them")
+    func limits() throws {
+        let (hub, organisation) = (FeedHub(), OrganisationID.random())
+        var seats = try (0..<FeedHub.mostOfSubscription).map { _ in try #require(hub.watch(feed: 1, of: organisation)) }
+        #expect(hub.watch(feed: 1, of: organisation) == nil)
+        var feed: Int64 = 1
+        while seats.count < FeedHub.mostOfOrganisation {
+            feed += 1
+            seats.append(try #require(hub.watch(feed: feed, of: organisation)))
+        }
+        #expect(hub.watch(feed: feed + 1, of: organisation) == nil)
+        #expect(hub.watch(feed: feed + 1, of: .random()) != nil, "others listen as ever")
+        let last = seats.removeLast()
+        hub.leave(last)
+        hub.leave(last)
+        #expect(hub.watchers(of: feed) == 0)
+        #expect(hub.watch(feed: feed, of: organisation) != nil, "a seat that was given back is free")
+        #expect(hub.watch(feed: feed + 1, of: organisation) == nil, "once")
+    }
+}
