@@ -81,21 +81,30 @@ enum GeneratedTables {
             else { return nil }
             let range = call["in"].map { $0.replacingOccurrences(of: "...", with: " to ").replacingOccurrences(of: "_", with: "") }
             let fallback = call["default"].map(written) ?? ""
-            let allowed = kind == "choice" ? choices(beside: fallback, in: folder) : [unit(of: kind), range].compactMap { $0 }
-            return DeclaredSetting(key: key, fallback: fallback, allowed: allowed.joined(separator: ", "), meaning: meaning)
+            guard kind == "choice" else {
+                let allowed = [unit(of: kind), range].compactMap { $0 }.joined(separator: ", ")
+                return DeclaredSetting(key: key, fallback: fallback, allowed: allowed, meaning: meaning)
+            }
+            let choices = choices(beside: fallback, in: folder)
+            return DeclaredSetting(
+                key: key, fallback: choices.first { $0.name == fallback }?.written ?? fallback,
+                allowed: choices.map(\.written).joined(separator: ", "), meaning: meaning)
         }
     }
 
-    /// The cases of the enumeration in `folder` that a setting with this default chooses from.
-    private static func choices(beside fallback: String, in folder: String) -> [String] {
+    /// The cases of the enumeration in `folder` that a setting with this default chooses from, and as an operator writes them.
+    private static func choices(beside fallback: String, in folder: String) -> [(name: String, written: String)] {
         let pattern = "enum \\w+: String,[^{]*CaseIterable[^{]*\\{([^{}]*)"
         let enumerations = SourceTree.production.filter { $0.isUnder(folder) }.flatMap { file in
-            file.code.joined(separator: "\n").matches(of: pattern).map { body in
-                body[1].matches(of: "^ *case ([^=\\n]+)").flatMap { $0[1].components(separatedBy: ",") }
-                    .map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " `")) }
+            file.lines.joined(separator: "\n").matches(of: pattern).map { body in
+                body[1].matches(of: "^ *case ([^\\n]+)").flatMap { $0[1].components(separatedBy: ",") }.map { one in
+                    let words = one.components(separatedBy: " = ").map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " `\"")) }
+                    return (name: words[0], written: words[words.count - 1])
+                }
             }
         }
-        return enumerations.first { $0.contains(fallback) } ?? ["choice"]
+        // Of several the smallest: another may hold the same words besides its own.
+        return enumerations.filter { $0.contains { $0.name == fallback } }.min { $0.count < $1.count } ?? [("choice", "choice")]
     }
 
     /// A default as an operator would write it: `"var/\(peer)"` is `var/<peer>`; what the service hands in is its own.

@@ -76,6 +76,11 @@ final class Hook: Sendable {
 
     func received(_ type: String) -> [Received] { received.filter { $0.message?.type == type } }
 
+    /// Of the items in the order in which they came, whatever the subscription.
+    var numbers: [Int64] {
+        received("subscription.items").flatMap { $0.message?.data.batches ?? [] }.flatMap(\.items).map(\.number)
+    }
+
     func set(status: Int = 200, echoes: Bool = true) {
         book.status.withLock { $0 = status }
         book.echoes.withLock { $0 = echoes }
