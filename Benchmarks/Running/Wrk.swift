@@ -37,15 +37,24 @@ struct Wrk: Sendable {
     var pauseMilliseconds = 0
 
     func run() async throws -> Outcome {
-        let environment = [
-            "BENCH_TARGET": target.rawValue, "BENCH_DEVICES": devices.path, "BENCH_BATCH": String(batch), "BENCH_START": String(start),
-            "BENCH_THREADS": String(Wrk.threads), "BENCH_PAUSE": String(pauseMilliseconds),
-        ]
+        try await Self.run(
+            "upload.lua", at: url, connections: connections, seconds: seconds, timeout: 2, pauseMilliseconds: pauseMilliseconds,
+            environment: [
+                "BENCH_TARGET": target.rawValue, "BENCH_DEVICES": devices.path, "BENCH_BATCH": String(batch), "BENCH_START": String(start),
+                "BENCH_THREADS": String(Self.threads),
+            ])
+    }
+
+    /// - Parameter script: in the folder of references.
+    /// - Parameter timeout: seconds after which an answer counts as failed.
+    static func run(
+        _ script: String, at url: String, connections: Int, seconds: Int, timeout: Int, pauseMilliseconds: Int,
+        environment: [String: String]
+    ) async throws -> Outcome {
         let text = try await Program.output(
             "wrk",
-            [
-                "-t\(Wrk.threads)", "-c\(connections)", "-d\(seconds)s", "--timeout", "2s", "-s", Stage.reference("upload.lua"), url,
-            ], environment: environment)
+            ["-t\(threads)", "-c\(connections)", "-d\(seconds)s", "--timeout", "\(timeout)s", "-s", Stage.reference(script), url],
+            environment: environment.merging(["BENCH_PAUSE": String(pauseMilliseconds)]) { $1 })
         guard let line = text.split(separator: "\n").last(where: { $0.hasPrefix("{") }) else {
             throw BenchmarkError("wrk said nothing: \(text.suffix(500))")
         }

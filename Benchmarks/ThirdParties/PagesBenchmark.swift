@@ -94,16 +94,9 @@ struct PagesBenchmark {
     private func ours(_ sharing: SharingSuite, _ pages: URL, pause: Int) async throws -> Wrk.Outcome {
         try await awaken(sharing, pages)
         let before = sharing.programs.mapValues(\.processorTime)
-        let text = try await Program.output(
-            "wrk",
-            [
-                "-t\(PostgreSQL.threads)", "-c\(PostgreSQL.connections)", "-d\(stage.seconds)s", "--timeout", "5s", "-s",
-                Stage.reference("pages.lua"), "http://127.0.0.1:\(sharing.suite.port(of: .thirdPartyGateway))",
-            ], environment: ["BENCH_PAGES": pages.path, "BENCH_PAUSE": "\(pause)"])
-        guard let line = text.split(separator: "\n").last(where: { $0.hasPrefix("{") }) else {
-            throw BenchmarkError("wrk said nothing: \(text.suffix(500))")
-        }
-        let outcome = try JSONDecoder().decode(Wrk.Outcome.self, from: Data(line.utf8))
+        let outcome = try await Wrk.run(
+            "pages.lua", at: "http://127.0.0.1:\(sharing.suite.port(of: .thirdPartyGateway))", connections: PostgreSQL.connections,
+            seconds: stage.seconds, timeout: 5, pauseMilliseconds: pause, environment: ["BENCH_PAGES": pages.path])
         guard outcome.refused == 0, outcome.failed == 0 else {
             throw BenchmarkError("\(outcome.refused) pages refused, \(outcome.failed) failed")
         }

@@ -6,13 +6,7 @@ local target = os.getenv("BENCH_TARGET")
 local batch = tonumber(os.getenv("BENCH_BATCH"))
 local start = tonumber(os.getenv("BENCH_START"))
 local threads = tonumber(os.getenv("BENCH_THREADS"))
-local pause = tonumber(os.getenv("BENCH_PAUSE"))
-
-local made = 0
-function setup(thread)
-    thread:set("number", made)
-    made = made + 1
-end
+dofile("Benchmarks/reference/wrk.lua")
 
 local mine = {}
 local current, round = 0, 0
@@ -99,16 +93,4 @@ function request()
         return wrk.format("POST", "/ingest/v1/entries", device.headers, document(first))
     end
     return wrk.format("POST", "/write?db=bench&precision=ms", nil, lines(device.person, first))
-end
-
-if pause > 0 then
-    function delay() return math.random(pause / 2, pause * 3 / 2) end
-end
-
-function done(summary, latency, requests)
-    local errors = summary.errors
-    io.write(string.format(
-        '{"seconds":%.6f,"requests":%d,"refused":%d,"failed":%d,"p50":%.3f,"p99":%.3f,"most":%.3f}\n', summary.duration / 1e6,
-        summary.requests, errors.status, errors.connect + errors.read + errors.write + errors.timeout, latency:percentile(50) / 1000,
-        latency:percentile(99) / 1000, latency.max / 1000))
 end

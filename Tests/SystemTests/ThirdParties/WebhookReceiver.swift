@@ -137,6 +137,9 @@ final class WebhookReceiver: Sendable {
         Foundation.close(connection)
     }
 
+    /// `POLLRDHUP` of poll(2), a macro that Swift does not see.
+    private static let otherEndGaveUp: Int16 = 0x2000
+
     /// nil at the end of the connection.
     private static func read(_ connection: Int32, _ buffer: inout [UInt8]) -> Request? {
         var piece = [UInt8](repeating: 0, count: 1 << 16)
@@ -175,10 +178,9 @@ final class WebhookReceiver: Sendable {
         case .refuse: return send(503, on: connection)
         case .hang:
             while state.withLock({ $0.manner == .hang && $0.listener != nil }) {
-                var byte: UInt8 = 0
-                guard recv(connection, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) != 0 else { return false }
-                // On the connection's own thread: nobody else waits.
-                Thread.sleep(forTimeInterval: 0.02)
+                // Until the other end gives up; looks now and then whether it is still to hang.
+                var watched = pollfd(fd: connection, events: Self.otherEndGaveUp, revents: 0)
+                guard poll(&watched, 1, 20) == 0 else { return false }
             }
             return send(503, on: connection)
         }
