@@ -192,8 +192,8 @@ let package = Package(
         tests(
             of: "ThirdPartyGateway",
             [
-                "ThirdPartyGateway", "Bus", "Contracts", "Documents", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage", "TestKit",
-                .grdb, .httpTypes, .lifecycle, .logging, .nioCore,
+                "ThirdPartyGateway", "Bus", "Contracts", "Documents", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage",
+                "Telemetry", "TestKit", .grdb, .httpTypes, .lifecycle, .logging, .nioCore,
             ]),
         tests(of: "Operator", ["Operator", "Contracts", "Sealing", "ServiceKit", "TestKit", .argumentParser]),
         tests(of: "House", []),

@@ -35,7 +35,9 @@ struct GatewayParts: Sendable {
 
     /// Questions are answered when this returns; HTTP opens when `services` run.
     init(_ settings: GatewaySettings, on runtime: Runtime) async throws {
-        let opened = try await OpenedStore(on: runtime, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations)
+        let opened = try await OpenedStore(
+            on: runtime, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations,
+            restored: { db in try FeedEpochTable().renew(db, at: .now) })
         let outbox = try await MessageOutbox(in: opened.store, on: runtime)
         let checker = try TokenChecker(store: opened.store, issuer: runtime.settings.publicOrigin)
         let joints = GatewayJoints()
@@ -68,7 +70,8 @@ struct GatewayParts: Sendable {
             .init(
                 title: "TrackMe for third parties", version: "1.0.0",
                 summary: "Ask for data, be allowed, pay, download, and miss nothing that comes next.", prefix: "thirdparty"),
-            routes: routes.all, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
+            routes: routes.all, webhooks: WebhookEvent.allCases.map(\.documentation), host: runtime.settings.httpHost,
+            port: runtime.settings.httpPort,
             publicOrigin: runtime.settings.publicOrigin, health: Health(missing: { [] }, metrics: runtime.metrics),
             authenticate: organisations.authenticate(checker), logger: runtime.logger)
         let background = [Background(outbox.run), Background(accounts.run), Background(erasures.run)]

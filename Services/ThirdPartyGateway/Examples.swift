@@ -56,6 +56,7 @@ enum Examples {
         "payment": payment, "request": request, "status": "paid", "amount": ["minor": 988, "currency": "EUR", "decimal": "9.88"],
         "priceListVersion": 3, "isFeasible": true,
         "attempt": ["method": "card", "state": "succeeded", "startedAt": "2026-01-10T08:00:00.000Z"], "methods": [],
+        "history": [["at": "2026-01-10T08:00:01.000Z", "method": "card", "state": "succeeded"]],
         "invoice": "2026-000041", "createdAt": "2026-01-10T00:31:00.000Z", "changedAt": "2026-01-10T08:00:01.000Z",
     ]
 
@@ -67,19 +68,21 @@ enum Examples {
         "next": "1767225660000", "reminder": .string(ResponsibilityNotice.text),
     ]
 
+    static let epoch: JSONValue = "3f9c0a61d2b84e75"
+
     static let feedPage: JSONValue = [
         "items": [
             ["number": 1, "type": "heart-rate", "at": "2026-01-10T08:00:00.000Z", "value": 67],
             ["number": 2, "type": "heart-rate", "at": "2026-01-10T08:01:00.000Z", "value": 68],
             ["number": 3, "type": "heart-rate", "at": "2026-01-10T08:00:00.000Z", "value": 67.5, "replaces": 1],
         ],
-        "next": "3", "head": 41,
+        "next": "3", "head": 41, "epoch": epoch,
     ]
 
     static let subscription: JSONValue = [
         "id": request, "grant": grant, "state": "running", "types": ["heart-rate"], "from": "2026-01-01T00:00:00.000Z",
         "to": "2026-04-01T00:00:00.000Z", "granularity": "minutes", "head": 41, "oldest": 1, "newestAt": "2026-01-10T08:41:00.000Z",
-        "begunAt": "2026-01-10T08:00:01.000Z",
+        "begunAt": "2026-01-10T08:00:01.000Z", "epoch": epoch,
     ]
 
     static let endpoint: JSONValue = [
@@ -199,6 +202,7 @@ enum Examples {
         "priceListVersion": 3, "isFeasible": true,
         "attempt": ["method": "bank-transfer", "state": "open", "startedAt": "2026-01-10T08:00:00.000Z"],
         "step": ["accountHolder": "TrackMe", "iban": "IT60X0542811101000000123456", "transferReference": "TM-01H2XCEJQTF2"],
+        "history": [["at": "2026-01-10T08:00:00.000Z", "method": "bank-transfer", "state": "open"]],
         "methods": ["card", "bank-transfer"], "preset": "bank-transfer", "createdAt": "2026-01-10T00:31:00.000Z",
         "changedAt": "2026-01-10T08:00:00.000Z",
     ]
@@ -239,6 +243,27 @@ enum Examples {
         "firstAttemptAt": "2026-01-10T08:00:00.000Z", "lastAttemptAt": "2026-01-13T08:00:00.000Z", "lastOutcome": "status 500",
         "parts": [["subscription": request, "after": 41, "through": 43]],
     ]
+
+    static let webhookBatch: JSONValue = [
+        "subscription": request, "grant": grant, "after": 41, "through": 43, "head": 43, "epoch": epoch, "noNewDataSince": nil,
+        "items": [
+            ["number": 42, "type": "heart-rate", "at": "2026-01-10T08:40:00.000Z", "value": 72],
+            ["number": 43, "type": "heart-rate", "at": "2026-01-10T08:39:00.000Z", "value": 71, "replaces": 41],
+        ],
+    ]
+
+    static let emptyWebhookBatch: JSONValue = [
+        "subscription": request, "grant": grant, "after": 43, "through": 43, "head": 43, "epoch": epoch,
+        "noNewDataSince": "2026-01-10T08:40:00.000Z",
+        "items": [],
+    ]
+
+    static func webhookNotice(_ type: String, reason: String, _ explanation: String, isWhole: Bool) -> JSONValue {
+        [
+            "type": .string(type), "subscription": request, "grant": grant, "reason": .string(reason),
+            "explanation": .string(explanation), "types": ["heart-rate"], "isWhole": .bool(isWhole), "head": 43,
+        ]
+    }
 
     static let webhookKeys: JSONValue = [
         "keys": [

@@ -59,12 +59,18 @@ final class GatewayJoints: Sendable {
             preferred: { db, organisation in try book.preferredMethod(db, organisation) },
             mail: { db, organisation, template, values in try book.mail(db, to: organisation, template, values) },
             released: { [self] db, request in
+                // What is due for a request that was stopped can be paid still (SHR-25); nothing begins by that.
+                guard try requests.find(db, request)?.status == .approved else { return }
                 try news.paid(db, request)
                 try subscriptions.begin(db, request)
             },
-            withdrawn: { [self] db, request in
-                try news.unpaid(db, request)
-                try subscriptions.end(db, request, .unpaid)
+            withdrawn: { [self] db, request, hold in
+                try news.unpaid(db, request, hold)
+                switch hold {
+                case .givenBack: try subscriptions.end(db, request, .unpaid)
+                // It goes on once it is decided, or paid again.
+                case .contested, nil: try subscriptions.hold(db, request)
+                }
             })
     }
 

@@ -23,5 +23,19 @@ enum GatewaySchema {
         Migration(3, "requests, lists, data files") { db in try RequestTables.create(in: db) },
         Migration(4, "prices, payments, invoices") { db in try PaymentTables.create(in: db) },
         Migration(5, "subscriptions and webhooks") { db in try SubscriptionMigration.create(in: db) },
+        Migration(6, "what became of money that was paid") { db in
+            try PaymentTables.addAttention(to: db)
+            try RequestTables.addHold(to: db)
+            // What went back before says so from now on.
+            try db.execute(
+                sql: """
+                    UPDATE requests SET hold = 'given-back'
+                    WHERE request IN (SELECT request FROM payments WHERE status IN ('refunding', 'refunded'))
+                    """)
+        },
+        Migration(7, "a store that was put back, and epochs of subscriptions") { db in
+            try StoreLife.create(in: db)
+            try SubscriptionMigration.addEpochs(to: db)
+        },
     ]
 }

@@ -105,10 +105,10 @@ extension Exchange {
     package func queryValues(_ name: String) throws(Problem) -> [String] {
         guard let query = head.query else { return [] }
         var found: [String] = []
-        for pair in query.split(separator: "&") {
-            let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            guard pair[..<mark] == name else { continue }
-            let raw = mark == pair.endIndex ? "" : pair[pair.utf8.index(after: mark)...]
+        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            guard pair[..<mark].elementsEqual(name.utf8) else { continue }
+            let raw = mark == pair.endIndex ? "" : Substring(pair[pair.index(after: mark)...])
             guard let value = PercentCoding.decode(raw) else {
                 throw .invalidParameter("query:\(name)", "has a broken percent escape")
             }

@@ -76,7 +76,7 @@ extension HTTPAnswer {
         problem.requestId = requestID
         var answer = try page(problem, head) ?? json(problem, status: problem.status)
         if answer.contentType == MediaType.json { answer.contentType = MediaType.problem }
-        if let wait = refusal.retryAfter {
+        if let wait = refusal.retryAfter ?? Refusal.usualWait(problem.status) {
             let seconds = max(1, (wait.wholeMilliseconds + 999) / 1000)
             answer.headers.append(HTTPField(name: .retryAfter, value: String(seconds)))
         }

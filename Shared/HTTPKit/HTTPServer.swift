@@ -37,16 +37,18 @@ package struct HTTPServer: Service {
 
     /// - Parameters:
     ///   - port: 0 lets the kernel choose; see `boundPort`.
+    ///   - webhooks: what the service posts to others' addresses, for the OpenAPI document alone.
     ///   - publicOrigin: `https://host:port` of the edge; without it no cookie is taken for an unsafe method.
     ///   - authenticate: asked for routes that not just anyone may use.
     ///   - recognise: the same for brief handlers, without waiting; without it those are not asked.
     package init(
-        _ description: Description, routes: [Route], host: String = "127.0.0.1", port: Int, limits: HTTPLimits = HTTPLimits(),
-        publicOrigin: String? = nil, health: Health, authenticate: @escaping Authenticate, recognise: Recognise? = nil, logger: Logger
+        _ description: Description, routes: [Route], webhooks: [WebhookDescription] = [], host: String = "127.0.0.1", port: Int,
+        limits: HTTPLimits = HTTPLimits(), publicOrigin: String? = nil, health: Health, authenticate: @escaping Authenticate,
+        recognise: Recognise? = nil, logger: Logger
     ) {
         let load = ServerLoad()
         let inner = routes + health.routes(isDraining: { load.isDraining })
-        self.routes = inner + [OpenAPIDocument.route(description, describing: inner)]
+        self.routes = inner + [OpenAPIDocument.route(description, describing: inner, webhooks)]
         (self.host, self.port, self.limits, self.logger) = (host, port, limits, logger)
         responder = Responder(
             table: RouteTable(self.routes), limits: limits, authenticate: authenticate, load: load, logger: logger,

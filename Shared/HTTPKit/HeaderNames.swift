@@ -8,10 +8,14 @@ extension HTTPField.Name {
     /// `true` on a first answer that is given again.
     package static let idempotencyReplayed = known("Idempotency-Replayed")
 
+    /// RFC 8288.
+    package static let link = known("Link")
+
     static let contentSecurityPolicy = known("Content-Security-Policy")
     static let referrerPolicy = known("Referrer-Policy")
 
-    private static func known(_ name: String) -> HTTPField.Name {
+    /// - Parameter name: a constant of the program; one that is no header name stops it.
+    package static func known(_ name: String) -> HTTPField.Name {
         guard let field = HTTPField.Name(name) else { preconditionFailure("\(name) is no header name") }
         return field
     }

@@ -1,5 +1,7 @@
 // How the machine's supervisor sees a service: alive, ready, and its figures. On the service's own port; the edge does not route them.
 
+import HTTPTypes
+
 /// For `/health/live`, `/health/ready` and `/metrics`, which ask nobody who they are.
 package struct Health: Sendable {
     /// What is missing before work can be taken, one short phrase each, without personal data; empty is ready. May be asked each second.
@@ -31,7 +33,7 @@ package struct Health: Sendable {
                 let missing = isDraining() ? ["stopping"] : await missing()
                 let state = Liveness(
                     status: missing.isEmpty ? "ready" : "not-ready", missing: missing, remarks: await remarks())
-                return try .json(state, status: missing.isEmpty ? 200 : 503)
+                return try missing.isEmpty ? .json(state) : HTTPAnswer.json(state, status: 503).with(.retryAfter, "1")
             },
             Route(
                 .get, "/metrics", access: .anyone, summary: "Figures for Prometheus",

@@ -1,23 +1,34 @@
-// The OpenAPI 3.1 document of a service, made from its routes.
+// The OpenAPI 3.1 document of a service, made from its routes and from what it posts to others.
 
 import Contracts
+import HTTPTypes
 
 /// Holds every route, internal ones included, and what HTTPKit answers by itself.
 package enum OpenAPIDocument {
-    static func route(_ description: HTTPServer.Description, describing routes: [Route]) -> Route {
+    /// What several places refer to, each written once.
+    private struct Components {
+        var schemas: [String: JSONValue] = [:]
+        var headers: [String: JSONValue] = [:]
+    }
+
+    static func route(
+        _ description: HTTPServer.Description, describing routes: [Route], _ webhooks: [WebhookDescription] = []
+    ) -> Route {
         func itself(_ text: String) -> Route {
             Route(
                 .get, "/\(description.prefix)/openapi.json", access: .anyone, summary: "This document",
                 answers: [.json(200, "OpenAPI 3.1", .anything)]
             ) { _ in .text(text, contentType: MediaType.json) }
         }
-        return itself(json(description, routes: routes + [itself("")]).text)
+        return itself(json(description, routes: routes + [itself("")], webhooks: webhooks).text)
     }
 
-    /// The same routes in the same order give the same bytes.
-    package static func json(_ description: HTTPServer.Description, routes: [Route]) -> JSONValue {
-        var components: [String: JSONValue] = [:]
-        _ = Problem.schema.json(&components)
+    /// The same routes and webhooks in the same order give the same bytes.
+    package static func json(
+        _ description: HTTPServer.Description, routes: [Route], webhooks: [WebhookDescription] = []
+    ) -> JSONValue {
+        var components = Components()
+        _ = Problem.schema.json(&components.schemas)
         var paths: [JSONValue.Member] = []
         for route in routes {
             let operation = JSONValue.Member(route.method.rawValue.lowercased(), self.operation(route, &components))
@@ -27,19 +38,31 @@ package enum OpenAPIDocument {
                 paths.append(.init(route.path, .object([operation])))
             }
         }
-        return [
-            "openapi": "3.1.0",
-            "info": [
-                "title": .string(description.title), "version": .string(description.version), "summary": .string(description.summary),
-                "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
-            ],
-            "servers": [["url": "/"]],
-            "paths": .object(paths),
-            "components": [
-                "schemas": .object(components.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) }),
-                "securitySchemes": .object(securitySchemes(routes)),
-            ],
+        let messages = webhooks.map { JSONValue.Member($0.name, ["post": operation($0, &components)]) }
+        var document: [JSONValue.Member] = [
+            .init("openapi", "3.1.0"),
+            .init(
+                "info",
+                [
+                    "title": .string(description.title), "version": .string(description.version), "summary": .string(description.summary),
+                    "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
+                ]),
+            .init("servers", [["url": "/"]]),
+            .init("paths", .object(paths)),
         ]
+        if !messages.isEmpty { document.append(.init("webhooks", .object(messages))) }
+        document.append(
+            .init(
+                "components",
+                [
+                    "schemas": sorted(components.schemas), "headers": sorted(components.headers),
+                    "securitySchemes": .object(securitySchemes(routes)),
+                ]))
+        return .object(document)
+    }
+
+    private static func sorted(_ members: [String: JSONValue]) -> JSONValue {
+        .object(members.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) })
     }
 
     private static let cookieScheme = "sessionCookie"
@@ -86,7 +109,7 @@ package enum OpenAPIDocument {
         return access.admitsAccounts ? [bearer, .object([.init(cookieScheme, [])])] : [bearer]
     }
 
-    private static func operation(_ route: Route, _ components: inout [String: JSONValue]) -> JSONValue {
+    private static func operation(_ route: Route, _ components: inout Components) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("operationId", .string(route.operationID)), .init("summary", .string(route.summary)),
         ]
@@ -115,17 +138,17 @@ package enum OpenAPIDocument {
         "Idempotency-Key", .string(length: 1...IdempotencyRule.longestKey, pattern: "^[ -~]+$"),
         "Kept for 24 hours: the same request under the same key gets the first answer again.")
 
-    private static func parameter(_ parameter: Parameter, _ components: inout [String: JSONValue]) -> JSONValue {
+    private static func parameter(_ parameter: Parameter, _ components: inout Components) -> JSONValue {
         [
             "name": .string(parameter.name), "in": .string(parameter.place.rawValue), "required": .bool(parameter.isRequired),
-            "description": .string(parameter.description), "schema": parameter.schema.json(&components),
+            "description": .string(parameter.description), "schema": parameter.schema.json(&components.schemas),
         ]
     }
 
-    private static func content(_ contents: [BodyShape.Content], _ components: inout [String: JSONValue]) -> JSONValue {
+    private static func content(_ contents: [BodyShape.Content], _ components: inout Components) -> JSONValue {
         .object(
             contents.map { content in
-                var members = [JSONValue.Member("schema", content.schema.json(&components))]
+                var members = [JSONValue.Member("schema", content.schema.json(&components.schemas))]
                 if !content.examples.isEmpty {
                     members.append(
                         .init(
@@ -137,7 +160,7 @@ package enum OpenAPIDocument {
     }
 
     /// The route's own answers and those that HTTPKit gives by itself, one per status.
-    private static func answers(_ route: Route, _ components: inout [String: JSONValue]) -> [JSONValue.Member] {
+    private static func answers(_ route: Route, _ components: inout Components) -> [JSONValue.Member] {
         let all = route.answers + ownAnswers(route)
         let statuses = Set(all.map(\.status)).sorted()
         return statuses.map { status in
@@ -147,19 +170,50 @@ package enum OpenAPIDocument {
                 contents.append(content)
             }
             var members = [JSONValue.Member("description", .string(same.map(\.description).joined(separator: "; ")))]
-            if let headers = headers(status) { members.append(.init("headers", headers)) }
+            let headers = declared(route, status, same)
+            members.append(.init("headers", .object(headers.map { header($0, &components) })))
             if !contents.isEmpty { members.append(.init("content", content(contents, &components))) }
             return .init(String(status), .object(members))
         }
     }
 
-    private static func headers(_ status: Int) -> JSONValue? {
-        switch status {
-        case 401: ["WWW-Authenticate": ["schema": ["type": "string"]]]
-        case 429, 503: ["Retry-After": ["description": "Seconds", "schema": ["type": "integer"]]]
-        default: nil
+    /// Every header that an answer of this status may have, by its name.
+    private static func declared(_ route: Route, _ status: Int, _ answers: [Answer]) -> [AnswerHeader] {
+        var headers: [AnswerHeader] = []
+        for header in AnswerHeader.own(of: route, status: status) + answers.flatMap(\.headers) + route.headers
+        where !headers.contains(where: { $0.name == header.name }) {
+            headers.append(header)
         }
+        return headers.sorted { $0.name.rawName < $1.name.rawName }
     }
+
+    private static func header(_ header: AnswerHeader, _ components: inout Components) -> JSONValue.Member {
+        let name = header.name.rawName
+        if components.headers[name] == nil { components.headers[name] = header.json }
+        return .init(name, ["$ref": .string("#/components/headers/\(name)")])
+    }
+
+    // MARK: What is posted to others
+
+    private static func operation(_ webhook: WebhookDescription, _ components: inout Components) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("operationId", .string(webhook.operationID)), .init("summary", .string(webhook.summary)),
+        ]
+        if !webhook.description.isEmpty { members.append(.init("description", .string(webhook.description))) }
+        // Signed, so that whoever takes it asks for no credentials of this document.
+        members.append(.init("security", []))
+        members.append(.init("parameters", .array(webhook.headers.map { parameter($0, &components) })))
+        members.append(.init("requestBody", ["required": true, "content": content([webhook.body], &components)]))
+        let replies = webhook.replies.map { reply in
+            var said = [JSONValue.Member("description", .string(reply.description))]
+            if !reply.contents.isEmpty { said.append(.init("content", content(reply.contents, &components))) }
+            return JSONValue.Member(reply.status, .object(said))
+        }
+        members.append(.init("responses", .object(replies)))
+        return .object(members)
+    }
+
+    // MARK: What HTTPKit answers by itself
 
     private static func ownAnswers(_ route: Route) -> [Answer] {
         var answers: [Answer] = []

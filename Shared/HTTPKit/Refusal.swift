@@ -13,6 +13,11 @@ package struct Refusal: Error, Sendable {
     /// Further headers of the answer.
     package var headers: HTTPFields
 
+    /// Every 429 and 503 says when to come again, also where whoever refused did not know.
+    static func usualWait(_ status: Int) -> Duration? {
+        status == 429 || status == 503 ? .seconds(5) : nil
+    }
+
     package init(_ problem: Problem, retryAfter: Duration? = nil, headers: HTTPFields = HTTPFields()) {
         (self.problem, self.retryAfter, self.headers) = (problem, retryAfter, headers)
     }

@@ -62,6 +62,8 @@ package struct Route: Sendable {
     /// What the request carries; nil for a route that reads no body.
     package let body: BodyShape?
     package let answers: [Answer]
+    /// What any answer may send besides, refusals included; described only. What HTTPKit sends by itself need not be named.
+    package let headers: [AnswerHeader]
     /// Whether the service limits how often a caller comes; 429 is then documented.
     package let isRateLimited: Bool
     /// Whether the service honours `Idempotency-Key`; the header and its conflicts are then documented.
@@ -75,11 +77,11 @@ package struct Route: Sendable {
     /// - Parameter answers: those of success and the service's own problems. HTTPKit documents by itself what it answers by itself.
     package init(
         _ method: Method, _ path: String, access: Access, summary: String, description: String = "", parameters: [Parameter] = [],
-        body: BodyShape? = nil, answers: [Answer], isRateLimited: Bool = false, takesIdempotencyKey: Bool = false,
-        isInternal: Bool = false, brief: BriefHandler? = nil, handler: @escaping Handler
+        body: BodyShape? = nil, answers: [Answer], headers: [AnswerHeader] = [], isRateLimited: Bool = false,
+        takesIdempotencyKey: Bool = false, isInternal: Bool = false, brief: BriefHandler? = nil, handler: @escaping Handler
     ) {
         (self.method, self.path, self.access, self.summary, self.description) = (method, path, access, summary, description)
-        (self.parameters, self.body, self.answers) = (parameters, body, answers)
+        (self.parameters, self.body, self.answers, self.headers) = (parameters, body, answers, headers)
         (self.isRateLimited, self.takesIdempotencyKey, self.isInternal) = (isRateLimited, takesIdempotencyKey, isInternal)
         (self.brief, self.handler) = (brief, handler)
     }
@@ -188,9 +190,18 @@ package struct Answer: Sendable {
     package let description: String
     /// One per media type; none for an answer without a body.
     package let contents: [BodyShape.Content]
+    /// Described only: the handler sends them.
+    package private(set) var headers: [AnswerHeader] = []
 
     package init(_ status: Int, _ description: String, contents: [BodyShape.Content] = []) {
         (self.status, self.description, self.contents) = (status, description, contents)
+    }
+
+    /// The same answer, which sends these headers besides; what HTTPKit sends by itself need not be named.
+    package func sending(_ headers: AnswerHeader...) -> Answer {
+        var copy = self
+        copy.headers += headers
+        return copy
     }
 
     package static func json(_ status: Int, _ description: String, _ schema: JSONSchema, example: JSONValue? = nil) -> Answer {

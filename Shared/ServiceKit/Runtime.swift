@@ -2,7 +2,7 @@
 
 package import Bus
 package import Contracts
-import Foundation
+package import Foundation
 package import Logging
 package import Sealing
 package import Storage
@@ -54,8 +54,12 @@ package struct Runtime: Sendable {
     package func openStore(applicationID: Int32, migrations: [Migration]) throws -> Store {
         try makeStoreFolder()
         return try Store.open(
-            settings.storeFolder.appendingPathComponent("\(peer).db"), applicationID: applicationID, migrations: migrations,
-            settings: storeSettings, logger: logger)
+            storeFile, applicationID: applicationID, migrations: migrations, settings: storeSettings, logger: logger)
+    }
+
+    /// Where `openStore` finds it.
+    package var storeFile: URL {
+        settings.storeFolder.appendingPathComponent("\(peer).db")
     }
 
     /// Opens `<service>-keys.db`. Refused if there are keys but the key-encryption key that wrapped them is gone: a new one

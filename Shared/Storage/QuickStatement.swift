@@ -7,7 +7,7 @@ extension Database {
     /// As `cachedStatement(sql:).execute(arguments:)`, for a statement that changes rows or marks savepoints and gives none back.
     /// GRDB's observers of transactions do not see it. `bind` gives a value to every parameter, in order.
     package func run(_ sql: String, _ bind: (inout QuickBindings) -> Void = { _ in }) throws {
-        try step(sql, bind) { _ in }
+        try step(sql, bind) { _ in false }
     }
 
     /// The first row, as `read` makes it; nil where there is none.
@@ -15,16 +15,30 @@ extension Database {
         _ sql: String, _ bind: (inout QuickBindings) -> Void, read: (QuickRow) -> Value
     ) throws -> Value? {
         var value: Value?
-        try step(sql, bind) { value = read($0) }
+        try step(sql, bind) { row in
+            value = read(row)
+            return false
+        }
         return value
     }
 
-    private func step(_ sql: String, _ bind: (inout QuickBindings) -> Void, _ row: (QuickRow) -> Void) throws {
+    /// All rows, as `read` makes them.
+    package func all<Value>(_ sql: String, _ bind: (inout QuickBindings) -> Void, read: (QuickRow) -> Value) throws -> [Value] {
+        var values: [Value] = []
+        try step(sql, bind) { row in
+            values.append(read(row))
+            return true
+        }
+        return values
+    }
+
+    /// - Parameter row: is given each row, and says whether it wants the next one.
+    private func step(_ sql: String, _ bind: (inout QuickBindings) -> Void, _ row: (QuickRow) -> Bool) throws {
         let statement = try cachedStatement(sql: sql).sqliteStatement
         var bindings = QuickBindings(statement: statement)
         bind(&bindings)
-        let code = bindings.fault ?? sqlite3_step(statement)
-        if code == SQLITE_ROW { row(QuickRow(statement: statement)) }
+        var code = bindings.fault ?? sqlite3_step(statement)
+        while code == SQLITE_ROW, row(QuickRow(statement: statement)) { code = sqlite3_step(statement) }
         // Makes the statement ready for its next use; the fault, if any, is known already.
         defer { sqlite3_reset(statement) }
         guard code == SQLITE_ROW || code == SQLITE_DONE else {
@@ -98,5 +112,12 @@ package struct QuickRow {
     /// 0 for NULL.
     package func integer(_ column: Int32) -> Int64 {
         sqlite3_column_int64(statement, column)
+    }
+
+    /// A copy; empty for NULL.
+    package func bytes(_ column: Int32) -> [UInt8] {
+        // In this order: asking for the blob may change its size.
+        let start = sqlite3_column_blob(statement, column)
+        return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
     }
 }

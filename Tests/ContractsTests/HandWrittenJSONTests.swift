@@ -28,19 +28,79 @@ struct HandWrittenJSONTests {
         (0..<Int.random(in: 0...5, using: &generator)).map { _ in sample(&generator) }
     }
 
+    private static func columns(_ generator: inout some RandomNumberGenerator) -> SampleColumns {
+        let isPlaces = Bool.random(using: &generator)
+        let type = isPlaces ? Metric.position : [.heartRate, .bodyTemperature].randomElement(using: &generator) ?? .heartRate
+        let samples = (0..<Int.random(in: 0...200, using: &generator)).map { _ in sample(&generator) }
+        var time = Int64.random(in: -3_000_000_000_000...3_000_000_000_000, using: &generator)
+        let times = samples.map { _ in
+            time += [1, 1000, 60_000, .random(in: 1...100_000_000, using: &generator)].randomElement(using: &generator) ?? 1
+            return time
+        }
+        return SampleColumns(
+            of: type, times: times, values: isPlaces ? [] : samples.map { $0.value ?? 36.6 },
+            positions: isPlaces ? samples.map { $0.position ?? Position(latitude: -1.5, longitude: 179.25) } : [])
+    }
+
     @Test("SHR-20: a page of values reads back alike, by hand and by the decoder, whoever wrote it", arguments: 0..<200)
     func pages(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let reply = ReadSamples.Reply(
-            samples: Self.samples(&generator), next: [nil, "1763518320000", "a \"quoted\" one"].randomElement(using: &generator) ?? nil)
+            columns: Self.columns(&generator),
+            next: [nil, "1763518320000", "a \"quoted\" one"].randomElement(using: &generator) ?? nil)
         let text = reply.handWritten
         let decoded = try JSONDecoder().decode(ReadSamples.Reply.self, from: Data(text))
-        #expect(decoded.samples == reply.samples && decoded.next == reply.next)
+        #expect(decoded.columns == reply.columns && decoded.next == reply.next)
         if let read = ReadSamples.Reply(handWritten: text) {
-            #expect(read.samples == reply.samples && read.next == reply.next)
+            #expect(read.columns == reply.columns && read.next == reply.next)
         } else {
             #expect(reply.next?.contains("\"") == true)
         }
+    }
+
+    @Test("SHR-20: columns as they leave the suite are, byte for byte, their entries one after the other", arguments: 0..<100)
+    func rendering(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let columns = Self.columns(&generator)
+        var (together, single) = (JSONBytes(), JSONBytes())
+        together.exported(columns)
+        for (place, sample) in columns.samples.enumerated() {
+            if place > 0 { single.byte(",") }
+            single.exported(ExportedEntry(sample: sample, source: nil))
+        }
+        #expect(together.bytes == single.bytes)
+    }
+
+    @Test("columns that do not belong together are refused, by hand and by the decoder")
+    func lengths() {
+        for text in [
+            #"{"columns":{"positions":[],"steps":[1,1],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns":{"positions":[],"steps":[1],"type":"position","values":[1]}}"#,
+            #"{"columns":{"positions":[{"latitude":1,"longitude":1}],"steps":[1],"type":"heart-rate","values":[1]}}"#,
+        ] {
+            #expect(ReadSamples.Reply(handWritten: Array(text.utf8)) == nil)
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(ReadSamples.Reply.self, from: Data(text.utf8)) }
+        }
+    }
+
+    @Test("SHR-24: a question for a page and the record of one read back alike, by hand and by the decoder", arguments: 0..<50)
+    func reads(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        func time() -> Timestamp { Timestamp(milliseconds: .random(in: .min ... .max, using: &generator)) }
+        let asked = ReadSamples(
+            grant: .random(), organisation: .random(), type: .heartRate, from: time(), to: time(),
+            after: [nil, "1763518320000", "\\"].randomElement(using: &generator) ?? nil, limit: .random(in: 1...10_000, using: &generator))
+        let question = try JSONDecoder().decode(ReadSamples.self, from: Data(asked.handWritten))
+        for read in [question] + (ReadSamples(handWritten: asked.handWritten).map { [$0] } ?? []) {
+            #expect(read.grant == asked.grant && read.organisation == asked.organisation && read.type == asked.type)
+            #expect(read.from == asked.from && read.to == asked.to && read.after == asked.after && read.limit == asked.limit)
+        }
+        #expect((ReadSamples(handWritten: asked.handWritten) == nil) == (asked.after == "\\"))
+        let told = DataRead(
+            grant: .random(), organisation: .random(), metric: .position, from: time(), to: time(),
+            count: .random(in: 1...10_000, using: &generator))
+        #expect(DataRead(handWritten: told.handWritten) == told)
+        #expect(try JSONDecoder().decode(DataRead.self, from: Data(told.handWritten)) == told)
     }
 
     @Test("SHR-14: many short reads read back alike, denials too", arguments: 0..<200)
@@ -64,11 +124,16 @@ struct HandWrittenJSONTests {
     @Test(
         "INV-04: what is not exactly that text is left to the decoder",
         arguments: [
-            "", "{", "{}", "null", #"{"samples":[]"#, #"{"samples":[]} "#, #"{"samples":[{"at":1}]}"#,
-            #"{"samples":[{"at":1,"type":"no-such-type","value":1}]}"#, #"{"samples":[{"at":1,"type":"heart-rate","value":1e999}]}"#,
-            #"{"samples":[{"at":99999999999999999999,"type":"heart-rate","value":1}]}"#,
-            #"{"samples":[{"at":1,"type":"heart-rate","value":}]}"#, #"{"samples":[{"at":1,"type":"heart-rate","value":1.}]}"#,
-            #"{"samples":[{"at":1,"type":"heart-rate","value":1}],"next":"x"}"#, #"{"samples": []}"#,
+            "", "{", "{}", "null", #"{"columns":{"positions":[],"steps":[],"type":"heart-rate","values":[]}"#,
+            #"{"columns":{"positions":[],"steps":[],"type":"heart-rate","values":[]}} "#,
+            #"{"columns":{"positions":[],"steps":[1],"type":"no-such-type","values":[1]}}"#,
+            #"{"columns":{"positions":[],"steps":[1],"type":"heart-rate","values":[1e999]}}"#,
+            #"{"columns":{"positions":[],"steps":[99999999999999999999],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns":{"positions":[],"steps":[1],"type":"heart-rate","values":[]}}"#,
+            #"{"columns":{"positions":[],"steps":[1],"type":"heart-rate","values":[1.]}}"#,
+            #"{"columns":{"positions":[],"steps":[1,],"type":"heart-rate","values":[1]}}"#,
+            #"{"next":"x","columns":{"positions":[],"steps":[1],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns": {"positions":[],"steps":[],"type":"heart-rate","values":[]}}"#,
         ])
     func others(text: String) {
         #expect(ReadSamples.Reply(handWritten: Array(text.utf8)) == nil)

@@ -24,4 +24,12 @@ struct PaymentGoldenTests {
         #expect(try Golden.roundTrip(ReplyEnvelope<PaymentEntry>.self, "mark-paid.reply.v1.json").ok?.method == .bankTransfer)
         _ = try Golden.roundTrip(RequestEnvelope<RefundPayment>.self, "refund-payment.v1.json")
     }
+
+    @Test("Payments that wait for the operator, and what was sent back by hand")
+    func attention() throws {
+        #expect(try Golden.roundTrip(RequestEnvelope<ListPayments>.self, "list-payments.attention.v1.json").body.needsAttention == true)
+        let page = try Golden.roundTrip(ReplyEnvelope<ListPayments.Reply>.self, "list-payments.attention.reply.v1.json")
+        #expect(page.ok?.payments.map(\.attention) == [.refundRefused, .disputed])
+        #expect(try Golden.roundTrip(RequestEnvelope<RefundPayment>.self, "refund-payment.by-hand.v1.json").body.byHand == true)
+    }
 }

@@ -1,5 +1,5 @@
 // Fuzz target: stored chunks and rows of the stream's log. What is decoded is encoded to bytes that mean the same.
-// decoders: Services/Ingest/Domain/ChunkCodec.swift Services/Ingest/Domain/ByteCoding.swift Services/Ingest/Domain/NumberColumn.swift Services/Ingest/Domain/UploadRecord.swift
+// decoders: Services/Ingest/Domain/ChunkCodec.swift Services/Ingest/Domain/ByteCoding.swift Services/Ingest/Domain/NumberColumn.swift Services/Ingest/Domain/EntryColumns.swift Services/Ingest/Domain/UploadRecord.swift
 
 import Contracts
 
@@ -11,6 +11,8 @@ func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             let again = ChunkCodec.encode(samples).withUnsafeBytes { try? ChunkCodec.decode($0, metric: metric) }
             // Compared by their bits: NaN is not equal to itself.
             precondition(again?.map(bits) == samples.map(bits), "encoded again it says something else")
+            let columns = try? ChunkCodec.columns(bytes, metric: metric, in: 0 ..< .max, limit: samples.count)
+            precondition(columns?.times ?? [] == samples.map(\.at.milliseconds).filter { (0 ..< .max).contains($0) }, "other columns")
             precondition((try? ChunkCodec.decodeTimes(bytes)) == samples.map(\.at.milliseconds), "the times differ")
         }
     }

@@ -20,7 +20,8 @@ struct OpenAPITests {
             .post, "/test/v1/persons/{person}/readings", access: .device, summary: "Add",
             parameters: [.path("person", .identifier(Person.self), "Whose"), .query("dryRun", .boolean, "Only look")],
             body: .json(Reading.schema, examples: [["at": "2026-01-10T00:31:00.000Z", "value": 0.5]]),
-            answers: [.json(201, "Added", Reading.schema), .problem(422, "impossible-value")], isRateLimited: true,
+            answers: [.json(201, "Added", Reading.schema).sending(.location), .problem(422, "impossible-value")],
+            headers: [AnswerHeader(.known("RateLimit-Limit"), .integer(in: 1...9), "Calls")], isRateLimited: true,
             takesIdempotencyKey: true
         ) { _ in .empty() },
         Route(
@@ -66,6 +67,72 @@ struct OpenAPITests {
         #expect(components["securitySchemes"]?["device"]?["scheme"] as? String == "bearer")
         #expect(try operation("post")["security"] as? [[String: [String]]] == [["device": []]])
         #expect((try operation("get")["security"] as? [Any])?.isEmpty == true)
+    }
+
+    /// The names of the headers of every answer, by its status.
+    private func headers(_ method: String) throws -> [String: [String]] {
+        let answers = try #require(try operation(method)["responses"] as? [String: [String: Any]])
+        return answers.mapValues { (($0["headers"] as? [String: Any]) ?? [:]).keys.sorted() }
+    }
+
+    @Test("Every answer names its headers: those that the route declares, and those that HTTPKit sends by itself")
+    func headers() throws {
+        let always = ["Cache-Control", "X-Request-Id"]
+        let post = try headers("post")
+        #expect(post["201"] == ["Cache-Control", "Idempotency-Replayed", "Location", "RateLimit-Limit", "X-Request-Id"])
+        #expect(post["401"] == ["Cache-Control", "RateLimit-Limit", "WWW-Authenticate", "X-Request-Id"])
+        for status in ["429", "503"] { #expect(post[status] == ["Cache-Control", "RateLimit-Limit", "Retry-After", "X-Request-Id"]) }
+        #expect(try headers("get")["200"] == always)
+        let components = try #require(try document()["components"] as? [String: [String: [String: Any]]])
+        let written = try #require(components["headers"])
+        #expect(Set(post.values.joined()).union(always) == Set(written.keys), "each is written once")
+        #expect(written["Retry-After"]?["required"] as? Bool == true && written["Location"]?["required"] as? Bool == false)
+        #expect(written.values.allSatisfy { !(($0["description"] as? String) ?? "").isEmpty && $0["schema"] != nil })
+    }
+
+    @Test("A page's headers stand at the page and at every refusal, which may be one as well")
+    func pageHeaders() throws {
+        let page = Route(.get, "/test/v1/page", access: .anyone, summary: "A page", answers: [.page(200, "Shown")]) { _ in .empty() }
+        let text = OpenAPIDocument.json(description, routes: [page]).text
+        let document = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
+        let answers = try #require(paths["/test/v1/page"]?["get"]?["responses"] as? [String: [String: Any]])
+        for (status, answer) in answers {
+            let names = (answer["headers"] as? [String: Any])?.keys.map { $0 } ?? []
+            #expect(Set(names).isSuperset(of: ["Content-Language", "Content-Security-Policy", "Referrer-Policy"]), "\(status)")
+        }
+    }
+
+    @Test("Every 429 and 503 says when to come again, also where whoever refused did not know")
+    func retryAfter() async throws {
+        let refusing = [Problem.unavailable, .tooManyRequests, .forbidden].enumerated().map { index, problem in
+            Route(.get, "/test/v1/refused/\(index)", access: .anyone, summary: "Refuses", answers: [Answer(204, "Never")]) { _ in
+                throw problem
+            }
+        }
+        try await withServer(makeServer(refusing)) { port in
+            for index in 0..<2 {
+                let wait = try await ask(port, "GET", "/test/v1/refused/\(index)").headers["retry-after"]
+                #expect(wait.flatMap { Int($0) } ?? 0 > 0)
+            }
+            #expect(try await ask(port, "GET", "/test/v1/refused/2").headers["retry-after"] == nil)
+        }
+    }
+
+    @Test("What is posted to others stands under webhooks: with its headers, its body, and what answers mean")
+    func webhooks() throws {
+        let told = WebhookDescription(
+            "reading.made", summary: "There is one", headers: [.header("webhook-id", .string(), required: true, "The same each time")],
+            body: .init(MediaType.json, Reading.schema, examples: [["at": "2026-01-10T00:31:00.000Z"]]),
+            replies: [.init("2XX", "Taken"), .init("default", "Again later")])
+        let text = OpenAPIDocument.json(description, routes: Self.routes, webhooks: [told]).text
+        let document = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let post = try #require((document["webhooks"] as? [String: [String: [String: Any]]])?["reading.made"]?["post"])
+        #expect(post["operationId"] as? String == "webhookReadingMade")
+        #expect((post["parameters"] as? [[String: Any]])?.map { $0["name"] as? String } == ["webhook-id"])
+        #expect((post["responses"] as? [String: Any])?.keys.sorted() == ["2XX", "default"])
+        #expect("\(post["requestBody"] ?? "")".contains("#/components/schemas/Reading"))
+        #expect(try self.document()["webhooks"] == nil, "a service that posts nothing has none")
     }
 
     @Test("Parameters have their place, and the idempotency key is one of them")

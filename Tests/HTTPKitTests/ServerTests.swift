@@ -3,9 +3,7 @@
 import Contracts
 import Foundation
 import HTTPTypes
-import Logging
 import NIOCore
-import Synchronization
 import TestKit
 import Testing
 
@@ -333,34 +331,6 @@ struct HealthTests {
             let answer = try await ask(port, "GET", "/health/ready")
             #expect(answer.status == 503)
             #expect(answer.json["missing"] as? [String] == ["catching up"])
-        }
-    }
-}
-
-/// Remembers every line with its metadata.
-final class RecordingLog: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var text: String { lines.withLock { $0.joined(separator: "\n") } }
-
-    var logger: Logger {
-        var logger = Logger(label: "recorded") { _ in Handler(log: self) }
-        logger.logLevel = .trace
-        return logger
-    }
-
-    private struct Handler: LogHandler {
-        let log: RecordingLog
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.MetadataValue? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            log.lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
         }
     }
 }

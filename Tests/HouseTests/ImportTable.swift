@@ -65,6 +65,8 @@ enum ImportTable {
         case "SuiteTests", "SystemTests": return everything.union(SourceTree.folders(in: "Services")).union(["TestKit", "GRDB"])
         case "HTTPKitTests": return everything.union(web).union(["TestKit", "CZlib"])
         case "TelemetryTests": return everything.union(["Telemetry", "TestKit", "CoreMetrics"])
+        // Reads its counters as an operator does, from the text of `/metrics`.
+        case "ThirdPartyGatewayTests": return everything.union(web).union(["TestKit", "GRDB", "Telemetry", tested])
         case "OperatorTests": return everything.union(web).union(["TestKit", "ArgumentParser", "Operator"])
         default: return everything.union(web).union(["TestKit", "GRDB", tested])
         }

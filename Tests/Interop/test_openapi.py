@@ -25,7 +25,10 @@ ENDS_OBJECTS = "^deleteThirdparty|RequestEnd$"
 ENDLESS = "RequestsEvents$"
 # Not being ready is a 503 by design.
 READINESS = "/health/ready"
-CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+CHECKS = ",".join([
+    "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
+    "response_schema_conformance",
+])
 
 
 def explore(case, url, prefix, headers, *selection, objects=None):

@@ -43,7 +43,7 @@ private struct Spa: Sendable {
             ReadSamples(
                 grant: grant, organisation: organisation, type: type, from: state.from, to: state.to, after: nil, limit: 1000),
             deadline: .seconds(5)
-        ).samples
+        ).columns.samples
     }
 
     /// Nil where data were handed out.

@@ -9,6 +9,8 @@ import Storage
 struct AccessRecord: Sendable {
     let store: Store
     let sharing: SharingLedger
+    /// From one transaction to the next: a thousand pages leave in a second, and the person's list may be so much behind.
+    private static let pace = Duration.milliseconds(250)
     private let table = AccessTable()
     private let requests = SharingTable()
 
@@ -22,6 +24,9 @@ struct AccessRecord: Sendable {
             try apply(db, event)
         } begin: { _, _, _ in
             // The family keeps no state, so that it has no snapshots.
+        } after: { _ in
+            // Sleeping gathers what comes within a moment; what is not taken down yet is in the log of who said it.
+            try? await Task.sleep(for: Self.pace)
         }
     }
 

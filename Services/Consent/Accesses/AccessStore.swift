@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// One access, and the number under which it is listed.
 struct StoredAccess: Sendable {
@@ -31,16 +32,23 @@ struct AccessTable: Sendable {
                 """)
     }
 
+    /// Nothing where the person is erased: what was read before may be told of after.
     func add(_ db: Database, _ read: DataRead, of person: PersonID, at: Timestamp) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO data_accesses (person, grant_id, organisation, metric, from_at, to_at, count, at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            Data(person.bytes), Data(read.grant.bytes), Data(read.organisation.bytes), Int(read.metric.number), read.from.milliseconds,
-            read.to.milliseconds, read.count, at.milliseconds,
-        ])
+        try db.run(
+            """
+            INSERT INTO data_accesses (person, grant_id, organisation, metric, from_at, to_at, count, at)
+            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE EXISTS (SELECT 1 FROM accounts WHERE subject = ?1)
+            """
+        ) { row in
+            row.bytes(person.bytes)
+            row.bytes(read.grant.bytes)
+            row.bytes(read.organisation.bytes)
+            row.integer(Int64(read.metric.number))
+            row.integer(read.from.milliseconds)
+            row.integer(read.to.milliseconds)
+            row.integer(read.count)
+            row.integer(at.milliseconds)
+        }
     }
 
     /// Newest first, those before row `before`.

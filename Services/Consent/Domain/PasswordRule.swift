@@ -1,12 +1,10 @@
 // Which passwords are accepted, what is said of those that are not, and how a temporary one is spelt.
 
 import Contracts
-import Foundation
 
 /// Why a password cannot be taken. Never says the password.
 enum PasswordFault: Hashable, Sendable {
-    case tooShort(least: Int)
-    case tooLong
+    case length(PasswordLength.Fault)
     /// Among those that are tried first by whoever guesses.
     case common
     /// The same as something that is known of its owner.
@@ -15,8 +13,7 @@ enum PasswordFault: Hashable, Sendable {
     /// What is wrong and what to do.
     var detail: String {
         switch self {
-        case .tooShort(let least): "is too short: choose at least \(least) characters; several words make a good one"
-        case .tooLong: "is too long: at most \(PasswordRule.longest) characters"
+        case .length(let fault): fault.detail
         case .common: "is one of the most used passwords, which are tried first: choose another"
         case .personal: "is your name, user name or e-mail address: choose something that others do not know of you"
         }
@@ -25,36 +22,25 @@ enum PasswordFault: Hashable, Sendable {
 
 /// NIST SP 800-63B §5.1.1.2: length and a list of the most used, no rules about kinds of characters.
 struct PasswordRule: Sendable {
-    /// In Unicode code points.
-    static let longest = 128
-    static let leastLengths = 8...64
-
-    /// In Unicode code points; `acc.password_least`.
+    /// `acc.password_least`.
     let least: Int
 
-    init(least: Int = 8) {
+    init(least: Int = PasswordLength.least) {
         self.least = least
     }
 
     /// Nil where the password can be taken.
     /// - Parameter personal: address, user name, name and surname of its owner.
     func fault(of password: String, personal: [String]) -> PasswordFault? {
-        let length = Self.normalised(password).unicodeScalars.count
-        if length < least { return .tooShort(least: least) }
-        if length > Self.longest { return .tooLong }
+        if let fault = PasswordLength.fault(of: password, asked: least) { return .length(fault) }
         let folded = Self.folded(password)
         if MostUsedPasswords.contain(folded) { return .common }
         return Self.forms(of: personal).contains(folded) ? .personal : nil
     }
 
-    /// The same password typed on two systems must be the same bytes: compatibility composition, as SP 800-63B recommends.
-    static func normalised(_ password: String) -> String {
-        password.precomposedStringWithCompatibilityMapping
-    }
-
     /// Neither case nor white space makes a password hard to guess.
     private static func folded(_ text: String) -> String {
-        normalised(text).lowercased().filter { !$0.isWhitespace }
+        PasswordLength.normalised(text).lowercased().filter { !$0.isWhitespace }
     }
 
     /// Each value alone, an address without its domain, and two values behind each other.

@@ -33,7 +33,7 @@ struct ErasureRoutes: Sendable {
                 """,
             body: .json(ErasureOrderBody.schema),
             answers: [
-                .json(202, "It is being erased", ErasureOrderAnswer.schema), .problem(409, "erasure-under-way"),
+                .json(202, "It is being erased", ErasureOrderAnswer.schema).sending(.setCookie), .problem(409, "erasure-under-way"),
                 .problem(422, "erasure-not-confirmed", "erasure-wrong-password"),
             ], isRateLimited: true
         ) { exchange in

@@ -21,7 +21,7 @@ struct NewPassword: Sendable {
         if let fault = rule.fault(of: typed, personal: [contact.email.text, contact.name, contact.surname]) {
             return [.init(pointer: pointers.first, detail: fault.detail)]
         }
-        if let old, PasswordRule.normalised(old) == PasswordRule.normalised(typed) {
+        if let old, PasswordLength.normalised(old) == PasswordLength.normalised(typed) {
             return [.init(pointer: pointers.first, detail: "is the old one: choose another")]
         }
         // Compared as typed: the second entry is there to find slips.

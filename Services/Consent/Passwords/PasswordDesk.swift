@@ -42,7 +42,7 @@ final class PasswordDesk: Sendable {
     /// The salted hash to store.
     /// - Throws: `Refusal` with 429 where too many wait.
     func hash(_ password: String) async throws -> String {
-        let password = PasswordRule.normalised(password)
+        let password = PasswordLength.normalised(password)
         return try await work { [cost] in try PasswordHash.make(password, cost: cost) }
     }
 
@@ -50,7 +50,7 @@ final class PasswordDesk: Sendable {
     /// - Parameter hash: what is stored; nil where there is no such account.
     /// - Throws: `Refusal` with 429 where too many wait.
     func check(_ password: String, against hash: String?) async throws -> PasswordFinding {
-        let password = PasswordRule.normalised(password)
+        let password = PasswordLength.normalised(password)
         return try await work { [cost, dummy] in
             let isRight = PasswordHash.verify(password, against: hash ?? dummy)
             guard let hash, isRight else { return .wrong }

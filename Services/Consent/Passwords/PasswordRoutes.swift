@@ -19,7 +19,8 @@ struct PasswordRoutes: Sendable {
                 PasswordChangeBody.schema,
                 examples: [["old": "k3xv-9qrt-m2hw-7cpd", "new": "una frase che ricordo", "newAgain": "una frase che ricordo"]]),
             answers: [
-                .json(200, "Changed", PasswordChangeAnswer.schema), .problem(422, "new-password-refused", "wrong-old-password"),
+                .json(200, "Changed", PasswordChangeAnswer.schema).sending(.setCookie),
+                .problem(422, "new-password-refused", "wrong-old-password"),
             ], isRateLimited: true
         ) { exchange in
             let session = try exchange.account.session

@@ -39,7 +39,7 @@ struct LogInSettings: Sendable {
             .flag("acc.temp_must_change", default: true, "A temporary password is good for choosing another one and nothing else."))
         temporaryLife = reader.read(.hours("acc.temp_hours", default: 72, in: 1...720, "How long a temporary password is good."))
         leastPasswordLength = reader.read(
-            .integer("acc.password_least", default: 8, in: PasswordRule.leastLengths, "Characters that a password must have."))
+            .integer("acc.password_least", default: 8, in: 8...64, "Characters that a password must have."))
         let absolute = reader.read(
             .hours("acc.session_hours", default: 720, in: 1...8760, "How long a session lives at most, however often it is used."))
         let idle = reader.read(.hours("acc.session_idle_hours", default: 336, in: 1...8760, "How long a session lives without being used."))

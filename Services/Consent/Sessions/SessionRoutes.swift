@@ -23,7 +23,7 @@ struct SessionRoutes: Sendable {
             body: .json(
                 LogInBody.schema, examples: [["login": "anna@example.org", "password": "una frase che ricordo", "device": "Anna's phone"]]),
             answers: [
-                .json(200, "Logged in", IssuedTokens.schema), .problem(401, "credentials-not-valid"),
+                .json(200, "Logged in", IssuedTokens.schema).sending(.setCookie), .problem(401, "credentials-not-valid"),
                 .problem(403, "temporary-password-expired", "address-not-confirmed", "guardian-awaited", "wrong-origin"),
             ], isRateLimited: true
         ) { exchange in
@@ -64,7 +64,8 @@ struct SessionRoutes: Sendable {
             ],
             body: .json(RefreshBody.schema),
             answers: [
-                .json(200, "Refreshed", IssuedTokens.schema), .problem(401, "session-over"), .problem(403, "wrong-origin"),
+                .json(200, "Refreshed", IssuedTokens.schema).sending(.setCookie), .problem(401, "session-over"),
+                .problem(403, "wrong-origin"),
             ]
         ) { exchange in
             let body: RefreshBody = try await exchange.json()
@@ -96,7 +97,7 @@ struct SessionRoutes: Sendable {
         Route(
             .delete, "/consent/v1/sessions/current", access: .passwordChange, summary: "Logs out on this device",
             description: "At once, in every service. What the answer names goes on until it is stopped by itself.",
-            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema)]
+            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema).sending(.setCookie)]
         ) { exchange in
             let (holder, session) = try exchange.account
             try await sessions.end(session, for: session)
@@ -121,7 +122,7 @@ struct SessionRoutes: Sendable {
         Route(
             .delete, "/consent/v1/sessions", access: .account, summary: "Logs out everywhere",
             parameters: [.query("keepCurrent", .boolean, "Whether this session stays; it ends unless told.")],
-            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema)]
+            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema).sending(.setCookie)]
         ) { exchange in
             let (holder, session) = try exchange.account
             let keepsCurrent = try exchange.queryFlag("keepCurrent") ?? false

@@ -8,6 +8,7 @@ import ServiceKit
 /// somebody moves elsewhere do not open.
 struct ChunkVault: Sendable {
     let keys: PersonKeys
+    let chunks: ChunkTable
 
     /// - Throws: `KeyDestroyed` where the person's key is gone: nothing may be stored or read any more.
     func key(of person: PersonID) throws -> SymmetricKey {
@@ -41,6 +42,14 @@ struct ChunkVault: Sendable {
     func open(_ chunk: ChunkRow, of person: PersonID, key: SymmetricKey, in period: Range<Int64>, limit: Int) throws -> [Sample] {
         try Self.open(chunk, of: person, key: key).withUnsafeBytes {
             try ChunkCodec.decode($0, metric: chunk.metric, in: period, limit: limit)
+        }
+    }
+
+    /// As the other of a period, column by column.
+    func openColumns(_ chunk: ChunkRow, of person: PersonID, key: SymmetricKey, in period: Range<Int64>, limit: Int) throws -> EntryColumns
+    {
+        try Self.open(chunk, of: person, key: key).withUnsafeBytes {
+            try ChunkCodec.columns($0, metric: chunk.metric, in: period, limit: limit)
         }
     }
 

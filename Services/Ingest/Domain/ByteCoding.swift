@@ -64,6 +64,15 @@ struct ByteReader {
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
+    /// How many zeros come next, at most `limit`; they are taken.
+    @inline(__always)
+    mutating func zeros(atMost limit: Int) -> Int {
+        let start = at
+        let end = min(limit, left) + start
+        while at < end, bytes[at] == 0 { at += 1 }
+        return at - start
+    }
+
     mutating func raw() throws(CorruptBytes) -> Double {
         guard left >= 8 else { throw CorruptBytes() }
         defer { at += 8 }

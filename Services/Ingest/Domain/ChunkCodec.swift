@@ -95,6 +95,26 @@ enum ChunkCodec {
         return samples
     }
 
+    /// As `decode` of a period, column by column: of positions the places, of everything else the values.
+    static func columns(
+        _ bytes: UnsafeRawBufferPointer, metric: Metric, in period: Range<Int64>, limit: Int
+    ) throws(CorruptBytes) -> EntryColumns {
+        var reader = ByteReader(bytes)
+        let (times, flags) = try header(&reader)
+        let wanted = wantedPlaces(times, in: period, limit: limit)
+        var columns = EntryColumns()
+        if metric.definition.shape == .position {
+            guard flags.contains(.positions), flags.contains(.everyPosition) else { throw CorruptBytes() }
+            columns.positions = try readPositions(&reader, flags, count: times.count)[wanted].compactMap(\.self)
+        } else {
+            guard flags.contains(.values) else { throw CorruptBytes() }
+            columns.values = try NumberColumn.read(wanted, of: times.count, from: &reader)
+        }
+        columns.times = Array(times[wanted])
+        columns.keep(period)
+        return columns
+    }
+
     /// Where to look for them. What is not in order of time is looked through as a whole.
     private static func wantedPlaces(_ times: [Int64], in period: Range<Int64>, limit: Int) -> Range<Int> {
         var start = times.count
@@ -120,11 +140,17 @@ enum ChunkCodec {
         times.reserveCapacity(count)
         var time: Int64 = 0
         var step: Int64 = 0
-        for index in 0..<count {
+        while times.count < count {
             let difference = try reader.signed()
-            step = index <= 1 ? difference : step &+ difference
+            step = times.count <= 1 ? difference : step &+ difference
             time = time &+ step
             times.append(time)
+            guard times.count > 1 else { continue }
+            // As long as a device keeps its pace, the differences of differences are 0.
+            for _ in 0..<reader.zeros(atMost: count - times.count) {
+                time = time &+ step
+                times.append(time)
+            }
         }
         return (times, flags)
     }

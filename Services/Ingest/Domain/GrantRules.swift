@@ -43,4 +43,12 @@ enum GrantRules {
         guard grant.types.contains(asked.type) else { throw .otherType }
         guard grant.from <= asked.from, asked.to <= grant.to else { throw .outsideWindow }
     }
+
+    /// As the other, of what was taken by `grant` as it was then: a window or step that has changed since denies it too.
+    static func check(
+        _ asked: ReadSamples, takenBy grant: GrantState, against known: GrantState?, silence: Duration
+    ) throws(ReadDenial) {
+        try check(asked, against: known, silence: silence)
+        guard known?.granularity == grant.granularity, known?.from == grant.from, known?.to == grant.to else { throw .notActive }
+    }
 }

@@ -13,16 +13,6 @@ extension GrantGranularity {
     }
 }
 
-/// One step of time as it is handed out.
-struct Granule: Hashable, Sendable {
-    /// Beginning of the whole step, in ms; the window may begin later.
-    let start: Int64
-    /// The mean of what was measured; nil for a position.
-    let value: Double?
-    /// The first one of the step.
-    let position: Position?
-}
-
 /// Which entries go into which steps.
 struct GranulePlan: Hashable, Sendable {
     let width: Int64
@@ -63,26 +53,27 @@ struct GranulePlan: Hashable, Sendable {
         return (range.lowerBound..<whole.lowerBound, whole.upperBound..<range.upperBound)
     }
 
-    func start(of time: Int64) -> Int64 {
-        Self.floor(time, width)
+    /// The time under which the step that begins then is handed out.
+    func time(of start: Int64) -> Timestamp {
+        Timestamp(milliseconds: max(start, earliest))
     }
 
-    /// The time under which a step is handed out.
-    func time(of granule: Granule) -> Timestamp {
-        Timestamp(milliseconds: max(granule.start, earliest))
-    }
-
-    /// As they are handed out. The place where something was measured is a type of its own and never comes along with another.
-    func samples(of granules: [Granule], _ metric: Metric) -> [Sample] {
-        granules.map {
-            Sample(type: metric, at: time(of: $0), value: $0.value, position: metric == .position ? $0.position : nil)
-        }
+    /// As they are handed out. Only the first can begin before the window.
+    func columns(_ granules: EntryColumns, of metric: Metric) -> SampleColumns {
+        var times = granules.times
+        if let first = times.first { times[0] = time(of: first).milliseconds }
+        return SampleColumns(of: metric, times: times, values: granules.values, positions: granules.positions)
     }
 
     /// Everything before this was read once these steps were, which are all there are unless there was no room for more.
-    func readTo(_ granules: [Granule], hasMore: Bool) -> Timestamp {
-        guard hasMore, let last = granules.last else { return Timestamp(milliseconds: range.upperBound) }
-        return Timestamp(milliseconds: min(last.start + width, range.upperBound))
+    func readTo(_ granules: EntryColumns, hasMore: Bool) -> Timestamp {
+        guard hasMore, let last = granules.times.last else { return Timestamp(milliseconds: range.upperBound) }
+        return Timestamp(milliseconds: end(of: last))
+    }
+
+    /// Of the step that begins then, as far as it lies in the range.
+    func end(of start: Int64) -> Int64 {
+        min(start + width, range.upperBound)
     }
 
     private static func floor(_ time: Int64, _ width: Int64) -> Int64 {
@@ -90,42 +81,52 @@ struct GranulePlan: Hashable, Sendable {
     }
 }
 
-/// Folds single entries, in order of time, into steps.
+/// Folds single entries, in order of time, into steps: of each its beginning, and the mean of what was measured or the first position.
 struct GranuleFold: Sendable {
     private let width: Int64
+    private var step: Range<Int64>?
     private var sum = 0.0
     private var count = 0
     private var place: Position?
-    private var start: Int64?
     /// Steps after which an entry of a later one has come.
-    private(set) var complete: [Granule] = []
+    private(set) var complete = EntryColumns()
 
     init(width: Int64) {
         self.width = width
     }
 
-    mutating func add(_ sample: Sample) {
-        let start = sample.at.milliseconds.flooredQuotientAndRemainder(dividingBy: width).quotient * width
-        if start != self.start { close() }
-        if self.start == nil {
-            self.start = start
-            place = sample.type == .position ? sample.position : nil
-        }
-        if let value = sample.value {
-            sum += value
-            count += 1
+    mutating func add(_ entries: EntryColumns) {
+        for index in entries.times.indices {
+            begin(with: entries.times[index])
+            if entries.positions.isEmpty {
+                sum += entries.values[index]
+                count += 1
+            } else if place == nil {
+                place = entries.positions[index]
+            }
         }
     }
 
     /// No more entries follow.
-    mutating func finish() -> [Granule] {
+    mutating func finish() -> EntryColumns {
         close()
         return complete
     }
 
+    private mutating func begin(with time: Int64) {
+        if let step, step.contains(time) { return }
+        close()
+        let start = time.flooredQuotientAndRemainder(dividingBy: width).quotient * width
+        step = start..<start + width
+    }
+
     private mutating func close() {
-        guard let start else { return }
-        complete.append(Granule(start: start, value: count > 0 ? sum / Double(count) : nil, position: place))
-        (self.start, sum, count, place) = (nil, 0, 0, nil)
+        guard let step else { return }
+        if let place {
+            complete.append(step.lowerBound, position: place)
+        } else {
+            complete.append(step.lowerBound, value: sum / Double(count))
+        }
+        (self.step, sum, count, place) = (nil, 0, 0, nil)
     }
 }

@@ -45,19 +45,26 @@ enum NumberColumn {
     }
 
     static func read(count: Int, from reader: inout ByteReader) throws(CorruptBytes) -> [Double] {
+        try read(0..<count, of: count, from: &reader)
+    }
+
+    /// Some of `count` numbers. What comes after the last of them is left unread.
+    static func read(_ wanted: Range<Int>, of count: Int, from reader: inout ByteReader) throws(CorruptBytes) -> [Double] {
         guard count > 0 else { return [] }
         let scale = try reader.byte()
         var values: [Double] = []
         if scale == raw {
             guard reader.left / 8 >= count else { throw CorruptBytes() }
-            values.reserveCapacity(count)
-            for _ in 0..<count { values.append(try reader.raw()) }
+            _ = try reader.take(8 * wanted.lowerBound)
+            values.reserveCapacity(wanted.count)
+            for _ in wanted { values.append(try reader.raw()) }
             return values
         }
         guard Int(scale) <= DecimalForm.maximumScale, reader.left >= count else { throw CorruptBytes() }
-        values.reserveCapacity(count)
+        values.reserveCapacity(wanted.count)
         var mantissa: Int64 = 0
-        for _ in 0..<count {
+        for _ in 0..<wanted.lowerBound { mantissa = mantissa &+ (try reader.signed()) }
+        for _ in wanted {
             mantissa = mantissa &+ (try reader.signed())
             values.append(DecimalForm.value(mantissa, scale: Int(scale)))
         }

@@ -3,6 +3,8 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
+import Synchronization
 
 /// `granted`: one row for each grant ever heard of, inactive ones too until the person is erased, so that a late fact of an
 /// earlier version never brings one back.
@@ -40,8 +42,15 @@ struct GrantTable: Sendable {
     }
 
     func find(_ db: Database, _ grant: GrantID) throws -> GrantState? {
-        try Data.fetchOne(db.cachedStatement(sql: "SELECT state FROM granted WHERE grant_id = ?"), arguments: [Data(grant.bytes)])
-            .map { try JSONDecoder().decode(GrantState.self, from: $0) }
+        try row(db, grant).map { try JSONDecoder().decode(GrantState.self, from: Data($0)) }
+    }
+
+    fileprivate func row(_ db: Database, _ grant: GrantID) throws -> [UInt8]? {
+        try db.first("SELECT state FROM granted WHERE grant_id = ?") {
+            $0.bytes(grant.bytes)
+        } read: {
+            $0.bytes(0)
+        }
     }
 
     /// Those in force.
@@ -55,6 +64,27 @@ struct GrantTable: Sendable {
         guard scope == .account else { return 0 }
         try db.cachedStatement(sql: "DELETE FROM granted WHERE person = ?").execute(arguments: [Data(person.bytes)])
         return db.changesCount
+    }
+}
+
+/// Reads grants for who asks for the same ones again and again: a row that holds what it held is not decoded anew.
+final class GrantMemory: Sendable {
+    /// More are not remembered.
+    private static let most = 10_000
+
+    private let table = GrantTable()
+    private let decoded = Mutex<[GrantID: (row: [UInt8], state: GrantState)]>([:])
+
+    /// As `GrantTable.find`.
+    func find(_ db: Database, _ grant: GrantID) throws -> GrantState? {
+        let row = try table.row(db, grant)
+        if let known = decoded.withLock({ $0[grant] }), known.row == row { return known.state }
+        let state = try row.map { try JSONDecoder().decode(GrantState.self, from: Data($0)) }
+        decoded.withLock { decoded in
+            if decoded.count >= Self.most { decoded.removeAll() }
+            decoded[grant] = row.flatMap { row in state.map { (row, $0) } }
+        }
+        return state
     }
 }
 

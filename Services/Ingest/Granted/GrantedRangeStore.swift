@@ -9,28 +9,14 @@ struct GrantedRangeStore: Sendable {
     /// Entries that one stretch gives at most, so that a backlog of one person does not keep the others waiting.
     private static let mostOfStretch = 2000
 
-    let vault: ChunkVault
-    let accesses: FactStream
-    private let grants = GrantTable()
-
-    init(vault: ChunkVault, accesses: FactStream) {
-        (self.vault, self.accesses) = (vault, accesses)
-    }
-
-    struct Part: Sendable {
-        let asked: ReadSamples
-        let grant: GrantState
-        let plan: GranulePlan
-        let samples: [Sample]
-        let readTo: Timestamp
-    }
+    let accesses: GrantedAccessStore
 
     enum Taken: Sendable {
-        case read(Part)
+        case read(GrantedStretch, readTo: Timestamp)
         case denied(ReadDenial)
 
         var hasSamples: Bool {
-            if case .read(let part) = self { !part.samples.isEmpty } else { false }
+            if case .read(let stretch, _) = self { !stretch.granules.isEmpty } else { false }
         }
     }
 
@@ -43,19 +29,9 @@ struct GrantedRangeStore: Sendable {
             grant: stretch.grant, organisation: stretch.organisation, type: stretch.type, from: stretch.from, to: stretch.to, after: nil,
             limit: max(1, fit))
         do {
-            let known = try grants.find(db, stretch.grant)
-            try GrantRules.check(asked, against: known, silence: silence)
-            guard let grant = known else { return .denied(.unknownGrant) }
-            let plan = try GranulePlan(asked, under: grant, now: now)
-            guard fit > 0 else { return .read(Part(asked: asked, grant: grant, plan: plan, samples: [], readTo: stretch.from)) }
-            let (granules, hasMore) =
-                plan.range.isEmpty
-                ? ([], false) : try GranuleReader.granules(asked.type, of: grant.person, plan, limit: fit, vault: vault, db)
-            room -= granules.count * GrantedPage.bytes(of: asked.type)
-            return .read(
-                Part(
-                    asked: asked, grant: grant, plan: plan, samples: plan.samples(of: granules, asked.type),
-                    readTo: plan.readTo(granules, hasMore: hasMore)))
+            let taken = try accesses.take(db, asked, limit: fit, now: now, silence: silence)
+            room -= taken.granules.count * GrantedPage.bytes(of: asked.type)
+            return .read(taken, readTo: fit > 0 ? taken.readTo : stretch.from)
         } catch let denial as ReadDenial {
             return .denied(denial)
         } catch is KeyDestroyed {
@@ -63,31 +39,23 @@ struct GrantedRangeStore: Sendable {
         }
     }
 
-    /// Judges each part again and writes down what is about to leave (SHR-24).
+    /// Judges each stretch again and writes down what is about to leave (SHR-24).
     /// - Returns: what may leave, and what is to be published after the commit.
     func record(
         _ db: Database, _ taken: [Taken], now: Timestamp, silence: Duration, trace: String
     ) throws -> ([Taken], [EventRelay.Committed]) {
+        var appending = StreamLog.Appending()
         var facts: [EventRelay.Committed] = []
         let judged = try taken.map { one -> Taken in
-            guard case .read(let part) = one, let first = part.samples.first, let last = part.samples.last else { return one }
-            let still = try grants.find(db, part.grant.grant)
-            do throws(ReadDenial) {
-                try GrantRules.check(part.asked, against: still, silence: silence)
-                guard still?.granularity == part.grant.granularity, still?.from == part.grant.from, still?.to == part.grant.to else {
-                    throw .notActive
-                }
-            } catch {
-                return .denied(error)
+            guard case .read(let stretch, _) = one else { return one }
+            switch try accesses.record(db, stretch, in: &appending, now: now, silence: silence, trace: trace) {
+            case .failure(let denial): return .denied(denial)
+            case .success(let fact):
+                if let fact { facts.append(fact) }
+                return one
             }
-            let end = min(part.plan.start(of: last.at.milliseconds) + part.plan.width, part.plan.range.upperBound)
-            let read = DataRead(
-                grant: part.grant.grant, organisation: part.grant.organisation, metric: part.asked.type, from: first.at,
-                to: Timestamp(milliseconds: end), count: part.samples.count)
-            facts.append(
-                try accesses.append(db, type: DataRead.type, subject: part.grant.person, body: read, at: now, trace: trace))
-            return one
         }
+        try appending.finish(db)
         return (judged, facts)
     }
 }

@@ -11,18 +11,19 @@ import Storage
 struct GrantedReading: Sendable {
     let store: Store
     let vault: ChunkVault
-    let accesses: FactStream
+    let accesses: GrantedAccessStore
+    let facts: FactStream
     /// How long ago everything that consent had said was known.
     let silence: @Sendable () -> Duration
     let clock: @Sendable () -> Timestamp
     let logger: Logger
-    private let grants = GrantTable()
 
     init(
         store: Store, vault: ChunkVault, accesses: FactStream, logger: Logger, silence: @escaping @Sendable () -> Duration,
         clock: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.store, self.vault, self.accesses, self.logger) = (store, vault, accesses, logger)
+        (self.store, self.vault, facts, self.logger) = (store, vault, accesses, logger)
+        self.accesses = GrantedAccessStore(vault: vault, accesses: accesses)
         (self.silence, self.clock) = (silence, clock)
     }
 
@@ -45,39 +46,17 @@ struct GrantedReading: Sendable {
     }
 
     private func page(_ asked: ReadSamples, _ context: RequestContext) async throws -> ReadSamples.Reply {
-        let known = try await store.read { [grants] db in try grants.find(db, asked.grant) }
-        try GrantRules.check(asked, against: known, silence: silence())
-        guard let grant = known else { throw ReadDenial.unknownGrant }
-        let plan = try GranulePlan(asked, under: grant, now: clock())
-        let (samples, next) = try await samples(asked, grant, plan)
-        guard let first = samples.first, let last = samples.last else { return ReadSamples.Reply(samples: [], next: nil) }
-        // Whatever was withdrawn while the page was made is seen here: facts and this check go through one writer.
-        let fact = try await store.write { [grants, accesses, silence, clock] db in
-            let still = try grants.find(db, asked.grant)
-            try GrantRules.check(asked, against: still, silence: silence())
-            guard still?.granularity == grant.granularity, still?.from == grant.from, still?.to == grant.to else {
-                throw ReadDenial.notActive
-            }
-            let end = min(plan.start(of: last.at.milliseconds) + plan.width, plan.range.upperBound)
-            let read = DataRead(
-                grant: grant.grant, organisation: grant.organisation, metric: asked.type, from: first.at,
-                to: Timestamp(milliseconds: end), count: samples.count)
-            return try accesses.append(db, type: DataRead.type, subject: grant.person, body: read, at: clock(), trace: context.trace)
+        let limit = min(asked.limit, GrantedPage.bytes / GrantedPage.bytes(of: asked.type))
+        let stretch = try await store.read { [accesses, clock, silence] db in
+            try accesses.take(db, asked, limit: limit, now: clock(), silence: silence())
         }
-        accesses.publish(fact)
+        guard !stretch.granules.isEmpty else { return ReadSamples.Reply(columns: stretch.columns, next: nil) }
+        if let fact = try await store.write(GrantedAccess(stretch: stretch, trace: context.trace, reading: self)).get() {
+            facts.publish(fact)
+        }
         // A person who was erased meanwhile has no key any more.
-        _ = try vault.key(of: grant.person)
-        return ReadSamples.Reply(samples: samples, next: next)
-    }
-
-    private func samples(_ asked: ReadSamples, _ grant: GrantState, _ plan: GranulePlan) async throws -> (samples: [Sample], next: String?)
-    {
-        guard !plan.range.isEmpty else { return ([], nil) }
-        let room = GrantedPage.bytes / GrantedPage.bytes(of: asked.type)
-        let (granules, hasMore) = try await store.read { [vault] db in
-            try GranuleReader.granules(asked.type, of: grant.person, plan, limit: min(asked.limit, room), vault: vault, db)
-        }
-        return (plan.samples(of: granules, asked.type), hasMore ? granules.last.map { String($0.start) } : nil)
+        _ = try vault.key(of: stretch.grant.person)
+        return ReadSamples.Reply(columns: stretch.columns, next: stretch.next)
     }
 }
 

@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// One device as the store has it.
 struct DeviceRow: Hashable, Sendable {
@@ -113,7 +114,11 @@ struct DeviceTable: Sendable {
     // MARK: People
 
     func personNumber(_ db: Database, _ person: PersonID) throws -> Int64? {
-        try Int64.fetchOne(db.cachedStatement(sql: "SELECT number FROM people WHERE person = ?"), arguments: [Data(person.bytes)])
+        try db.first("SELECT number FROM people WHERE person = ?") {
+            $0.bytes(person.bytes)
+        } read: {
+            $0.integer(0)
+        }
     }
 
     func person(_ db: Database, _ number: Int64) throws -> PersonID? {

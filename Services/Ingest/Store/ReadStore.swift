@@ -17,12 +17,13 @@ struct ReadStore: Sendable {
     let person: PersonID
     let number: Int64
     let key: SymmetricKey
-    private let chunks = ChunkTable()
     private let days = DayTable()
 
     init(vault: ChunkVault, person: PersonID, number: Int64, key: SymmetricKey) {
         (self.vault, self.person, self.number, self.key) = (vault, person, number, key)
     }
+
+    private var chunks: ChunkTable { vault.chunks }
 
     private func series(_ metric: Metric) -> Series {
         Series(person: number, metric: metric)
@@ -36,30 +37,49 @@ struct ReadStore: Sendable {
 
     /// The first `limit` entries of `period`, in order of time. Fewer means that there are no more.
     func page(_ db: Database, _ metric: Metric, in period: Range<Int64>, limit: Int) throws -> [StoredSample] {
-        guard !period.isEmpty else { return [] }
-        var needed: [(id: Int64, first: Int64)] = []
-        for span in try chunks.spanClasses(db, of: series(metric)) {
-            // Every chunk that begins within the period gives at least the entry at its beginning, so `limit` of a class suffice.
-            needed += try chunks.needed(db, of: series(metric), class: span, in: period, limit: limit)
-        }
-        needed.sort { $0.first < $1.first }
         var found: [StoredSample] = []
-        for (place, next) in needed.enumerated() {
-            // Entries before the next chunk's beginning are complete; once there are enough of them, the rest is not needed.
-            if found.count >= limit, place > 0, found.count(where: { $0.sample.at.milliseconds < next.first }) >= limit { break }
-            guard let chunk = try chunks.chunk(db, id: next.id) else { continue }
+        try eachNeeded(db, metric, in: period, limit: limit) { chunk in
             for sample in try vault.open(chunk, of: person, key: key, in: period, limit: limit) {
                 found.append(StoredSample(sample: sample, device: chunk.device))
             }
+        } isEnough: { next in
+            found.count >= limit && found.count(where: { $0.sample.at.milliseconds < next }) >= limit
         }
         found.sort { $0.sample.at < $1.sample.at }
         return Array(found.prefix(limit))
     }
 
+    /// As `page`, without the devices, nor the places of anything but positions.
+    func columns(_ db: Database, _ metric: Metric, in period: Range<Int64>, limit: Int) throws -> EntryColumns {
+        var found = EntryColumns()
+        try eachNeeded(db, metric, in: period, limit: limit) { chunk in
+            found.append(contentsOf: try vault.openColumns(chunk, of: person, key: key, in: period, limit: limit))
+        } isEnough: { next in
+            found.count >= limit && found.times.count(where: { $0 < next }) >= limit
+        }
+        found.sort()
+        found.cut(to: limit)
+        return found
+    }
+
+    /// Gives `open` the chunks that have the first `limit` entries of `period`, by their beginnings.
+    /// - Parameter isEnough: whether what was opened has so many entries before this time. Those before the next chunk's beginning are
+    ///   complete; once there are enough of them, the rest is not needed.
+    private func eachNeeded(
+        _ db: Database, _ metric: Metric, in period: Range<Int64>, limit: Int, open: (ChunkRow) throws -> Void, isEnough: (Int64) -> Bool
+    ) throws {
+        guard !period.isEmpty else { return }
+        let needed = try chunks.needed(db, of: series(metric), in: period, limit: limit)
+        for (place, next) in needed.enumerated() {
+            if place > 0, isEnough(next.first) { return }
+            if let chunk = try chunks.chunk(db, id: next.id) { try open(chunk) }
+        }
+    }
+
     /// The newest entry of a metric.
     func newest(_ db: Database, _ metric: Metric) throws -> StoredSample? {
         let series = series(metric)
-        guard let time = try chunks.newest(db, of: series, classes: chunks.spanClasses(db, of: series)) else { return nil }
+        guard let time = try chunks.newest(db, of: series) else { return nil }
         var found: StoredSample?
         try chunks.each(db, of: series, in: time..<time + 1, where: { $0.last == time }) { chunk in
             if let sample = try open(chunk).first(where: { $0.at.milliseconds == time }) {

@@ -141,7 +141,7 @@ extension MessageTemplate {
             .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
             .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,
-            .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded,
+            .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded, .paymentDisputed, .paymentChargedBack,
             .requestAccepted, .requestDeclined, .requestUnanswered, .accessNarrowed, .accessWithdrawn, .accessEnded,
             .endpointPaused, .endpointGone:
             false
@@ -160,7 +160,7 @@ extension MessageTemplate {
             .sosPauseReminder,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
             .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,
-            .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded,
+            .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded, .paymentDisputed, .paymentChargedBack,
             .requestAccepted, .requestDeclined, .requestUnanswered, .accessNarrowed, .accessWithdrawn, .accessEnded,
             .endpointPaused, .endpointGone:
             false

@@ -25,6 +25,18 @@ extension MessageText {
             body:
                 "{organisation} gets {amount} back for the request {request}. The credit note {invoice} can be seen and printed here:\n{link}",
             short: "TrackMe: {amount} for request {request} goes back, credit note {invoice}.", title: "A payment goes back"),
+        .paymentDisputed: MessageText(
+            subject: "The payment for request {request} is contested",
+            body: "the bank or payment service of {organisation} contests the payment of {amount} for the request {request}. Nothing is "
+                + "delivered until it has decided. If this is a mistake, have the dispute withdrawn there; nothing has to be paid here.",
+            short: "TrackMe: the payment of {amount} for request {request} is contested; deliveries wait.",
+            title: "A payment is contested"),
+        .paymentChargedBack: MessageText(
+            subject: "{amount} for request {request} are due again",
+            body: "the bank or payment service of {organisation} has taken {amount} back that had been paid for the request {request}, and "
+                + "data were delivered for it. The amount is due again, and nothing more is delivered before it is paid.",
+            short: "TrackMe: {amount} for request {request} were taken back by the bank and are due again.",
+            title: "An amount is due again"),
     ]
 
     static let italianPayments: [MessageTemplate: MessageText] = [
@@ -53,5 +65,18 @@ extension MessageText {
                 + "qui:\n{link}",
             short: "TrackMe: rimborso di {amount} per la richiesta {request}, nota di credito {invoice}.",
             title: "Un pagamento torna indietro"),
+        .paymentDisputed: MessageText(
+            subject: "Il pagamento per la richiesta {request} è contestato",
+            body:
+                "la banca o il servizio di pagamento di {organisation} contesta il pagamento di {amount} per la richiesta {request}. Nulla "
+                + "viene consegnato finché non ha deciso. Se è un errore, si faccia ritirare la contestazione là; qui non c'è nulla da pagare.",
+            short: "TrackMe: il pagamento di {amount} per la richiesta {request} è contestato; le consegne attendono.",
+            title: "Un pagamento è contestato"),
+        .paymentChargedBack: MessageText(
+            subject: "{amount} per la richiesta {request} sono di nuovo dovuti",
+            body: "la banca o il servizio di pagamento di {organisation} ha ripreso {amount} già pagati per la richiesta {request}, per la "
+                + "quale sono stati consegnati dati. L'importo è di nuovo dovuto e nulla viene consegnato prima che sia pagato.",
+            short: "TrackMe: {amount} per la richiesta {request} sono stati ripresi dalla banca e sono di nuovo dovuti.",
+            title: "Un importo è di nuovo dovuto"),
     ]
 }

@@ -57,6 +57,8 @@ final class ClientService: Sendable {
     private let directory: OrganisationRegister
     private let firstAnswers: FirstAnswers<MadeClient>
     private let logger: Logger
+    /// What was shown and proved nobody.
+    let refused: RefusedCredentials
     private let known = Mutex(Known())
 
     init(
@@ -65,6 +67,7 @@ final class ClientService: Sendable {
     ) {
         (self.settings, self.store, self.table, self.directory, self.logger) = (settings, store, table, directory, logger)
         firstAnswers = FirstAnswers(secret: answersKey)
+        refused = RefusedCredentials(logger: logger)
     }
 
     // MARK: Clients
@@ -155,6 +158,8 @@ final class ClientService: Sendable {
         var secret: String
         /// Nil where none was asked for: everything that the client may.
         var scope: String?
+        /// For the log.
+        var requestID: String
     }
 
     /// - Throws: `TokenRefusal`.
@@ -192,10 +197,16 @@ final class ClientService: Sendable {
     private func prove(_ order: TokenOrder, at now: Timestamp) async throws -> ClientRow {
         let shown = ClientToken.digest(order.secret)
         guard let id = ClientID(order.client), let row = try await store.read({ [table] db in try table.find(db, id) }) else {
+            refused.note(.unknownClient, requestID: order.requestID)
             throw TokenRefusal.invalidClient
         }
         if Digest.constantTimeEqual(shown, row.secret) { return row }
-        guard let old = row.oldSecret, let until = row.oldUntil, now < until, Digest.constantTimeEqual(shown, old) else {
+        guard let old = row.oldSecret, let until = row.oldUntil, Digest.constantTimeEqual(shown, old) else {
+            refused.note(.wrongSecret, client: id, requestID: order.requestID)
+            throw TokenRefusal.invalidClient
+        }
+        guard now < until else {
+            refused.note(.endedSecret, client: id, requestID: order.requestID)
             throw TokenRefusal.invalidClient
         }
         return row
@@ -210,7 +221,14 @@ final class ClientService: Sendable {
             row = try await store.read { [table] db in try table.token(db, digest: digest) }
             if let row { remember(row, digest, ifStill: changes) }
         }
-        guard let row, now < row.until else { return nil }
+        guard let row else {
+            refused.note(.unknownToken)
+            return nil
+        }
+        guard now < row.until else {
+            refused.note(.endedToken, client: row.client)
+            return nil
+        }
         return .client(row.client, row.organisation, scopes: Set(row.rights.map(\.rawValue)))
     }
 

@@ -47,8 +47,7 @@ struct TokenRoutes: Sendable {
             return try await Self.answering(exchange) { fields in
                 guard let grant = fields["grant_type"] else { throw TokenRefusal.invalidRequest }
                 guard grant == "client_credentials" else { throw TokenRefusal.unsupportedGrantType }
-                let order = try Self.order(exchange, fields)
-                let (token, rights) = try await service.token(order, at: exchange.receivedAt)
+                let (token, rights) = try await service.token(order(exchange, fields), at: exchange.receivedAt)
                 return try .json(
                     TokenBody(access_token: token, expires_in: Int(ClientToken.life.components.seconds), scope: Right.written(rights)))
             }
@@ -67,7 +66,7 @@ struct TokenRoutes: Sendable {
             try limiter.admit(exchange.remoteAddress)
             return try await Self.answering(exchange) { fields in
                 guard let token = fields["token"] else { throw TokenRefusal.invalidRequest }
-                try await service.revoke(token, by: Self.order(exchange, fields), at: exchange.receivedAt)
+                try await service.revoke(token, by: order(exchange, fields), at: exchange.receivedAt)
                 return .empty(status: 200)
             }
         }
@@ -94,17 +93,27 @@ struct TokenRoutes: Sendable {
         }
     }
 
-    /// - Throws: `invalidRequest` where both ways are used, or neither.
-    private static func order(_ exchange: Exchange, _ fields: FormFields) throws(TokenRefusal) -> ClientService.TokenOrder {
-        let scope = fields["scope"]
-        if let header = exchange.header("Authorization") {
-            guard fields["client_secret"] == nil else { throw .invalidRequest }
-            guard let (client, secret) = basic(header) else { throw .invalidClient }
-            guard fields["client_id"].map({ $0 == client }) ?? true else { throw .invalidRequest }
-            return .init(client: client, secret: secret, scope: scope)
+    /// - Throws: `invalidRequest` where both ways are used, `invalidClient` where neither shows one.
+    private func order(_ exchange: Exchange, _ fields: FormFields) throws(TokenRefusal) -> ClientService.TokenOrder {
+        guard let (client, secret) = try Self.shown(exchange.header("Authorization"), fields) else {
+            service.refused.note(.noClient, requestID: exchange.requestID)
+            throw .invalidClient
         }
-        guard let client = fields["client_id"], let secret = fields["client_secret"] else { throw .invalidClient }
-        return .init(client: client, secret: secret, scope: scope)
+        return .init(client: client, secret: secret, scope: fields["scope"], requestID: exchange.requestID)
+    }
+
+    /// Nil where no client is shown in a way that can be read.
+    private static func shown(
+        _ authorization: String?, _ fields: FormFields
+    ) throws(TokenRefusal) -> (client: String, secret: String)? {
+        if let authorization {
+            guard fields["client_secret"] == nil else { throw .invalidRequest }
+            guard let (client, secret) = basic(authorization) else { return nil }
+            guard fields["client_id"].map({ $0 == client }) ?? true else { throw .invalidRequest }
+            return (client, secret)
+        }
+        guard let client = fields["client_id"], let secret = fields["client_secret"] else { return nil }
+        return (client, secret)
     }
 
     /// RFC 7617, with both parts form-encoded as RFC 6749 §2.3.1 asks.

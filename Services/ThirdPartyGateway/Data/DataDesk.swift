@@ -46,7 +46,7 @@ struct DataDesk: Sendable {
         let reply = try await data.page(
             grant: access.grant, organisation: request.organisation, type: access.type, from: access.from, to: access.to, after: after,
             limit: limit)
-        try await note(opened, values: reply.samples.count, isLast: reply.next == nil)
+        try await note(opened, values: reply.columns.count, isLast: reply.next == nil)
         return reply
     }
 

@@ -35,7 +35,8 @@ struct DataRoutes: Sendable {
                 Answer(
                     200, "One page",
                     contents: [.init(MediaType.json, DataPage.schema, examples: [Examples.dataPage])]
-                        + DataFormat.allCases.filter { $0 != .json }.map { .init($0.mediaType, $0 == .fhir ? .anything : .string()) }),
+                        + DataFormat.allCases.filter { $0 != .json }.map { .init($0.mediaType, $0 == .fhir ? .anything : .string()) }
+                ).sending(.dataResponsibility, .link),
                 .noAdmission, .problem(402, GatewayProblem.paymentOutstanding.rawValue), .problem(403, GatewayProblem.notEntitled.rawValue),
                 .problem(404, "not-found"), .problem(406, "not-acceptable"), .problem(503, GatewayProblem.dataInPreparation.rawValue),
             ]
@@ -72,7 +73,7 @@ struct DataRoutes: Sendable {
     }
 
     private static func answer(_ reply: ReadSamples.Reply, _ access: DataAccess, _ format: DataFormat, limit: Int) -> HTTPAnswer {
-        let bytes = format == .json ? DataPage.bytes(reply) : format.bytes(reply.samples)
+        let bytes = format == .json ? DataPage.bytes(reply) : format.bytes(reply.columns.samples)
         let answer = HTTPAnswer.bytes(bytes, contentType: format.mediaType).with(.dataResponsibility, ResponsibilityNotice.text)
         guard let next = reply.next else { return answer }
         let link =
@@ -84,12 +85,11 @@ struct DataRoutes: Sendable {
 
 extension HTTPField.Name {
     static let dataResponsibility = known(ResponsibilityNotice.header)
-    static let link = known("Link")
+}
 
-    private static func known(_ name: String) -> HTTPField.Name {
-        guard let field = HTTPField.Name(name) else { preconditionFailure("\(name) is no header name") }
-        return field
-    }
+extension AnswerHeader {
+    static let dataResponsibility = AnswerHeader(
+        .dataResponsibility, .string(), always: true, "Reminds of who answers for the data from now on (ORG-21).")
 }
 
 /// A page in JSON, written by hand since it may hold 10,000 values.
@@ -110,12 +110,9 @@ enum DataPage {
     ).named("DataPage")
 
     static func bytes(_ reply: ReadSamples.Reply) -> [UInt8] {
-        var json = JSONBytes(capacity: 256 + reply.samples.count * 96)
+        var json = JSONBytes(capacity: 256 + reply.columns.count * (reply.columns.positions.isEmpty ? 96 : 192))
         json.literal("{\"items\":[")
-        for (place, sample) in reply.samples.enumerated() {
-            if place > 0 { json.byte(",") }
-            json.exported(ExportedEntry(sample: sample, source: nil))
-        }
+        json.exported(reply.columns)
         json.literal("],\"next\":")
         if let next = reply.next { json.string(next) } else { json.literal("null") }
         json.literal(",\"reminder\":")

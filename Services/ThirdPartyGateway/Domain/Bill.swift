@@ -39,10 +39,6 @@ struct Bill: Hashable, Sendable {
         (self.isFeasible, self.attempts, self.changedAt) = (isFeasible, attempts, changedAt)
     }
 
-    var live: PayingAttempt? { attempts.last { $0.isLive } }
-    /// The attempt whose money is kept.
-    var paying: PayingAttempt? { attempts.first { $0.state == .succeeded } }
-
     // MARK: The request's life
 
     /// The request was sent: a process is opened with the handler, which shows whether the payment is feasible; nothing is charged
@@ -62,7 +58,7 @@ struct Bill: Hashable, Sendable {
 
     /// The person has accepted (PAY-03). What costs nothing is paid at once.
     mutating func accepted(at now: Timestamp) -> [PaymentEffect] {
-        guard !isAccepted, status != .void, status != .refunding, status != .refunded else { return [] }
+        guard !isAccepted, status != .void, hold != .givenBack else { return [] }
         isAccepted = true
         changedAt = now
         switch status {
@@ -99,13 +95,6 @@ struct Bill: Hashable, Sendable {
     }
 
     // MARK: Paying
-
-    enum Start: Hashable, Sendable {
-        /// The attempt that the payer goes on with, and what is to be done first.
-        case attempt(Int, [PaymentEffect])
-        /// The attempt before is being called off; ask again when its answer is there.
-        case wait([PaymentEffect])
-    }
 
     /// The payer chooses a way. The same way again is the same attempt.
     mutating func start(
@@ -167,14 +156,31 @@ struct Bill: Hashable, Sendable {
         case .refunding:
             guard let back = attempts.first(where: { $0.state == .refunding && $0.method == .bankTransfer }) else { return [] }
             return heard(.refunded, of: back.number, at: now)
+        // What the handler refused may be possible by now.
+        case .refundRefused:
+            let refused = attempts.filter { $0.state == .refundRefused }
+            status = .refunding
+            return refused.flatMap { giveBack($0.number, now) }
+        case .disputed: throw .contested
         case .paid:
             guard let paying else { throw .nothingWasPaid }
+            // What a bank took back before is not asked for again either.
+            for index in attempts.indices where attempts[index].state == .chargedBack { attempts[index].isToGoBack = true }
             let effects = giveBack(paying.number, now)
             status = .refunding
             guard paying.method == .bankTransfer else { return effects }
             return heard(.refunded, of: paying.number, at: now)
         case .notDue, .due, .void: throw .nothingWasPaid
         }
+    }
+
+    /// The operator has sent back by hand what waited for that: transfers, and what handlers refused to give back.
+    mutating func sentBack(at now: Timestamp) throws(PaymentRefusal) -> [PaymentEffect] {
+        let waiting = attempts.indices.filter { attempts[$0].waitsForHand }
+        guard !waiting.isEmpty else { throw .nothingToSendBack }
+        for index in waiting { (attempts[index].state, attempts[index].isSentByHand) = (.refunded, true) }
+        changedAt = now
+        return follow()
     }
 
     // MARK: What handlers say
@@ -186,27 +192,31 @@ struct Bill: Hashable, Sendable {
         let before = self
         let effects: [PaymentEffect]
         switch word {
-        case .opened(let reference, let step): effects = opened(index, reference, step)
+        case .opened(let reference, let step, let amount): effects = opened(index, reference, step, amount, now)
         case .approved: effects = status == .due && attempts[index].state == .open ? charge(index) : []
         case .needsPayer(let step): effects = needsPayer(index, step)
         case .declined(let reason): effects = declined(index, reason, now)
         case .ended(let reason): effects = ended(index, reason)
-        case .succeeded(let charge): effects = succeeded(index, charge, now)
-        case .refunded: effects = gaveBack(index)
+        case .succeeded(let charge, let amount): effects = succeeded(index, charge, amount, now)
+        case .refunded: effects = stands(index, .refunded, now)
+        case .stands(let standing): effects = stands(index, standing, now)
         case .pending, .unreachable: effects = []
         }
         if self != before { changedAt = now }
         return effects
     }
 
-    private mutating func opened(_ index: Int, _ reference: String, _ step: PayerStep) -> [PaymentEffect] {
-        switch attempts[index].state {
-        case .opening:
-            (attempts[index].state, attempts[index].reference, attempts[index].step) = (.open, reference, step)
-            if isFeasible == nil { isFeasible = true }
-            return []
-        default: return []
-        }
+    private mutating func opened(
+        _ index: Int, _ reference: String, _ step: PayerStep, _ amount: Amount?, _ now: Timestamp
+    ) -> [PaymentEffect] {
+        guard attempts[index].state == .opening else { return [] }
+        (attempts[index].state, attempts[index].reference, attempts[index].step) = (.open, reference, step)
+        let isRight = amount == nil || amount == self.amount
+        if isFeasible == nil { isFeasible = isRight }
+        guard !isRight else { return [] }
+        let reason = PayingAttempt.amountDiffers
+        let notice: PaymentNotice = status == .due ? .failed(reason: reason) : .notFeasible(reason: reason)
+        return cancel(attempts[index].number, reason: reason, now) + [.tell(notice)]
     }
 
     private mutating func charge(_ index: Int) -> [PaymentEffect] {
@@ -251,31 +261,63 @@ struct Bill: Hashable, Sendable {
         }
     }
 
-    private mutating func succeeded(_ index: Int, _ charge: String?, _ now: Timestamp) -> [PaymentEffect] {
+    private mutating func succeeded(_ index: Int, _ charge: String?, _ taken: Amount?, _ now: Timestamp) -> [PaymentEffect] {
         switch attempts[index].state {
-        case .succeeded, .refunding, .refunded: return []
+        case .succeeded, .refunding, .refunded, .refundRefused, .disputed, .chargedBack: return []
         case .opening, .open, .confirming, .cancelling, .failed, .cancelled: break
         }
         let isSurplus = paying != nil
         (attempts[index].state, attempts[index].charge, attempts[index].reason) = (.succeeded, charge, nil)
         attempts[index].step = nil
+        if let taken, taken != amount {
+            // Neither more nor less than was asked for pays it; the payer may begin again.
+            (attempts[index].taken, attempts[index].reason) = (taken, PayingAttempt.amountDiffers)
+            let notice: [PaymentEffect] = status == .due ? [.tell(.failed(reason: PayingAttempt.amountDiffers))] : []
+            return giveBack(attempts[index].number, now) + notice
+        }
         if isSurplus { return giveBack(attempts[index].number, now) }
+        return keptOrBack(attempts[index].number, now)
+    }
+
+    /// Money that no other has paid before.
+    private mutating func keptOrBack(_ number: Int, _ now: Timestamp) -> [PaymentEffect] {
         switch status {
         // Before it was due nobody was shown how to pay; should money come all the same, it waits for the answer.
         case .notDue: return []
         case .due: return settle()
-        case .paid, .refunding, .refunded, .void: return giveBack(attempts[index].number, now)
+        case .paid, .refunding, .refunded, .refundRefused, .disputed, .void: return giveBack(number, now)
         }
     }
 
-    private mutating func gaveBack(_ index: Int) -> [PaymentEffect] {
-        guard [.succeeded, .refunding].contains(attempts[index].state) else { return [] }
-        attempts[index].state = .refunded
-        guard paying == nil, status == .paid || status == .refunding else { return [] }
-        // Surplus that goes back while the bill's own money is on its way too.
-        if status == .refunding, attempts.contains(where: { $0.state == .refunding }) { return [] }
-        status = .refunded
-        return [.refunded]
+    /// Where the money of an attempt stands by now.
+    private mutating func stands(_ index: Int, _ standing: MoneyStanding, _ now: Timestamp) -> [PaymentEffect] {
+        let (number, isOther) = (
+            attempts[index].number, attempts.contains { $0.state == .succeeded && $0.number != attempts[index].number }
+        )
+        guard attempts[index].judged(standing) else { return [] }
+        switch attempts[index].state {
+        // A dispute was decided for us: the money is what it would have been without.
+        case .succeeded where attempts[index].isToGoBack == true || isOther: return giveBack(number, now) + follow()
+        case .succeeded where status != .disputed: return keptOrBack(number, now)
+        case .chargedBack where !isDelivered: attempts[index].isToGoBack = true
+        default: break
+        }
+        return follow()
+    }
+
+    /// The status follows from where the money is that was taken once.
+    private mutating func follow() -> [PaymentEffect] {
+        guard status == .paid || status == .disputed || hold == .givenBack else { return [] }
+        let before = status
+        status = whereMoneyIs
+        guard status != before else { return [] }
+        switch status {
+        case .paid: return isAccepted ? [.release] : []
+        case .refunded: return [.refunded]
+        case .due: return [.tell(.chargedBack)]
+        case .disputed: return [.tell(.disputed)]
+        case .notDue, .refunding, .refundRefused, .void: return []
+        }
     }
 
     // MARK: Steps
@@ -303,7 +345,7 @@ struct Bill: Hashable, Sendable {
 
     private mutating func giveBack(_ number: Int, _ now: Timestamp) -> [PaymentEffect] {
         guard let index = index(of: number) else { return [] }
-        attempts[index].state = .refunding
+        (attempts[index].state, attempts[index].isToGoBack) = (.refunding, true)
         changedAt = now
         // A transfer goes back by the operator's hand.
         return attempts[index].method == .bankTransfer ? [] : [.ask(.refund, attempt: number)]
@@ -312,7 +354,12 @@ struct Bill: Hashable, Sendable {
     /// Never to be paid, or to be given back.
     private mutating func drop(_ now: Timestamp) -> [PaymentEffect] {
         switch status {
-        case .void, .refunding, .refunded: return []
+        case .void, .refunding, .refunded, .refundRefused: return []
+        case .disputed:
+            // The bank decides first; whatever it decides, the money is not ours to keep.
+            for index in attempts.indices where attempts[index].state == .disputed { attempts[index].isToGoBack = true }
+            changedAt = now
+            return []
         case .paid:
             guard let paying else { return [] }
             status = .refunding
@@ -330,18 +377,6 @@ struct Bill: Hashable, Sendable {
         }
     }
 
-    /// Whether a call that was decided before is still to be made.
-    func wants(_ kind: Errand.Kind, _ number: Int) -> Bool {
-        guard let index = index(of: number) else { return false }
-        switch (kind, attempts[index].state) {
-        case (.open, .opening), (.confirm, .confirming), (.cancel, .cancelling), (.refund, .refunding): return true
-        case (.look, .open), (.look, .confirming), (.look, .cancelling): return true
-        // A charge that was on its way while its process was called off shows only when somebody looks: it has to go back.
-        case (.look, .failed), (.look, .cancelled): return attempts[index].reference != nil
-        default: return false
-        }
-    }
-
     private func index(of number: Int) -> Int? {
         attempts.firstIndex { $0.number == number }
     }
@@ -351,17 +386,15 @@ struct Bill: Hashable, Sendable {
         case .due: return
         case .notDue: throw .notDueYet
         case .paid: throw .alreadyPaid
-        case .refunding, .refunded, .void: throw .isOver
+        case .disputed: throw .contested
+        case .refunding, .refunded, .refundRefused, .void: throw .isOver
         }
     }
-}
 
-/// The way that needs no handler.
-enum BankTransfer {
-    static let name = "bank-transfer"
-
-    /// What the payer writes into the transfer: short, and easily told apart.
-    static func reference(_ payment: PaymentID) -> String {
-        "TM" + payment.description.suffix(10).uppercased()
+    /// Notes when attempts came to be what they are.
+    mutating func marked(since before: Bill, at now: Timestamp) {
+        for index in attempts.indices {
+            attempts[index].marked(since: before.attempts.first { $0.number == attempts[index].number }, at: now)
+        }
     }
 }

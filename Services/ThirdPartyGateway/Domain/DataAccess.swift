@@ -18,6 +18,8 @@ struct DataAccess: Hashable, Sendable {
         /// Declined, expired, revoked or ended.
         case over(RequestStatus)
         case paymentOutstanding
+        /// It was paid, and that went back or is contested.
+        case held(PaymentHold)
         /// Never asked for, or withdrawn.
         case otherType
         case outsidePeriod
@@ -47,7 +49,7 @@ struct DataAccess: Hashable, Sendable {
         case .approved: break
         }
         guard let grant = request.grantInForce else { throw .notAnswered }
-        guard isPaid else { throw .paymentOutstanding }
+        guard isPaid else { throw request.hold.map { .held($0) } ?? .paymentOutstanding }
         return grant
     }
 
@@ -76,6 +78,13 @@ extension DataAccess.Refusal {
         case .paymentOutstanding:
             GatewayProblem.paymentOutstanding.problem(
                 "Payment outstanding. Pay the amount due: GET /thirdparty/v1/payments shows it and how.")
+        case .held(.givenBack):
+            GatewayProblem.notEntitled.problem(
+                "What was paid went back, so that nothing is owed and nothing leaves. Stop this request to ask anew.")
+        case .held(.contested):
+            GatewayProblem.paymentOutstanding.problem(
+                "Payment outstanding: the payer's bank contests what was paid. Nothing leaves until it has decided; have the dispute "
+                    + "withdrawn there.")
         case .otherType:
             GatewayProblem.notEntitled.problem(
                 "The request does not allow this data type, or not any more.",

@@ -5,13 +5,16 @@ import Contracts
 /// A numbered place in the log of one subscription. Numbers have no gaps: whoever has 1 to N has everything up to N.
 struct FeedItem: Hashable, Sendable {
     var number: Int64
-    /// What was measured, as JSON members; nil where the person has withdrawn that data type since.
+    /// What was measured, or a `FeedNotice`, as JSON members; nil where the person has withdrawn that data type since.
     var members: String?
     /// The item that told of the same type and time before: what it said holds no longer.
     var replaces: Int64?
+    /// What was kept is damaged: the number stands, its content is lost here.
+    var isUnreadable = false
 
     /// One JSON object.
     var json: String {
+        if isUnreadable { return #"{"number":\#(number),"unreadable":true}"# }
         guard let members else { return #"{"number":\#(number),"withdrawn":true}"# }
         return #"{"number":\#(number),\#(members)"# + (replaces.map { #","replaces":\#($0)}"# } ?? "}")
     }

@@ -30,10 +30,10 @@ enum SubscriptionEnding: String, CaseIterable, Codable, Sendable {
     case erased
 
     /// Of the message that tells a third party's software so.
-    var eventType: String {
+    var eventType: WebhookEvent {
         switch self {
-        case .revoked, .erased: "grant.revoked"
-        case .ended, .unpaid: "subscription.ended"
+        case .revoked, .erased: .revoked
+        case .ended, .unpaid: .ended
         }
     }
 

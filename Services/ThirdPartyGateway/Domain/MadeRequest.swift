@@ -28,6 +28,8 @@ struct MadeRequest: Hashable, Sendable {
     var paidAt: Timestamp?
     /// When the last of what a closed period held was handed out; nil before.
     var deliveredAt: Timestamp?
+    /// Why nothing leaves although it was paid once.
+    var hold: PaymentHold?
 
     /// PENDING or APPROVED.
     var isOpen: Bool { status == .pending || status == .approved }
@@ -52,16 +54,25 @@ enum RequestChange: Hashable, Sendable {
 }
 
 extension MadeRequest {
-    /// Takes over what consent says; again the same changes nothing. Consent decides, so whatever it says is so: a fact that was
-    /// missed shows in the next one.
+    /// Takes over what consent says; again the same changes nothing. An answer may overtake facts that were said before it: a state
+    /// that table SHR-S leaves behind does not come back, and types that were withdrawn do not either.
     mutating func heard(_ state: RequestState, person: PersonID?) -> RequestChange {
-        let (before, narrower) = (status, Set(state.types).isStrictSubset(of: types))
-        (status, types, changedAt) = (state.status, state.types, state.changedAt)
-        grant = state.grant ?? grant
         self.person = person ?? self.person
+        grant = state.grant ?? grant
+        let (before, known) = (status, Set(types))
         switch (before, state.status) {
-        case (.approved, .approved): return narrower ? .narrowed : .none
-        case (_, .approved): return before == .pending ? grant.map { .approved($0) } ?? .none : .none
+        case (.pending, .pending): return .none
+        case (.approved, .approved):
+            let left = types.filter(state.types.contains)
+            guard left.count < known.count else { return .none }
+            (types, changedAt) = (left, max(changedAt, state.changedAt))
+            return .narrowed
+        case (.pending, _), (.approved, .revoked), (.approved, .ended): break
+        default: return .none
+        }
+        (status, types, changedAt) = (state.status, state.types, state.changedAt)
+        switch (before, state.status) {
+        case (.pending, .approved): return grant.map { .approved($0) } ?? .none
         case (.pending, .declined): return .closed(.declined)
         case (.pending, .expired): return .closed(.expired)
         case (.pending, .revoked), (.approved, .revoked): return .closed(.revoked)

@@ -24,8 +24,6 @@ extension OrganisationForm {
     static let acceptances = ["acceptedTerms", "acceptedPrivacy", "acceptedResponsibility", "acceptedJurisdiction"]
     static let longestDescription = 2000
     static let longestPassword = 4096
-    /// In Unicode code points, as consent counts; it may ask for more, and refuses what is guessed first.
-    static let passwordLengths = 8...128
 
     /// - Throws: `OrganisationFormFault`, with every wrong field named.
     static func check(_ form: FormValue, version: String, at now: Timestamp) throws(OrganisationFormFault) -> OrganisationForm {
@@ -85,15 +83,8 @@ extension OrganisationForm {
 
     private static func readPassword(_ reader: inout FormReader) -> String? {
         let (first, second) = (secret("password", &reader), secret("passwordAgain", &reader))
-        if let length = first?.precomposedStringWithCompatibilityMapping.unicodeScalars.count {
-            if length < passwordLengths.lowerBound {
-                reader.wrong(
-                    "password", "is too short: choose at least \(passwordLengths.lowerBound) characters; several words make a good one")
-            }
-            if length > passwordLengths.upperBound {
-                reader.wrong("password", "is too long: at most \(passwordLengths.upperBound) characters")
-            }
-        }
+        // Consent may ask for more, and refuses what is guessed first.
+        if let fault = first.flatMap({ PasswordLength.fault(of: $0) }) { reader.wrong("password", fault.detail) }
         if first != second { reader.wrong("passwordAgain", "is not the same as the password; type both again") }
         return first
     }

@@ -8,6 +8,9 @@ enum WebhookOutcome: Hashable, Sendable {
     /// Nothing came back; a kebab-case word for why.
     case failed(String)
 
+    /// No answer in time.
+    static let timeout = "timeout"
+
     /// For the endpoint's health, as its owner sees it.
     var text: String {
         switch self {
@@ -72,9 +75,16 @@ struct EndpointHealth: Hashable, Codable, Sendable {
     var failuresInARow = 0
     /// Of the last attempt.
     var lastOutcome: String?
+    /// The last attempt was not answered at once, or not at all; absent where it was.
+    var isSlow: Bool?
 
-    mutating func note(_ outcome: WebhookOutcome, at now: Timestamp) {
+    /// An attempt that lasts longer is slow.
+    static let promptness = Duration.seconds(2)
+
+    /// - Parameter took: how long the attempt lasted.
+    mutating func note(_ outcome: WebhookOutcome, at now: Timestamp, took: Duration = .zero) {
         lastOutcome = outcome.text
+        isSlow = took >= Self.promptness || outcome == .failed(WebhookOutcome.timeout) ? true : nil
         if outcome.isSuccess {
             (lastSuccessAt, failingSince, failuresInARow) = (now, nil, 0)
         } else {

@@ -3,11 +3,14 @@
 import Contracts
 import Foundation
 import GRDB
+import Metrics
 import Sealing
 
 struct FeedItemTable: Sendable {
     /// Rows that one transaction deletes at most.
     static let slice = 2000
+    /// Stands for a metric where an item is a `FeedNotice`; no metric has it. Such a row is not sealed: it says nothing about anybody.
+    private static let notice = 0
 
     /// Adds what was read of one series, oldest first. A step that was delivered before is added again only where it has changed.
     /// - Parameter feed: takes the new head and the newest time; to be saved by the caller.
@@ -15,9 +18,7 @@ struct FeedItemTable: Sendable {
     func append(_ db: Database, _ samples: [Sample], to feed: inout Feed, key: SymmetricKey, at now: Timestamp) throws -> Int {
         let before = feed.head
         guard let metric = samples.first?.type else { return 0 }
-        let newest = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT max(at) FROM feed_items WHERE feed = ? AND metric = ?"),
-            arguments: [feed.number, Int(metric.number)])
+        let newest = try newest(db, feed.number, metric)
         for sample in samples {
             let members = FeedItem.members(of: sample)
             var replaces: Int64?
@@ -38,6 +39,33 @@ struct FeedItemTable: Sendable {
         return Int(feed.head - before)
     }
 
+    /// Adds an item that tells something about the log.
+    /// - Parameter feed: takes the new head; to be saved by the caller.
+    func append(_ db: Database, _ notice: FeedNotice, to feed: inout Feed, at now: Timestamp) throws {
+        feed.head += 1
+        try db.cachedStatement(
+            sql: "INSERT INTO feed_items (feed, number, metric, at, kept_at, sealed) VALUES (?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [
+            feed.number, feed.head, Self.notice, now.milliseconds, now.milliseconds, Data(notice.members.utf8),
+        ])
+    }
+
+    /// The time of the newest item of that type that is kept.
+    func newest(_ db: Database, _ feed: Int64, _ metric: Metric) throws -> Int64? {
+        try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT max(at) FROM feed_items WHERE feed = ? AND metric = ?"), arguments: [feed, Int(metric.number)])
+    }
+
+    /// How many of the items after `after` there are, at most `limit`, and the number of the last of them.
+    func reach(_ db: Database, _ feed: Int64, after: Int64, limit: Int) throws -> (last: Int64?, count: Int) {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT max(number), count(*) FROM (SELECT number FROM feed_items WHERE feed = ? AND number > ? ORDER BY number LIMIT ?)
+                    """), arguments: [feed, after, limit])
+        return (row?[0], row?[1] ?? 0)
+    }
+
     private func latest(_ db: Database, _ feed: Int64, _ metric: Metric, _ at: Timestamp) throws -> (number: Int64, sealed: Data)? {
         try Row.fetchOne(
             db.cachedStatement(
@@ -46,7 +74,8 @@ struct FeedItemTable: Sendable {
         ).map { ($0[0], $0[1]) }
     }
 
-    /// The items after `after` up to `through`, at most `limit`; what may not be delivered any more as a place without content.
+    /// The items after `after` up to `through`, at most `limit`; what may not be delivered any more, and what is damaged, as a place without
+    /// content.
     func items(
         _ db: Database, of feed: Feed, after: Int64, through: Int64 = .max, limit: Int, key: SymmetricKey
     ) throws -> [FeedItem] {
@@ -57,11 +86,16 @@ struct FeedItemTable: Sendable {
                     ORDER BY number LIMIT ?
                     """),
             arguments: [feed.number, after, through, limit])
-        let allowed = Set(feed.types.map(\.number))
-        return try rows.map { row in
-            let number: Int64 = row[0]
-            guard allowed.contains(row[1]) else { return FeedItem(number: number) }
-            let members = try open(row[3], of: feed.number, number: number, key: key)
+        let allowed = Set(feed.types.map { Int($0.number) })
+        return rows.map { row in
+            let (number, metric, sealed): (Int64, Int, Data) = (row[0], row[1], row[3])
+            guard metric != Self.notice else { return FeedItem(number: number, members: String(decoding: sealed, as: UTF8.self)) }
+            guard allowed.contains(metric) else { return FeedItem(number: number) }
+            guard let members = try? open(sealed, of: feed.number, number: number, key: key) else {
+                // It must not hold up what comes after it.
+                Counter(label: "feed_items_unreadable_total").increment()
+                return FeedItem(number: number, isUnreadable: true)
+            }
             return FeedItem(number: number, members: members, replaces: row[2])
         }
     }

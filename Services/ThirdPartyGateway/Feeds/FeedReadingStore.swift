@@ -58,7 +58,7 @@ struct FeedReadingStore: Sendable {
                 try news.wait(db, one, until: now + (isFault ? Self.afterFault : Self.afterDenial))
                 continue
             }
-            let wasEmpty = feed.head == 0
+            let wasEmpty = feed.newest == nil
             if try items.append(db, outcome.samples, to: &feed, key: key, at: now) > 0 {
                 grown[feed.number] = feed
                 if wasEmpty { try delivered(db, feed.request) }

@@ -1,4 +1,4 @@
-// Writes file jobs in the background, one after the other, and hands their files out as long as the request allows it.
+// Writes file jobs in the background, organisations in turn, and hands their files out as long as the request allows it.
 
 import Contracts
 import Logging
@@ -19,6 +19,8 @@ struct DataFileDesk: Sendable {
     /// After this a job that could not be written is given up (SHR-10).
     private static let patience = Duration.seconds(24 * 3600)
     private static let look = Duration.seconds(10)
+    /// Jobs that are written at the same time, of different organisations.
+    static let atOnce = 2
 
     enum Beginning: Sendable {
         case begun(DataFileJob)
@@ -35,7 +37,8 @@ struct DataFileDesk: Sendable {
     let logger: Logger
     let clock: @Sendable () -> Timestamp
     let table = DataFileTable()
-    private let bell = Bell()
+    private let turns = FileTurns()
+    private let bells = (0..<DataFileDesk.atOnce).map { _ in Bell() }
 
     init(
         store: Store, keys: PersonKeys, files: SealedFiles, data: DataDesk, isConsentHeard: @escaping @Sendable () -> Bool,
@@ -64,7 +67,7 @@ struct DataFileDesk: Sendable {
             try table.add(db, job)
             return .begun(job)
         }
-        bell.ring()
+        wake()
         return beginning
     }
 
@@ -106,37 +109,51 @@ struct DataFileDesk: Sendable {
 
     /// There is something to write or to remove.
     func wake() {
-        bell.ring()
+        for bell in bells { bell.ring() }
     }
 
     /// Runs until it is cancelled.
     func run() async throws {
-        while !Task.isCancelled {
-            do {
-                try await sweep()
-                while try await workOff() {}
-            } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
-                logger.warning("file jobs wait", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (place, bell) in bells.enumerated() {
+                group.addTask {
+                    while !Task.isCancelled {
+                        do {
+                            // One of them keeps the folder tidy.
+                            if place == 0 { try await sweep() }
+                            while try await workOff() { if place == 0 { try await sweep() } }
+                        } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
+                            logger.warning("file jobs wait", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                        }
+                        await bell.wait(atMost: Self.look)
+                    }
+                    throw CancellationError()
+                }
             }
-            await bell.wait(atMost: Self.look)
+            try await group.waitForAll()
         }
-        throw CancellationError()
     }
 
-    /// Removes what has expired or is no longer allowed, rows first.
+    /// Removes what has expired or is no longer allowed, rows first. What is begun meanwhile is not among what is looked at.
     func sweep() async throws {
-        let now = clock()
+        let (now, found) = (clock(), files.found)
         let known = try await store.write { [table, settings] db in
             try table.expire(db, endedBefore: now - settings.filesKept, at: now)
             return try table.withFiles(db)
         }
-        files.sweep(keeping: known)
+        files.sweep(found, keeping: known)
     }
 
-    /// One job; false where none waits.
+    /// One job; false where none waits that may be begun.
     func workOff() async throws -> Bool {
         let now = clock()
-        guard let job = try await store.read({ [table] db in try table.next(db, at: now) }) else { return false }
+        guard let job = turns.begin(try await store.read { [table] db in try table.next(db, at: now) }) else { return false }
+        defer {
+            turns.end(job)
+            wake()
+        }
+        // Looked at again, now that nobody else writes it: another one may have ended it between the look and the turn.
+        guard try await find(job.job, of: job.request)?.state == .open else { return true }
         do {
             let parts = try await write(job)
             try await end(job, .done, parts: parts)
@@ -226,7 +243,7 @@ private struct ValueSource {
     var first: Sample? { waiting.last }
 
     mutating func take(_ reply: ReadSamples.Reply) {
-        waiting = reply.samples.reversed()
+        waiting = reply.columns.samples.reversed()
         after = reply.next
         isOver = reply.next == nil
     }

@@ -29,7 +29,7 @@ struct DataFileRoutes: Sendable {
             parameters: [RequestRoutes.requestID],
             body: .json(NewDataFile.schema, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
-                .json(202, "Begun", DataFileItem.schema, example: Examples.file), .noAdmission,
+                .json(202, "Begun", DataFileItem.schema, example: Examples.file).sending(.location), .noAdmission,
                 .problem(402, GatewayProblem.paymentOutstanding.rawValue),
                 .problem(403, GatewayProblem.notEntitled.rawValue), .problem(404, "not-found"),
                 .problem(429, GatewayProblem.tooManyFiles.rawValue),
@@ -114,7 +114,8 @@ struct DataFileRoutes: Sendable {
                 Answer(
                     200, "The file",
                     contents: DataFormat.allCases.map { .init($0.mediaType, .anything, examples: $0 == .json ? [Examples.jsonFile] : []) }
-                        + [.init(MediaType.text, .string())]),
+                        + [.init(MediaType.text, .string())]
+                ).sending(.dataResponsibility, .contentDisposition),
                 .noAdmission, .problem(402, GatewayProblem.paymentOutstanding.rawValue),
                 .problem(403, GatewayProblem.notEntitled.rawValue), .problem(404, "not-found"),
                 .problem(409, GatewayProblem.fileNotReady.rawValue), .problem(503, GatewayProblem.consentNotHeard.rawValue),

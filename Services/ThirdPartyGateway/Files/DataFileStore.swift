@@ -143,9 +143,16 @@ struct DataFileTable: Sendable {
         try rows(db, "request = ? ORDER BY number DESC LIMIT ?", [Data(request.bytes), limit])
     }
 
-    /// The oldest that waits.
-    func next(_ db: Database, at now: Timestamp) throws -> DataFileJob? {
-        try rows(db, "state = 'open' AND retry_at <= ? ORDER BY retry_at, number LIMIT 1", [now.milliseconds]).first
+    /// The first that waits of each organisation, oldest first.
+    func next(_ db: Database, at now: Timestamp) throws -> [DataFileJob] {
+        try rows(
+            db,
+            """
+            number IN (SELECT number FROM (
+                SELECT number, row_number() OVER (PARTITION BY organisation ORDER BY retry_at, number) AS place
+                FROM data_files WHERE state = 'open' AND retry_at <= ?) WHERE place = 1)
+            ORDER BY retry_at, number
+            """, [now.milliseconds])
     }
 
     /// When the organisation's jobs since `moment` were begun, oldest first.

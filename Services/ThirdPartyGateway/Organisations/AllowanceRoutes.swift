@@ -10,6 +10,14 @@ final class Allowance: Sendable {
     /// Quotas that count nothing any more are forgotten when there are so many.
     private static let sweepAt = 1024
 
+    private static let limit = AnswerHeader(
+        .known("RateLimit-Limit"), .integer(in: 1...Int.max), "Calls of the window that has least left.")
+    private static let remaining = AnswerHeader(.known("RateLimit-Remaining"), .integer(in: 0...Int.max), "What is left of them.")
+    private static let reset = AnswerHeader(.known("RateLimit-Reset"), .integer(in: 0...Int.max), "Seconds until that window begins anew.")
+    private static let policy = AnswerHeader(
+        .known("RateLimit-Policy"), .string(),
+        "Every window: calls, and `w` for its seconds. As the others, where a token showed whose call it is.")
+
     private let fresh: CallQuota
     private let quotas = Mutex<[OrganisationID: CallQuota]>([:])
 
@@ -24,7 +32,8 @@ final class Allowance: Sendable {
             guard route.access == .organisation || route.access == .member else { return route }
             return Route(
                 route.method, route.path, access: route.access, summary: route.summary, description: route.description,
-                parameters: route.parameters, body: route.body, answers: route.answers, isRateLimited: true,
+                parameters: route.parameters, body: route.body, answers: route.answers,
+                headers: route.headers + [Self.limit, Self.remaining, Self.reset, Self.policy], isRateLimited: true,
                 takesIdempotencyKey: route.takesIdempotencyKey, isInternal: route.isInternal, brief: route.brief
             ) { [self] exchange in
                 guard let organisation = exchange.callingOrganisation else { return try await route.handler(exchange) }
@@ -64,11 +73,11 @@ final class Allowance: Sendable {
 
     private func headers(_ state: CallWindow.State) -> HTTPFields {
         var fields = HTTPFields()
-        for (name, value) in [
-            ("RateLimit-Limit", String(state.limit)), ("RateLimit-Remaining", String(state.remaining)),
-            ("RateLimit-Reset", String(state.resetSeconds)), ("RateLimit-Policy", fresh.policy),
+        for (header, value) in [
+            (Self.limit, String(state.limit)), (Self.remaining, String(state.remaining)), (Self.reset, String(state.resetSeconds)),
+            (Self.policy, fresh.policy),
         ] {
-            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+            fields.append(HTTPField(name: header.name, value: value))
         }
         return fields
     }

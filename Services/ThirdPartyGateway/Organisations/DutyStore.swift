@@ -42,9 +42,10 @@ struct DutyTable: Sendable {
     }
 
     /// The oldest first.
-    func waiting(_ db: Database, limit: Int) throws -> [OrganisationDuty] {
+    func waiting(_ db: Database, after number: Int64 = 0, limit: Int) throws -> [OrganisationDuty] {
         try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT number, kind, subject FROM organisation_duties ORDER BY number LIMIT ?"), arguments: [limit]
+            db.cachedStatement(sql: "SELECT number, kind, subject FROM organisation_duties WHERE number > ? ORDER BY number LIMIT ?"),
+            arguments: [number, limit]
         ).compactMap { row in
             let subject = row[2] as Data
             let task: OrganisationDuty.Task? =

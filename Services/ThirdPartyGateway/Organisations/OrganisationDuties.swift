@@ -2,8 +2,10 @@
 
 import Contracts
 import Logging
+import Metrics
 import ServiceKit
 import Storage
+import Synchronization
 
 struct OrganisationDuties: Sendable {
     private static let atOnce = 50
@@ -22,6 +24,7 @@ struct OrganisationDuties: Sendable {
     let now: @Sendable () -> Timestamp
     let bell = Bell()
     private let duties = DutyTable()
+    private let refusals = DutyRefusals()
 
     init(
         store: Store, table: OrganisationTable, members: MemberTable, consent: ConsentAsker, logger: Logger,
@@ -49,12 +52,19 @@ struct OrganisationDuties: Sendable {
     /// Does what waits.
     /// - Returns: false where consent was not to be had.
     func work() async throws -> Bool {
+        var last: Int64 = 0
         while true {
-            let waiting = try await store.read { [duties] db in try duties.waiting(db, limit: Self.atOnce) }
-            for duty in waiting {
-                guard try await settle(duty) else { return false }
+            let waiting = try await store.read { [duties, last] db in try duties.waiting(db, after: last, limit: Self.atOnce) }
+            for duty in waiting where refusals.isDue(duty.number, at: now()) {
+                switch await told(duty) {
+                case .done: try await store.write { [duties] db in try duties.done(db, duty) }
+                // Its own fault: those behind it do not wait for it.
+                case .refused: refusals.add(duty.number, at: now())
+                case .silent: return false
+                }
             }
-            if waiting.count < Self.atOnce { break }
+            guard waiting.count == Self.atOnce, let number = waiting.last?.number else { break }
+            last = number
         }
         let since = now() - Self.unfinished
         return try await store.read { [table] db in try table.unfinished(db, since: since) }.isEmpty ? true : takeBack(since: since)
@@ -71,27 +81,60 @@ struct OrganisationDuties: Sendable {
         return try await work()
     }
 
-    private func settle(_ duty: OrganisationDuty) async throws -> Bool {
-        let isAnswered = await isAnswered {
+    private enum Told {
+        case done
+        /// Consent answers, and refuses this one.
+        case refused
+        /// Consent is not to be had.
+        case silent
+    }
+
+    private func told(_ duty: OrganisationDuty) async -> Told {
+        do {
             switch duty.task {
             case .removeMember(let member): try await consent.remove(member)
             case .closeOrganisation(let organisation): _ = try await consent.close(organisation)
             }
+            return .done
+        } catch {
+            // What consent does not know does not have to be ended there.
+            if error.code == .notFound { return .done }
+            let isRefused = !error.isRetriable
+            logger.log(
+                level: isRefused ? .error : .warning,
+                isRefused ? "consent refuses what it is told; it is told again later" : "consent could not be told; it is asked again",
+                metadata: ["code": "\(error.code.rawValue)", "duty": "\(duty.number)"])
+            if isRefused { Counter(label: "organisation_duties_refused_total").increment() }
+            return isRefused ? .refused : .silent
         }
-        guard isAnswered else { return false }
-        try await store.write { [duties] db in try duties.done(db, duty) }
-        return true
+    }
+}
+
+/// Duties that consent has refused, and when each is tried again; forgotten at a restart, which tries them all.
+private final class DutyRefusals: Sendable {
+    /// Doubled from the first to the last.
+    private static let pauses = Duration.seconds(30)...Duration.seconds(3600)
+
+    private struct Refusal {
+        var count: Int
+        var until: Timestamp
     }
 
-    private func isAnswered(_ ask: () async throws -> Void) async -> Bool {
-        do {
-            try await ask()
-            return true
-        } catch {
-            logger.warning(
-                "consent could not be told; it is asked again",
-                metadata: ["code": "\((error as? Failure)?.code.rawValue ?? "cancelled")"])
-            return false
+    private let refused = Mutex<[Int64: Refusal]>([:])
+
+    func isDue(_ duty: Int64, at now: Timestamp) -> Bool {
+        refused.withLock { refused in
+            guard let until = refused[duty]?.until else { return true }
+            // One that is put off further than there are pauses was put off by a clock that has been set back since.
+            return until <= now || until > now + Self.pauses.upperBound
+        }
+    }
+
+    func add(_ duty: Int64, at now: Timestamp) {
+        refused.withLock { refused in
+            let count = (refused[duty]?.count ?? 0) + 1
+            let pause = min(Self.pauses.upperBound, Self.pauses.lowerBound * (1 << min(count - 1, 10)))
+            refused[duty] = Refusal(count: count, until: now + pause)
         }
     }
 }

@@ -29,6 +29,7 @@ struct OrganisationParts: Sendable {
     let allowance: Allowance
     private let support: SupportRoutes
     let duties: OrganisationDuties
+    let unconfirmed: UnconfirmedOrganisations
     private let now: @Sendable () -> Timestamp
 
     init(_ settings: OrganisationSettings, on ground: Ground) async throws {
@@ -44,6 +45,9 @@ struct OrganisationParts: Sendable {
         door = OrganisationDoor(directory: directory)
         duties = OrganisationDuties(
             store: store, table: table, members: memberTable, consent: consent, logger: runtime.logger, now: now)
+        unconfirmed = UnconfirmedOrganisations(
+            life: settings.unconfirmedTime, store: store, table: table, directory: directory, duties: duties, logger: runtime.logger,
+            now: now)
         let answersKey = try runtime.key("answers")
         accounts = OrganisationService(
             settings: settings, publicOrigin: runtime.settings.publicOrigin, store: store, table: table, members: memberTable, book: book,
@@ -81,11 +85,16 @@ struct OrganisationParts: Sendable {
                 guard let caller = try await clients.caller(credentials.bearer, at: now()) else { throw Problem.unauthorised }
                 return caller
             }
-            return try checker.caller(for: credentials, access: access, now: now())
+            do throws(Problem) {
+                return try checker.caller(for: credentials, access: access, now: now())
+            } catch {
+                if error.status == Problem.unauthorised.status { clients.refused.note(.logInToken) }
+                throw error
+            }
         }
     }
 
     var services: [any Service] {
-        [Background(duties.run), Background(clients.expire)]
+        [Background(duties.run), Background(unconfirmed.run), Background(clients.expire)]
     }
 }

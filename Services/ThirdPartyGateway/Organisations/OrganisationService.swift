@@ -174,6 +174,8 @@ struct OrganisationService: Sendable {
         try admit(remote: remote)
         try await store.write { [self] db in
             guard let row = try table.find(db, email: email), row.state == .unconfirmed else { return }
+            // What is about to go is not kept for ever by asking for mails.
+            guard at < row.createdAt + settings.unconfirmedTime else { return }
             if let newest = try links.newest(db, .confirm, of: row.id), at < newest + Self.mailPause { return }
             try mail.confirmation(db, row.id, row.details, password: nil, at: at)
         }

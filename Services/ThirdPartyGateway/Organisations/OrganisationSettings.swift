@@ -7,6 +7,8 @@ struct OrganisationSettings: Sendable {
     let isApprovalRequired: Bool
     /// How long a mailed link holds (ORG-08).
     let confirmTime: Duration
+    /// How long a registration waits for its confirmation; then it goes, and its values are free again.
+    let unconfirmedTime: Duration
     /// Tries to register within an hour, of one remote address.
     let registrationsPerHour: Int
     /// Calls of one organisation, members and programs together.
@@ -25,6 +27,8 @@ struct OrganisationSettings: Sendable {
         isApprovalRequired = reader.read(
             .flag("org.approval_required", default: false, "Whether an operator approves each organisation before it may act."))
         confirmTime = reader.read(.hours("org.confirm_h", default: 72, in: 1...720, "How long a mailed confirmation link holds."))
+        unconfirmedTime = reader.read(
+            .hours("org.unconfirmed_h", default: 168, in: 24...8784, "How long a registration that nobody confirms is kept."))
         registrationsPerHour = reader.read(
             .integer("org.registrations_per_hour", default: 20, in: 1...1_000_000, "Tries to register, of one remote address."))
         callsPerMinute = reader.read(

@@ -123,6 +123,12 @@ struct OrganisationTable: Sendable {
             .execute(arguments: [Data(id.bytes)])
     }
 
+    /// Takes away one that nobody has confirmed, with its members and links.
+    func deleteUnconfirmed(_ db: Database, _ id: OrganisationID) throws {
+        try db.cachedStatement(sql: "DELETE FROM organisations WHERE organisation = ? AND state = 'unconfirmed'")
+            .execute(arguments: [Data(id.bytes)])
+    }
+
     // MARK: Finding
 
     private static let columns = "SELECT organisation, state, details, founder, created_at, changed_at, number FROM organisations"
@@ -160,6 +166,18 @@ struct OrganisationTable: Sendable {
         try Data.fetchAll(
             db.cachedStatement(sql: "SELECT organisation FROM organisations WHERE state = 'registering' AND created_at <= ?"),
             arguments: [since.milliseconds]
+        ).compactMap { OrganisationID(bytes: $0) }
+    }
+
+    /// Registered by then, never confirmed, and without a mailed link that could still confirm them; the oldest first.
+    func unconfirmed(_ db: Database, since: Timestamp, at now: Timestamp, limit: Int) throws -> [OrganisationID] {
+        try Data.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT organisation FROM organisations AS o WHERE state = 'unconfirmed' AND created_at <= ?
+                    AND NOT EXISTS (SELECT 1 FROM organisation_links AS l WHERE l.organisation = o.organisation AND l.until > ?)
+                    ORDER BY number LIMIT ?
+                    """), arguments: [since.milliseconds, now.milliseconds, limit]
         ).compactMap { OrganisationID(bytes: $0) }
     }
 

@@ -18,9 +18,11 @@ struct StoredBill: Sendable {
 struct PaymentFilter: Hashable, Sendable {
     var organisation: OrganisationID?
     var status: PaymentStatus?
-    /// Paid, refunding and refunded, or what is still to be paid (PAY-07).
+    /// What was paid once, whatever became of it, or what is still to be paid (PAY-07).
     var isOpen: Bool?
     var request: RequestID?
+    /// Only those that wait for the operator.
+    var needsAttention = false
     var from: Timestamp?
     /// Not included.
     var to: Timestamp?
@@ -64,6 +66,16 @@ struct BillTable: Sendable {
                 """)
     }
 
+    /// A later step of the schema: what waits for the operator, readable without opening what is sealed.
+    static func addAttention(to db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE payments ADD COLUMN attention TEXT;
+                CREATE INDEX payments_with_attention ON payments (number) WHERE attention IS NOT NULL;
+                CREATE INDEX payment_references_by_payment ON payment_references (payment);
+                """)
+    }
+
     // MARK: Writing
 
     func add(_ db: Database, _ bill: Bill, _ quote: Quote, _ scope: RequestScope, at: Timestamp) throws {
@@ -83,18 +95,29 @@ struct BillTable: Sendable {
     func save(_ db: Database, _ bill: Bill) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE payments SET status = ?, accepted = ?, delivered = ?, feasible = ?, changed_at = ?, attempts = ?, is_live = ?
-                WHERE payment = ?
+                UPDATE payments SET status = ?, accepted = ?, delivered = ?, feasible = ?, changed_at = ?, attempts = ?, is_live = ?,
+                attention = ? WHERE payment = ?
                 """
         ).execute(arguments: [
             bill.status.rawValue, bill.isAccepted, bill.isDelivered, bill.isFeasible, bill.changedAt.milliseconds, try sealed(bill),
-            bill.live != nil, Data(bill.payment.bytes),
+            bill.live != nil, bill.attention?.what.rawValue, Data(bill.payment.bytes),
         ])
         for attempt in bill.attempts {
-            guard let reference = attempt.reference else { continue }
-            try db.cachedStatement(
-                sql: "INSERT OR IGNORE INTO payment_references (provider, reference, payment, attempt) VALUES (?, ?, ?, ?)"
-            ).execute(arguments: [attempt.provider, reference, Data(bill.payment.bytes), attempt.number])
+            // Handlers name the process, or the money.
+            for name in [attempt.reference, attempt.charge].compactMap({ $0 }) {
+                try db.cachedStatement(
+                    sql: "INSERT OR IGNORE INTO payment_references (provider, reference, payment, attempt) VALUES (?, ?, ?, ?)"
+                ).execute(arguments: [attempt.provider, name, Data(bill.payment.bytes), attempt.number])
+            }
+        }
+    }
+
+    /// How many wait for the operator, by what they wait for.
+    func attention(_ db: Database) throws -> [PaymentAttention: Int] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT attention, count(*) FROM payments WHERE attention IS NOT NULL GROUP BY attention")
+        ).reduce(into: [:]) { counts, row in
+            if let what = PaymentAttention(rawValue: row[0]) { counts[what] = row[1] }
         }
     }
 
@@ -156,9 +179,10 @@ struct BillTable: Sendable {
         if let organisation = filter.organisation { add("organisation = ?", [Data(organisation.bytes)]) }
         if let status = filter.status { add("status = ?", [status.rawValue]) }
         if let isOpen = filter.isOpen {
-            add(isOpen ? "status IN ('not-due', 'due')" : "status IN ('paid', 'refunding', 'refunded')")
+            add(isOpen ? "status IN ('not-due', 'due')" : "status IN ('paid', 'refunding', 'refunded', 'refund-refused', 'disputed')")
         }
         if let request = filter.request { add("request = ?", [Data(request.bytes)]) }
+        if filter.needsAttention { add("attention IS NOT NULL") }
         if let from = filter.from { add("created_at >= ?", [from.milliseconds]) }
         if let to = filter.to { add("created_at < ?", [to.milliseconds]) }
         if let before { add("number < ?", [before]) }

@@ -40,7 +40,9 @@ actor ErrandDesk {
     func run() async throws {
         while !Task.isCancelled {
             let now = clock()
-            let due = try await store.read { [errands = ledger.errands] db in try errands.due(db, at: now, limit: Self.atOnce) }
+            let due = try await store.read { [errands = ledger.errands] db in
+                try errands.due(db, at: now, longest: Self.pauses.upperBound, limit: Self.atOnce)
+            }
             guard !due.isEmpty else {
                 await ledger.bell.wait(atMost: Self.look)
                 continue
@@ -58,7 +60,19 @@ actor ErrandDesk {
         while true {
             try await Task.sleep(for: lookEvery)
             try await lookAtAll()
+            try await count()
         }
+    }
+
+    /// What waits for the operator, and what waits for handlers, for whoever watches over the service.
+    func count() async throws {
+        let (attention, tries) = try await store.read { [ledger] db in
+            (try ledger.table.attention(db), try ledger.errands.mostTries(db))
+        }
+        for what in PaymentAttention.allCases {
+            Gauge(label: "payments_need_attention", dimensions: [("what", what.rawValue)]).record(attention[what] ?? 0)
+        }
+        Gauge(label: "payment_calls_most_tries").record(tries)
     }
 
     func lookAtAll() async throws {
@@ -127,7 +141,9 @@ actor ErrandDesk {
             word = await provider.carry(
                 Errand(
                     key: errand.key, kind: errand.kind, payment: errand.payment, attempt: errand.attempt, provider: attempt.provider,
-                    method: attempt.method, amount: bill.amount, reference: attempt.reference, charge: attempt.charge, token: errand.token))
+                    method: attempt.method,
+                    amount: errand.kind == .refund || errand.kind == .review ? attempt.taken ?? bill.amount : bill.amount,
+                    reference: attempt.reference, charge: attempt.charge, token: errand.token))
         } else {
             logger.warning("a payment waits for a handler that is not set up", metadata: ["payment": "\(errand.payment)"])
             word = .unreachable
@@ -159,11 +175,7 @@ actor ErrandDesk {
             }
             return false
         }
-        let bill = try await store.write { [ledger] db -> Bill? in
-            try ledger.errands.answered(db, errand.number)
-            return try ledger.change(db, errand.payment, at: now) { $0.heard(word, of: errand.attempt, at: now) }
-        }
-        if let bill {
+        if let bill = try await take(word, of: errand.payment, attempt: errand.attempt, answering: errand.number) {
             logger.notice(
                 "a payment handler has answered",
                 metadata: [
@@ -173,25 +185,48 @@ actor ErrandDesk {
         return true
     }
 
+    /// - Parameter errand: that it answers; it is done with the word's effect.
+    private func take(_ word: ProviderWord, of payment: PaymentID, attempt: Int, answering errand: Int64?) async throws -> Bill? {
+        let now = clock()
+        let (before, bill) = try await store.write { [ledger] db -> (Bill?, Bill?) in
+            if let errand { try ledger.errands.answered(db, errand) }
+            var before: Bill?
+            let bill = try ledger.change(db, payment, at: now) { bill in
+                before = bill
+                return bill.heard(word, of: attempt, at: now)
+            }
+            return (before, bill)
+        }
+        if let bill { seen(bill, since: before) }
+        return bill
+    }
+
+    /// The operator does not have to look for what waits for one.
+    private func seen(_ bill: Bill, since before: Bill?) {
+        guard let attention = bill.attention, attention.what != before?.attention?.what else { return }
+        Counter(label: "payment_faults_total", dimensions: [("what", attention.what.rawValue)]).increment()
+        logger.error(
+            "a payment waits for the operator: trackme payment list --attention",
+            metadata: ["payment": "\(bill.payment)", "what": "\(attention.what.rawValue)", "reason": "\(attention.reason ?? "")"])
+    }
+
     // MARK: What handlers tell by themselves
 
     /// A notification that has been proved; again changes nothing.
     func told(_ provider: String, _ reference: String, _ word: ProviderWord) async throws {
-        let now = clock()
-        try await store.write { [ledger] db in
-            guard let found = try ledger.table.find(db, provider, reference: reference) else { return }
-            try ledger.change(db, found.payment, at: now) { $0.heard(word, of: found.attempt, at: now) }
-        }
+        guard let found = try await store.read({ [ledger] db in try ledger.table.find(db, provider, reference: reference) }) else { return }
+        _ = try await take(word, of: found.payment, attempt: found.attempt, answering: nil)
     }
 
-    /// A notification that has not been proved: the handler itself is asked.
+    /// A notification that has not been proved, or that says less than the handler can tell by now: the handler itself is asked.
     func hinted(_ provider: String, _ reference: String) async throws {
         // Anybody may hint: what means nobody here does not cost a write.
         guard try await store.read({ [ledger] db in try ledger.table.find(db, provider, reference: reference) }) != nil else { return }
         try await store.write { [ledger] db in
             guard let found = try ledger.table.find(db, provider, reference: reference),
                 let bill = try ledger.table.find(db, found.payment)?.bill,
-                let attempt = bill.attempts.first(where: { $0.number == found.attempt }), bill.wants(.look, found.attempt)
+                let attempt = bill.attempts.first(where: { $0.number == found.attempt }),
+                bill.wants(.look, found.attempt) || bill.wants(.review, found.attempt)
             else { return }
             try ledger.look(db, bill, attempt)
         }

@@ -56,9 +56,11 @@ struct ErrandTable: Sendable {
     }
 
     /// What is to be called now, oldest first.
-    func due(_ db: Database, at now: Timestamp, limit: Int) throws -> [StoredErrand] {
+    /// - Parameter pause: the longest there is; what is put off further was put off by a clock that has been set back since.
+    func due(_ db: Database, at now: Timestamp, longest pause: Duration, limit: Int) throws -> [StoredErrand] {
         try Row.fetchAll(
-            db, sql: "\(Self.columns) WHERE retry_at <= ? ORDER BY number LIMIT ?", arguments: [now.milliseconds, limit]
+            db, sql: "\(Self.columns) WHERE retry_at <= ? OR retry_at > ? ORDER BY number LIMIT ?",
+            arguments: [now.milliseconds, (now + pause).milliseconds, limit]
         ).compactMap(stored)
     }
 
@@ -84,6 +86,11 @@ struct ErrandTable: Sendable {
 
     func waiting(_ db: Database) throws -> Int {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM payment_errands") ?? 0
+    }
+
+    /// How often the call has been made that waits for an answer the longest; 0 where none waits.
+    func mostTries(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT max(tries) FROM payment_errands") ?? 0
     }
 
     private static let columns = "SELECT number, key, kind, payment, attempt, tries, token FROM payment_errands"

@@ -88,7 +88,8 @@ struct PaymentDesk: Sendable {
         switch shown.stored.bill.status {
         case .paid: return shown
         case .notDue: throw problem(.notDueYet)
-        case .due, .refunding, .refunded, .void: throw problem(.isOver)
+        case .disputed: throw problem(.contested)
+        case .due, .refunding, .refunded, .refundRefused, .void: throw problem(.isOver)
         }
     }
 
@@ -138,7 +139,10 @@ struct PaymentDesk: Sendable {
             throw GatewayProblem.paymentDeclined.problem(
                 "The payment handler says: \(attempt.reason ?? "called off"). Nothing was charged; try again, or choose another method.")
         case .open: return isReady ? shown : nil
-        case .confirming, .succeeded, .refunding, .refunded: return shown
+        case _ where attempt.taken != nil:
+            throw GatewayProblem.paymentDeclined.problem(
+                "The payment handler took another amount than was asked for; that goes back. Try again, or choose another method.")
+        case .confirming, .succeeded, .refunding, .refunded, .refundRefused, .disputed, .chargedBack: return shown
         }
     }
 
@@ -182,7 +186,11 @@ struct PaymentDesk: Sendable {
             return GatewayProblem.paymentNotDue.problem(
                 "The person has not accepted yet; you are told as soon as there is something to pay.")
         case .alreadyPaid: return GatewayProblem.paymentOver.problem("It was paid before.")
-        case .isOver, .nothingWasPaid: return GatewayProblem.paymentOver.problem("The request is over, or the money went back.")
+        case .contested:
+            return GatewayProblem.paymentOver.problem(
+                "The payer's bank contests what was paid. Nothing is to be paid before it has decided; have the dispute withdrawn there.")
+        case .isOver, .nothingWasPaid, .nothingToSendBack:
+            return GatewayProblem.paymentOver.problem("The request is over, or the money went back.")
         case .underWay:
             return Refusal(
                 GatewayProblem.paymentUnderWay.problem(

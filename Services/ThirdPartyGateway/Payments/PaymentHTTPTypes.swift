@@ -82,6 +82,14 @@ struct AttemptItem: Codable, Sendable {
     }
 }
 
+/// One step of what became of a payment.
+struct PaymentStepItem: Codable, Sendable {
+    var at: String
+    var method: PaymentMethod
+    var state: PayingAttempt.State
+    var reason: String?
+}
+
 struct PaymentItem: Codable, Sendable {
     var payment: PaymentID
     var request: RequestID
@@ -92,6 +100,7 @@ struct PaymentItem: Codable, Sendable {
     var isFeasible: Bool?
     var attempt: AttemptItem?
     var step: StepItem?
+    var history: [PaymentStepItem]
     /// What can be paid by.
     var methods: [PaymentMethod]
     var preset: PaymentMethod?
@@ -107,11 +116,19 @@ struct PaymentItem: Codable, Sendable {
         // The attempt that shows feasibility before the acceptance is not the payer's affair.
         let attempt = bill.status == .notDue ? nil : bill.paying ?? bill.attempts.last
         self.attempt = attempt.map(AttemptItem.init)
+        history = bill.status == .notDue ? [] : Self.history(bill)
         step = bill.status == .due && attempt?.state == .open ? attempt?.step.map(StepItem.init) : nil
         self.methods = bill.status == .due ? methods : []
         preset = shown.preset
         (invoice, creditNote) = (shown.invoice?.description, shown.creditNote?.description)
         (createdAt, changedAt) = (shown.stored.createdAt.rfc3339, bill.changedAt.rfc3339)
+    }
+
+    private static func history(_ bill: Bill) -> [PaymentStepItem] {
+        let steps = bill.attempts.flatMap { attempt in (attempt.marks ?? []).map { (attempt.method, $0) } }
+        return steps.enumerated().sorted { ($0.element.1.at, $0.offset) < ($1.element.1.at, $1.offset) }.map { _, step in
+            PaymentStepItem(at: step.1.at.rfc3339, method: step.0, state: step.1.state, reason: step.1.reason)
+        }
     }
 }
 
@@ -255,6 +272,15 @@ extension AttemptItem: Documented {
     }
 }
 
+extension PaymentStepItem: Documented {
+    static var schema: JSONSchema {
+        .object(
+            .required("at", .time), .required("method", methodCode),
+            .required("state", .oneOf(PayingAttempt.State.allCases.map(\.rawValue))), .optional("reason", .string())
+        ).named("PaymentHistoryStep")
+    }
+}
+
 extension StepItem: Documented {
     static var schema: JSONSchema {
         .object(
@@ -275,6 +301,7 @@ extension PaymentItem: Documented {
             .required("amount", AmountItem.schema), .required("priceListVersion", .integer(in: 0...Int(Int32.max))),
             .optional("isFeasible", .boolean, "What the handler found at submission; absent while it has not said."),
             .optional("attempt", AttemptItem.schema), .optional("step", StepItem.schema, "What the payer does next."),
+            .required("history", .array(of: PaymentStepItem.schema), "What became of each way of paying, the oldest first."),
             .required("methods", .array(of: methodCode), "What can be paid by now."),
             .optional(
                 "preset", methodCode,

@@ -15,8 +15,8 @@ struct PaymentNeighbours: Sendable {
     var mail: @Sendable (Database, OrganisationID, MessageTemplate, [String: String]) throws -> Void
     /// Data may leave from now on: subscriptions begin, downloads open. Called once for each request.
     var released: @Sendable (Database, RequestID) throws -> Void
-    /// What was paid goes back: nothing more may leave.
-    var withdrawn: @Sendable (Database, RequestID) throws -> Void = { _, _ in }
+    /// What was paid goes back or is contested, or is due again (nil): nothing more may leave.
+    var withdrawn: @Sendable (Database, RequestID, PaymentHold?) throws -> Void = { _, _, _ in }
 }
 
 /// A payment with its invoices, as it is shown.
@@ -82,8 +82,13 @@ struct PaymentLedger: Sendable {
         return bill
     }
 
-    /// The handler is to be asked how a process stands, or once more to call it off; nothing where it is being asked something already.
+    /// The handler is to be asked how a process stands, where the money of one that has charged is, or once more to call it off;
+    /// nothing where it is being asked something already.
     func look(_ db: Database, _ bill: Bill, _ attempt: PayingAttempt) throws {
+        if bill.wants(.review, attempt.number) {
+            guard try !errands.has(db, .review, bill.payment, attempt: attempt.number) else { return }
+            return try ask(db, .review, bill, attempt.number, token: nil)
+        }
         guard attempt.reference != nil, try errands.waiting(db, bill.payment).isEmpty else { return }
         try ask(db, attempt.state == .cancelling ? .cancel : .look, bill, attempt.number, token: nil)
     }
@@ -101,8 +106,14 @@ struct PaymentLedger: Sendable {
     private func write(
         _ db: Database, _ stored: StoredBill, _ bill: Bill, _ effects: [PaymentEffect], token: String?, at now: Timestamp
     ) throws {
-        if bill != stored.bill { try table.save(db, bill) }
-        if stored.bill.status == .paid, bill.status != .paid { try neighbours.withdrawn(db, bill.request) }
+        if bill != stored.bill {
+            var bill = bill
+            bill.marked(since: stored.bill, at: now)
+            try table.save(db, bill)
+        }
+        if bill.status != .paid, stored.bill.status == .paid || stored.bill.hold != bill.hold {
+            try neighbours.withdrawn(db, bill.request, bill.hold)
+        }
         for effect in effects {
             switch effect {
             case .ask(let kind, let attempt): try ask(db, kind, bill, attempt, token: kind == .confirm ? token : nil)
@@ -144,13 +155,15 @@ struct PaymentLedger: Sendable {
     }
 
     private func tell(_ db: Database, _ bill: Bill, _ notice: PaymentNotice) throws {
-        let (template, reason): (MessageTemplate, String) =
-            switch notice {
-            case .failed(let reason): (.paymentFailed, reason)
-            case .notFeasible(let reason): (.paymentNotFeasible, reason)
-            }
-        try neighbours.mail(
-            db, bill.organisation, template, ["amount": bill.amount.text, "request": "\(bill.request)", "reason": reason])
+        var values = ["amount": bill.amount.text, "request": "\(bill.request)"]
+        let template: MessageTemplate
+        switch notice {
+        case .failed(let reason): (template, values["reason"]) = (.paymentFailed, reason)
+        case .notFeasible(let reason): (template, values["reason"]) = (.paymentNotFeasible, reason)
+        case .disputed: template = .paymentDisputed
+        case .chargedBack: template = .paymentChargedBack
+        }
+        try neighbours.mail(db, bill.organisation, template, values)
     }
 
     private func link(_ number: InvoiceNumber) -> String {

@@ -10,4 +10,9 @@ enum PaymentTables {
         try ErrandTable.create(in: db)
         try InvoiceTable.create(in: db)
     }
+
+    /// For a later migration of the gateway.
+    static func addAttention(to db: Database) throws {
+        try BillTable.addAttention(to: db)
+    }
 }

@@ -77,7 +77,7 @@ struct PaymentParts: Sendable {
         if let payPal = settings.payPal {
             byMethod[.paypal] = PayPalProvider(
                 url: payPal.url, credentials: try runtime.keys.readSecret(payPal.credentials),
-                returnURL: "\(runtime.settings.publicOrigin)/thirdparty/v1/payments", calls: calls, clock: clock)
+                returnURL: "\(runtime.settings.publicOrigin)\(ProviderRoutes.payPalReturn)", calls: calls, clock: clock)
         }
         if byMethod.isEmpty {
             runtime.logger.warning("no way of paying is set up: what is due stays due")

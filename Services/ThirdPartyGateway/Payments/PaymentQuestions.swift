@@ -15,7 +15,10 @@ struct PaymentQuestions: Sendable {
             try await change(asked.payment, context, "a transfer was marked as come in") { try $0.transferred(at: $1) }
         }
         methods.on(RefundPayment.self) { asked, context in
-            try await change(asked.payment, context, "a refund was ordered") { try $0.refundOrdered(at: $1) }
+            guard asked.byHand != true else {
+                return try await change(asked.payment, context, "money was sent back by hand") { try $0.sentBack(at: $1) }
+            }
+            return try await change(asked.payment, context, "a refund was ordered") { try $0.refundOrdered(at: $1) }
         }
     }
 
@@ -25,7 +28,8 @@ struct PaymentQuestions: Sendable {
             guard let number = Int64(after) else { throw Failure(.invalid, "after: expected the next of an answer") }
             before = number
         }
-        let filter = PaymentFilter(organisation: asked.organisation, status: asked.status)
+        let filter = PaymentFilter(
+            organisation: asked.organisation, status: asked.status, needsAttention: asked.needsAttention ?? false)
         let (items, next) = try await desk.list(filter, before: before, limit: ListPayments.most)
         return ListPayments.Reply(payments: items.map(PaymentEntry.init), next: next.map(String.init))
     }
@@ -58,6 +62,8 @@ struct PaymentQuestions: Sendable {
         case .alreadyPaid: return Failure(.conflict, "it was paid another way: send the transfer back")
         case .isOver: return Failure(.conflict, "nothing is due any more: send the transfer back")
         case .nothingWasPaid: return Failure(.conflict, "nothing was paid: there is nothing to give back")
+        case .contested: return Failure(.conflict, "the payer's bank contests it: answer at the payment handler's pages")
+        case .nothingToSendBack: return Failure(.conflict, "nothing waits to be sent back by hand")
         case .underWay:
             try? await desk.giveUp(payment)
             return Failure(.conflict, "another way of paying was under way and is called off; ask again in a minute")
@@ -71,6 +77,7 @@ extension PaymentEntry {
         self.init(
             payment: bill.payment, request: bill.request, organisation: bill.organisation, status: bill.status, amount: bill.amount,
             method: (bill.paying ?? bill.attempts.last)?.method, reference: BankTransfer.reference(bill.payment),
-            invoice: shown.invoice.map(\.description), changedAt: bill.changedAt)
+            invoice: shown.invoice.map(\.description), changedAt: bill.changedAt, attention: bill.attention?.what,
+            reason: bill.attention?.reason)
     }
 }

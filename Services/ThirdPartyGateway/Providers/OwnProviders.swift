@@ -18,7 +18,7 @@ struct BankTransferProvider: PaymentProvider {
                 reference: "\(reference)-\(errand.attempt)",
                 step: PayerStep(accountHolder: bank.holder, iban: bank.iban, transferReference: reference))
         case .cancel: return .ended(reason: "cancelled")
-        case .confirm, .look, .refund: return .pending
+        case .confirm, .look, .refund, .review: return .pending
         }
     }
 }
@@ -42,7 +42,7 @@ struct SandboxProvider: PaymentProvider {
             default: .succeeded(charge: nil)
             }
         case .cancel: .ended(reason: "cancelled")
-        case .look: .pending
+        case .look, .review: .pending
         case .refund: .refunded
         }
     }

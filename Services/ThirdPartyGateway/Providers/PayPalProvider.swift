@@ -41,20 +41,23 @@ actor PayPalProvider: PaymentProvider {
             case let word: return word
             }
         case .refund: return await refund(errand)
+        case .review: return await review(errand)
         }
     }
 
     // MARK: Calls
 
     private func open(_ errand: Errand) async -> ProviderWord {
-        let order = Order(
+        let order = PayPalOrder(
             intent: "CAPTURE",
             purchaseUnits: [
                 .init(
                     referenceID: "\(errand.payment)", customID: "\(errand.payment)",
-                    amount: .init(currencyCode: errand.amount.currency, value: errand.amount.decimal))
+                    amount: .init(currencyCode: errand.amount.currency, value: PayPalMoney.value(errand.amount)))
             ],
-            paymentSource: .init(paypal: .init(experienceContext: .init(returnURL: returnURL, cancelURL: returnURL))))
+            paymentSource: .init(
+                paypal: .init(
+                    experienceContext: .init(returnURL: returnURL, cancelURL: "\(returnURL)?\(ProviderRoutes.cancelled)=1"))))
         guard let body = try? JSONEncoder().encode(order) else { return .ended(reason: "unreadable") }
         let reply = await call("/v2/checkout/orders", "POST", key: errand.key, body: String(decoding: body, as: UTF8.self))
         guard case .answer(let status, let answer) = reply else { return .unreachable }
@@ -62,7 +65,9 @@ actor PayPalProvider: PaymentProvider {
             return status == 403 ? .unreachable : .ended(reason: Self.reason(answer))
         }
         let link = answer["links"].items.first { ["approve", "payer-action"].contains($0["rel"].text ?? "") }?["href"].text
-        return .opened(reference: reference, step: PayerStep(redirect: link))
+        // What it is about is said in the longer form of the answer alone.
+        let amount = PayPalMoney.amount(answer["purchase_units"].items.first?["amount"] ?? .null)
+        return .opened(reference: reference, step: PayerStep(redirect: link), amount: amount)
     }
 
     private func capture(_ errand: Errand) async -> ProviderWord {
@@ -70,8 +75,12 @@ actor PayPalProvider: PaymentProvider {
         let reply = await call("/v2/checkout/orders/\(reference)/capture", "POST", key: errand.key, body: "{}")
         guard case .answer(let status, let answer) = reply else { return .unreachable }
         switch status {
-        case 200, 201: return Self.word(of: answer)
+        case 200, 201:
+            let word = PayPalWords.word(ofOrder: answer)
+            // Captured, and the answer does not say how much: the order itself does.
+            return word == .pending ? await look(errand) : word
         case 404: return .ended(reason: "expired")
+        case 400: return .declined(reason: Self.reason(answer))
         case 422:
             switch answer["details"].items.first?["issue"].text {
             case "ORDER_ALREADY_CAPTURED": return await look(errand)
@@ -88,7 +97,7 @@ actor PayPalProvider: PaymentProvider {
             return .unreachable
         }
         switch status {
-        case 200: return Self.word(of: answer)
+        case 200: return PayPalWords.word(ofOrder: answer)
         // Orders that nobody approved are forgotten after some hours.
         case 404: return .ended(reason: "expired")
         default: return .unreachable
@@ -96,33 +105,77 @@ actor PayPalProvider: PaymentProvider {
     }
 
     private func refund(_ errand: Errand) async -> ProviderWord {
-        guard let charge = errand.charge else { return .unreachable }
+        let charge: String
+        switch await money(of: errand) {
+        case .unreachable: return .unreachable
+        case .unknown: return .stands(.refundRefused(reason: "charge-unknown"))
+        case .named(let name): charge = name
+        }
         let reply = await call("/v2/payments/captures/\(charge)/refund", "POST", key: errand.key, body: "{}")
         guard case .answer(let status, let answer) = reply else { return .unreachable }
+        let issue = answer["details"].items.first?["issue"].text ?? answer["name"].text ?? ""
         switch status {
-        case 200, 201: return answer["status"].text == "COMPLETED" ? .refunded : .unreachable
-        case 422: return answer["details"].items.first?["issue"].text == "CAPTURE_FULLY_REFUNDED" ? .refunded : .unreachable
-        default: return .unreachable
+        case 200, 201: return PayPalWords.word(ofRefund: answer, asked: errand.amount)
+        case 403: return .unreachable
+        case 404: return .stands(.refundRefused(reason: "charge-unknown"))
+        case _ where issue == "CAPTURE_FULLY_REFUNDED": return .refunded
+        case _ where PayPalWords.passing.contains(issue): return .unreachable
+        default:
+            // What the payer contests is not given back past the dispute.
+            switch await review(errand) {
+            case .unreachable: return .unreachable
+            case .stands(.kept), .pending: return .stands(.refundRefused(reason: Self.reason(answer)))
+            case let word: return word
+            }
         }
     }
 
-    // MARK: What answers mean
-
-    static func word(of order: JSON) -> ProviderWord {
-        switch order["status"].text {
-        case "COMPLETED":
-            let capture = order["purchase_units"].items.first?["payments"]["captures"].items.first ?? .null
-            switch capture["status"].text {
-            case "COMPLETED", "PARTIALLY_REFUNDED": return .succeeded(charge: capture["id"].text)
-            case "DECLINED", "FAILED": return .declined(reason: "payment-declined")
-            // Given back at PayPal's own pages before we heard of it: nothing is paid by that.
-            case "REFUNDED": return .ended(reason: "refunded")
-            default: return .pending
+    /// Where the money is, whatever notifications said in whichever order.
+    private func review(_ errand: Errand) async -> ProviderWord {
+        let charge: String
+        let capture: JSON
+        switch await money(of: errand) {
+        case .unreachable: return .unreachable
+        case .unknown: return .pending
+        case .named(let name): charge = name
+        }
+        switch await call("/v2/payments/captures/\(charge)", "GET", key: nil) {
+        case .answer(200, let found): capture = found
+        case .answer(404, _): return .pending
+        case .answer, .unreachable: return .unreachable
+        }
+        switch await call("/v1/customer/disputes?disputed_transaction_id=\(charge)", "GET", key: nil) {
+        case .unreachable: return .unreachable
+        case .answer(200, let list):
+            var disputes: [JSON] = []
+            for listed in list["items"].items.prefix(PayPalWords.mostDisputes) {
+                guard let id = listed["dispute_id"].text,
+                    case .answer(200, let dispute) = await call("/v1/customer/disputes/\(id)", "GET", key: nil)
+                else { return .unreachable }
+                disputes.append(dispute)
             }
-        case "APPROVED": return .approved
-        case "VOIDED": return .ended(reason: "cancelled")
-        case "CREATED", "SAVED", "PAYER_ACTION_REQUIRED": return .needsPayer(nil)
-        default: return .pending
+            if let standing = PayPalWords.standing(disputes) { return .stands(standing) }
+        // Without the permission for disputes the capture alone tells.
+        case .answer: break
+        }
+        return PayPalWords.word(ofCapture: capture)
+    }
+
+    private enum Money {
+        case named(String)
+        /// There is none that PayPal knows of.
+        case unknown
+        case unreachable
+    }
+
+    /// PayPal's name of the money; asked for where the answer that had it was lost.
+    private func money(of errand: Errand) async -> Money {
+        if let charge = errand.charge { return .named(charge) }
+        guard let reference = errand.reference else { return .unknown }
+        switch await call("/v2/checkout/orders/\(reference)", "GET", key: nil) {
+        case .answer(200, let order): return PayPalWords.capture(of: order)["id"].text.map { .named($0) } ?? .unknown
+        case .answer(404, _): return .unknown
+        case .answer, .unreachable: return .unreachable
         }
     }
 
@@ -135,7 +188,8 @@ actor PayPalProvider: PaymentProvider {
     private func call(_ path: String, _ method: String, key: String?, body: String = "") async -> HandlerCalls.Reply {
         guard let token = await token() else { return .unreachable }
         var headers = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")]
-        if let key { headers.append(("PayPal-Request-Id", key)) }
+        // The longer form of answers says amounts.
+        if let key { headers += [("PayPal-Request-Id", key), ("Prefer", "return=representation")] }
         let reply = await calls.send(url + path, method, headers: headers.map { (name: $0.0, value: $0.1) }, body: body)
         if case .answer(401, _) = reply {
             access = nil
@@ -155,59 +209,5 @@ actor PayPalProvider: PaymentProvider {
         guard case .answer(200, let answer) = reply, let token = answer["access_token"].text else { return nil }
         access = (token, clock() + .seconds(answer["expires_in"].integer ?? 60) - Self.margin)
         return token
-    }
-
-    private struct Order: Encodable {
-        struct Unit: Encodable {
-            struct Value: Encodable {
-                var currencyCode: String
-                var value: String
-
-                enum CodingKeys: String, CodingKey {
-                    case currencyCode = "currency_code"
-                    case value
-                }
-            }
-
-            var referenceID: String
-            var customID: String
-            var amount: Value
-
-            enum CodingKeys: String, CodingKey {
-                case referenceID = "reference_id"
-                case customID = "custom_id"
-                case amount
-            }
-        }
-
-        struct Source: Encodable {
-            struct PayPal: Encodable {
-                struct Context: Encodable {
-                    var returnURL: String
-                    var cancelURL: String
-
-                    enum CodingKeys: String, CodingKey {
-                        case returnURL = "return_url"
-                        case cancelURL = "cancel_url"
-                    }
-                }
-
-                var experienceContext: Context
-
-                enum CodingKeys: String, CodingKey { case experienceContext = "experience_context" }
-            }
-
-            var paypal: PayPal
-        }
-
-        var intent: String
-        var purchaseUnits: [Unit]
-        var paymentSource: Source
-
-        enum CodingKeys: String, CodingKey {
-            case intent
-            case purchaseUnits = "purchase_units"
-            case paymentSource = "payment_source"
-        }
     }
 }

@@ -13,7 +13,7 @@ struct ProviderRoutes: Sendable {
     /// Nil: no secret is set, so that nothing can be believed.
     let stripe: StripeSignature?
 
-    var all: [Route] { [stripeEvents, payPalEvents] }
+    var all: [Route] { [stripeEvents, payPalEvents, payPalBack] }
 
     private var stripeEvents: Route {
         Route(
@@ -31,8 +31,11 @@ struct ProviderRoutes: Sendable {
                 throw GatewayProblem.signatureRefused.problem(
                     "Check the endpoint's signing secret (`pay.stripe_webhook_secret`) and the clocks of both sides.")
             }
-            if let event = StripeEvent(body) {
-                try await errands.told(StripeProvider.name, event.reference, event.word)
+            guard let event = StripeEvent(body) else { return .empty() }
+            if let word = event.word {
+                try await errands.told(StripeProvider.name, event.reference, word)
+            } else {
+                try await errands.hinted(StripeProvider.name, event.reference)
             }
             return .empty()
         }
@@ -49,10 +52,53 @@ struct ProviderRoutes: Sendable {
         ) { exchange in
             let body = Array(try await exchange.body().readableBytesView)
             let event = (try? JSONDecoder().decode(JSON.self, from: Data(body))) ?? .null
-            let resource = event["resource"]
-            let orders = [resource["id"].text, resource["supplementary_data"]["related_ids"]["order_id"].text].compactMap { $0 }
-            for order in orders where order.utf8.count <= 64 { try await errands.hinted(PayPalProvider.name, order) }
+            for name in PayPalWords.references(event) { try await errands.hinted(PayPalProvider.name, name) }
             return .empty()
         }
+    }
+
+    /// Where the payer's browser comes back to, which has no token of the organisation's.
+    static let payPalReturn = "/thirdparty/v1/providers/paypal/return"
+    /// Tells the two ways back apart.
+    static let cancelled = "cancelled"
+
+    /// Nothing of a payment is shown here: anybody may open it.
+    private var payPalBack: Route {
+        Route(
+            .get, Self.payPalReturn, access: .anyone, summary: "Where a payer comes back to from PayPal",
+            description: "A page for the payer's browser, in Italian or English. The order that it names is asked for at PayPal.",
+            parameters: [
+                .query("token", .string(length: 1...64), "PayPal's name of the order."),
+                .query("PayerID", .string(length: 1...64), "Not looked at."),
+                .query(Self.cancelled, .oneOf(["1"]), "The payer has not agreed."),
+            ],
+            answers: [.page(200, "The payer may close it")]
+        ) { exchange in
+            if let order = try exchange.query("token"), order.utf8.count <= 64 { try await errands.hinted(PayPalProvider.name, order) }
+            return try Self.back(hasAgreed: try exchange.query(Self.cancelled) == nil, exchange.language)
+        }
+    }
+
+    private static func back(hasAgreed: Bool, _ language: Language) throws -> HTTPAnswer {
+        let isItalian = language == .italian
+        let title =
+            switch (hasAgreed, isItalian) {
+            case (true, false): "Back from PayPal"
+            case (true, true): "Ritorno da PayPal"
+            case (false, false): "Nothing was paid"
+            case (false, true): "Non è stato pagato nulla"
+            }
+        let text =
+            switch (hasAgreed, isItalian) {
+            case (true, false):
+                "You have agreed at PayPal. The payment is settled in a moment; your program shows it. You can close this page."
+            case (true, true):
+                "Ha dato il consenso su PayPal. Il pagamento si conclude tra un momento e il Suo programma lo mostra. Può chiudere questa pagina."
+            case (false, false):
+                "You have not agreed at PayPal. The amount stays due; try again from your program, or choose another method."
+            case (false, true):
+                "Non ha dato il consenso su PayPal. L'importo resta dovuto; riprovi dal Suo programma o scelga un altro metodo."
+            }
+        return try .page(title: title, template: "<p class=\"notice\">{{text}}</p>", values: ["text": text], language: language)
     }
 }

@@ -36,8 +36,10 @@ struct StripeSignature: Sendable {
 
 /// What one notification says of which process; nil for those that do not concern us.
 struct StripeEvent: Hashable, Sendable {
+    /// Of the process, or of its money.
     let reference: String
-    let word: ProviderWord
+    /// Nil for what comes after a charge: notifications of it come in any order, and what holds now is asked for.
+    let word: ProviderWord?
 
     init?(_ body: [UInt8]) {
         guard let event = try? JSONDecoder().decode(JSON.self, from: Data(body)) else { return nil }
@@ -49,10 +51,10 @@ struct StripeEvent: Hashable, Sendable {
         case "payment_intent.payment_failed":
             guard let id = object["id"].text else { return nil }
             (reference, word) = (id, .declined(reason: StripeProvider.reason(of: object)))
-        case "charge.refunded":
-            // Part of it is not it.
-            guard let id = object["payment_intent"].text, object["refunded"] == .flag(true) else { return nil }
-            (reference, word) = (id, .refunded)
+        case "charge.refunded", "charge.refund.updated", "refund.created", "refund.updated", "refund.failed", "charge.dispute.created",
+            "charge.dispute.updated", "charge.dispute.closed", "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated":
+            guard let id = object["payment_intent"].text ?? object["charge"].text else { return nil }
+            (reference, word) = (id, nil)
         default: return nil
         }
     }

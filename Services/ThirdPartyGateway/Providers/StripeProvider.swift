@@ -26,6 +26,7 @@ struct StripeProvider: PaymentProvider {
         case .cancel: await cancel(errand)
         case .look: await look(errand)
         case .refund: await refund(errand)
+        case .review: await review(errand)
         }
     }
 
@@ -44,7 +45,8 @@ struct StripeProvider: PaymentProvider {
             return refusal(status, body)
         }
         return .opened(
-            reference: reference, step: PayerStep(clientSecret: secret, publishableKey: publishableKey.isEmpty ? nil : publishableKey))
+            reference: reference, step: PayerStep(clientSecret: secret, publishableKey: publishableKey.isEmpty ? nil : publishableKey),
+            amount: Self.amount(body["amount"], body["currency"]))
     }
 
     /// Without a token the payer's own form charges; we only look. With one it is put into the intent, which is then confirmed.
@@ -93,26 +95,75 @@ struct StripeProvider: PaymentProvider {
 
     private func refund(_ errand: Errand) async -> ProviderWord {
         guard let reference = errand.reference else { return .unreachable }
-        switch await get("/v1/refunds?payment_intent=\(Self.escaped(reference))") {
+        var missing = Self.units(of: errand.amount)
+        switch await get("/v1/refunds?limit=100&payment_intent=\(Self.escaped(reference))") {
         case .unreachable: return .unreachable
         case .answer(200, let list):
-            let made = list["data"].items
-            if made.contains(where: { Self.word(ofRefund: $0) == .unreachable }) { return .unreachable }
+            let refunds = StripeRefunds(list)
             // A part that somebody gave back by hand is not the whole; what is left is asked for.
-            let back = made.filter { Self.word(ofRefund: $0) == .refunded }.reduce(0) { $0 + ($1["amount"].integer ?? 0) }
-            if back >= Self.units(of: errand.amount) { return .refunded }
+            missing -= refunds.back
+            if missing <= 0 { return .refunded }
+            if let failed = refunds.failed(of: errand.key) { return .stands(.refundRefused(reason: failed)) }
+            if refunds.isUnderWay { return .pending }
         case .answer: break
         }
         let reply = await post(
-            "/v1/refunds", [("payment_intent", reference), ("metadata[payment]", "\(errand.payment)")], errand.key)
+            "/v1/refunds",
+            [("payment_intent", reference), ("metadata[payment]", "\(errand.payment)"), (StripeRefunds.errandField, errand.key)], errand.key
+        )
         guard case .answer(let status, let body) = reply else { return .unreachable }
-        if status == 200 { return Self.word(ofRefund: body) ?? .unreachable }
-        return body["error"]["code"].text == "charge_already_refunded" ? .refunded : .unreachable
+        guard status == 200 else { return await notRefunded(errand, status, body["error"]) }
+        guard body["amount"].integer == missing, body["currency"].text?.uppercased() == errand.amount.currency else {
+            return .stands(.refundRefused(reason: PayingAttempt.amountDiffers))
+        }
+        return StripeRefunds.word(of: body)
+    }
+
+    /// What can be mended by the operator at Stripe, or passes by itself, is asked for again; the rest will be refused for ever.
+    private func notRefunded(_ errand: Errand, _ status: Int, _ error: JSON) async -> ProviderWord {
+        let code = error["code"].text ?? ""
+        if code == "charge_already_refunded" { return .refunded }
+        if [401, 403].contains(status) || StripeRefunds.passing.contains(code) || error["type"].text == "idempotency_error" {
+            return .unreachable
+        }
+        // A charge that the payer's bank contests is not given back past the bank.
+        switch await review(errand) {
+        case .unreachable: return .unreachable
+        case .stands(.disputed(let why)): return .stands(.disputed(reason: why))
+        case .stands(.lost): return .stands(.lost)
+        case .stands(.refunded): return .refunded
+        default: return .stands(.refundRefused(reason: HandlerCalls.reason(code, else: "refund-refused")))
+        }
+    }
+
+    /// Where the money is, whatever notifications said in whichever order.
+    private func review(_ errand: Errand) async -> ProviderWord {
+        guard let reference = errand.reference else { return .pending }
+        let intent = Self.escaped(reference)
+        guard case .answer(let status, let disputes) = await get("/v1/disputes?limit=100&payment_intent=\(intent)"),
+            case .answer(let listed, let refunds) = await get("/v1/refunds?limit=100&payment_intent=\(intent)")
+        else { return .unreachable }
+        // A wrong key is the operator's to mend; a handler without disputes has none.
+        guard ![401, 403].contains(status), listed == 200 else { return .unreachable }
+        if let standing = StripeDisputes.standing(disputes) { return .stands(standing) }
+        let made = StripeRefunds(refunds)
+        if made.back >= Self.units(of: errand.amount) { return .stands(.refunded) }
+        if made.isUnderWay { return .pending }
+        return .stands(made.lastFailure.map { .refundRefused(reason: $0) } ?? .kept)
     }
 
     /// As Stripe counts: two of the currencies without minor units have hundredths there.
     static func units(of amount: Amount) -> Int64 {
-        ["ISK", "UGX"].contains(amount.currency) ? amount.minor * 100 : amount.minor
+        hundredfold.contains(amount.currency) ? amount.minor * 100 : amount.minor
+    }
+
+    private static let hundredfold = ["ISK", "UGX"]
+
+    /// Nil where one of them is missing. Hundredths of a currency that has none are nothing that was ever asked for.
+    static func amount(_ units: JSON, _ currency: JSON) -> Amount? {
+        guard let units = units.integer, units >= 0, let currency = currency.text?.uppercased() else { return nil }
+        let isWhole = hundredfold.contains(currency) && units % 100 == 0
+        return Amount(minor: isWhole ? units / 100 : units, currency: currency)
     }
 
     // MARK: What answers mean
@@ -121,19 +172,13 @@ struct StripeProvider: PaymentProvider {
     static func word(of intent: JSON) -> ProviderWord {
         switch intent["status"].text {
         case "succeeded":
-            return .succeeded(charge: intent["latest_charge"].text ?? intent["latest_charge"]["id"].text)
+            // Without an amount nobody can say that it is the right one.
+            let received = intent["amount_received"] == .null ? intent["amount"] : intent["amount_received"]
+            guard let amount = amount(received, intent["currency"]) else { return .pending }
+            return .succeeded(charge: intent["latest_charge"].text ?? intent["latest_charge"]["id"].text, amount: amount)
         case "canceled": return .ended(reason: "cancelled")
         case "requires_payment_method", "requires_confirmation", "requires_action": return .needsPayer(nil)
         default: return .pending
-        }
-    }
-
-    /// Nil for one that failed: it must be asked for again.
-    private static func word(ofRefund refund: JSON) -> ProviderWord? {
-        switch refund["status"].text {
-        case "succeeded": .refunded
-        case "pending", "requires_action": .unreachable
-        default: nil
         }
     }
 

@@ -10,6 +10,10 @@ enum DataAvailability: String, Codable, CaseIterable, Hashable, Sendable {
     /// The person has not answered.
     case waiting
     case paymentOutstanding = "payment-outstanding"
+    /// It was paid, and the payer's bank contests that: nothing leaves until it has decided.
+    case paymentContested = "payment-contested"
+    /// It was paid, and the amount went back: nothing is owed, and nothing leaves.
+    case givenBack = "given-back"
     /// To be displayed, downloaded, subscribed to.
     case ready
     /// Not allowed, or not any more.
@@ -18,7 +22,13 @@ enum DataAvailability: String, Codable, CaseIterable, Hashable, Sendable {
     init(_ request: MadeRequest) {
         switch request.status {
         case .pending: self = .waiting
-        case .approved: self = request.paidAt == nil ? .paymentOutstanding : .ready
+        case .approved:
+            switch request.hold {
+            case _ where request.paidAt != nil: self = .ready
+            case nil: self = .paymentOutstanding
+            case .contested: self = .paymentContested
+            case .givenBack: self = .givenBack
+            }
         case .declined, .expired, .revoked, .ended: self = .closed
         }
     }

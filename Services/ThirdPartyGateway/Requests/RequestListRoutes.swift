@@ -39,7 +39,7 @@ struct RequestListRoutes: Sendable {
                     .init(Self.csv, .string(), examples: [Examples.personList]),
                 ], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit, isChecked: true),
             answers: [
-                .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList), .noAdmission,
+                .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList).sending(.location), .noAdmission,
                 .problem(409, GatewayProblem.priceChanged.rawValue),
                 .problem(422, "invalid-body"),
             ], takesIdempotencyKey: true

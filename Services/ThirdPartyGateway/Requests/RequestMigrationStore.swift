@@ -8,4 +8,9 @@ enum RequestTables {
         try IntentTable.create(in: db)
         try DataFileTable.create(in: db)
     }
+
+    /// For a later migration of the gateway.
+    static func addHold(to db: Database) throws {
+        try RequestTable.addHold(to: db)
+    }
 }

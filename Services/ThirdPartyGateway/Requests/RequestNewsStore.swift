@@ -71,9 +71,9 @@ struct RequestNews: Sendable {
         tellWatchers(db, of: made.organisation)
     }
 
-    /// What was paid goes back: nothing more may leave.
-    func unpaid(_ db: Database, _ request: RequestID) throws {
-        try table.unpaid(db, request)
+    /// What was paid goes back, is contested, or is due again: nothing more may leave.
+    func unpaid(_ db: Database, _ request: RequestID, _ hold: PaymentHold?) throws {
+        try table.unpaid(db, request, hold)
         try files.removeAll(db, of: request, at: clock())
         guard let made = try table.find(db, request) else { return }
         tellWatchers(db, of: made.organisation)

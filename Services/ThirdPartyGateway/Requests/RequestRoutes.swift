@@ -34,8 +34,8 @@ struct RequestRoutes: Sendable {
                 """,
             body: .json(NewRequestBody.schema, examples: [Self.example], limit: 64 << 10, inflatedLimit: 64 << 10),
             answers: [
-                .json(201, "The request", MadeRequestItem.schema, example: Examples.madeRequest),
-                .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList), .noAdmission,
+                .json(201, "The request", MadeRequestItem.schema, example: Examples.madeRequest).sending(.location),
+                .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList).sending(.location), .noAdmission,
                 .problem(
                     409, GatewayProblem.openRequestCovers.rawValue, GatewayProblem.requestRefused.rawValue,
                     GatewayProblem.priceChanged.rawValue),
@@ -150,8 +150,8 @@ struct RequestRoutes: Sendable {
                 + "With an `ETag`: whoever polls sends it as `If-None-Match` and gets 304 while nothing has changed.",
             parameters: [Self.requestID, .header("If-None-Match", .string(), "The `ETag` of the answer before.")],
             answers: [
-                .json(200, "The request", MadeRequestItem.schema, example: Examples.madeRequest), Answer(304, "Nothing has changed"),
-                .noAdmission,
+                .json(200, "The request", MadeRequestItem.schema, example: Examples.madeRequest).sending(.eTag),
+                Answer(304, "Nothing has changed").sending(.eTag), .noAdmission,
                 .problem(404, "not-found"),
             ]
         ) { exchange in
@@ -185,10 +185,11 @@ struct RequestRoutes: Sendable {
             guard let feed = RequestFeed(of: standing.id, seen: seen, book: book, hub: hub) else {
                 throw Refusal(.tooManyRequests, retryAfter: .seconds(5))
             }
+            let admission = RenewedAdmission { _ = try await admit(exchange.provedAnew(), .requestsRead) }
             return .events {
                 guard let shown = try await feed.next() else { return nil }
                 // Whoever has lost the token or the right meanwhile hears nothing more.
-                _ = try await admit(exchange.provedAnew(), .requestsRead)
+                try await admission.check()
                 return ServerEvent(
                     id: String(shown.stored.change), event: "request",
                     data: String(decoding: try TaggedAnswer.bytes(MadeRequestItem(shown)), as: UTF8.self))

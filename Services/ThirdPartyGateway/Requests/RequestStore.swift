@@ -64,6 +64,11 @@ struct RequestTable: Sendable {
                 """)
     }
 
+    /// A later step of the schema: why nothing leaves although it was paid once.
+    static func addHold(to db: Database) throws {
+        try db.execute(sql: "ALTER TABLE requests ADD COLUMN hold TEXT CHECK (hold IN ('given-back', 'contested'))")
+    }
+
     // MARK: Writing
 
     /// One that is not known yet.
@@ -109,14 +114,19 @@ struct RequestTable: Sendable {
 
     /// Nothing is due for it any more.
     func paid(_ db: Database, _ request: RequestID, at now: Timestamp) throws {
-        try db.cachedStatement(sql: "UPDATE requests SET paid_at = ?, \(Self.nextChange) WHERE request = ? AND paid_at IS NULL")
-            .execute(arguments: [now.milliseconds, Data(request.bytes)])
+        try db.cachedStatement(
+            sql: "UPDATE requests SET paid_at = ?, hold = NULL, \(Self.nextChange) WHERE request = ? AND paid_at IS NULL"
+        ).execute(arguments: [now.milliseconds, Data(request.bytes)])
     }
 
-    /// What was paid has gone back.
-    func unpaid(_ db: Database, _ request: RequestID) throws {
-        try db.cachedStatement(sql: "UPDATE requests SET paid_at = NULL, \(Self.nextChange) WHERE request = ? AND paid_at IS NOT NULL")
-            .execute(arguments: [Data(request.bytes)])
+    /// What was paid has gone back or is contested; nil where it is due again.
+    func unpaid(_ db: Database, _ request: RequestID, _ hold: PaymentHold?) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE requests SET paid_at = NULL, hold = ?1, \(Self.nextChange)
+                WHERE request = ?2 AND (paid_at IS NOT NULL OR hold IS NOT ?1)
+                """
+        ).execute(arguments: [hold?.rawValue, Data(request.bytes)])
     }
 
     /// Values have left. `finished` types were read to their end; once all are, the request is delivered.
@@ -166,8 +176,8 @@ struct RequestFilter: Hashable, Sendable {
 extension RequestTable {
     private static let columns = """
         SELECT number, request, organisation, person, particulars, is_persons, asked, types, from_at, to_at, granularity,
-        is_subscription, status, grant_id, answer_by, created_at, changed_at, paid_at, delivered_at, delivered, value_count, change
-        FROM requests
+        is_subscription, status, grant_id, answer_by, created_at, changed_at, paid_at, delivered_at, delivered, value_count, change,
+        hold FROM requests
         """
 
     func find(_ db: Database, _ request: RequestID) throws -> MadeRequest? {
@@ -270,7 +280,8 @@ extension StoredMadeRequest {
             from: Timestamp(milliseconds: row[8]), to: Timestamp(milliseconds: row[9]), granularity: granularity,
             isSubscription: row[11], status: status, grant: (row[13] as Data?).flatMap { GrantID(bytes: $0) },
             answerBy: Timestamp(milliseconds: row[14]), createdAt: Timestamp(milliseconds: row[15]),
-            changedAt: Timestamp(milliseconds: row[16]), paidAt: time(17), deliveredAt: time(18))
+            changedAt: Timestamp(milliseconds: row[16]), paidAt: time(17), deliveredAt: time(18),
+            hold: (row[22] as String?).flatMap(PaymentHold.init(rawValue:)))
         let particulars = (row[4] as Data?).map { SealedParticulars(bytes: [UInt8]($0), isPersons: row[5]) }
         self.init(
             number: row[0], request: request, particulars: particulars, delivered: Set(delivered), values: row[20], change: row[21])

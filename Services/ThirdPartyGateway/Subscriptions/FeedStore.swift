@@ -27,6 +27,8 @@ struct Feed: Hashable, Sendable {
     var newest: Timestamp?
     let begunAt: Timestamp
     var endedAt: Timestamp?
+    /// Names the count in which its numbers stand: another one after the store was put back from a copy.
+    let epoch: String
 
     var steps: FeedSteps { FeedSteps(granularity) }
 
@@ -44,7 +46,7 @@ struct Feed: Hashable, Sendable {
 struct FeedTable: Sendable {
     private static let columns = """
         number, request, organisation, grant_id, person, types, window_from, window_to, granularity, state, ending, head, released,
-        newest, begun_at, ended_at
+        newest, begun_at, ended_at, epoch
         """
 
     // MARK: Beginning and end
@@ -55,8 +57,8 @@ struct FeedTable: Sendable {
     ) throws -> Bool {
         try db.cachedStatement(
             sql: """
-                INSERT INTO feeds (request, organisation, grant_id, person, types, window_from, window_to, granularity, state, begun_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (request) DO NOTHING
+                INSERT INTO feeds (request, organisation, grant_id, person, types, window_from, window_to, granularity, state, begun_at, epoch)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \(FeedEpochTable.random)) ON CONFLICT (request) DO NOTHING
                 """
         ).execute(arguments: [
             Data(scope.request.bytes), Data(scope.organisation.bytes), Data(scope.grant.bytes), Data(person.bytes),
@@ -75,6 +77,11 @@ struct FeedTable: Sendable {
     func hold(_ db: Database, _ feed: Int64) throws {
         try db.cachedStatement(sql: "UPDATE feeds SET state = ? WHERE number = ? AND state = ?")
             .execute(arguments: [FeedState.held.rawValue, feed, FeedState.running.rawValue])
+    }
+
+    func goOn(_ db: Database, _ feed: Int64) throws {
+        try db.cachedStatement(sql: "UPDATE feeds SET state = ? WHERE number = ? AND state = ?")
+            .execute(arguments: [FeedState.running.rawValue, feed, FeedState.held.rawValue])
     }
 
     func narrow(_ db: Database, _ feed: Int64, to types: [Metric]) throws {
@@ -146,7 +153,7 @@ struct FeedTable: Sendable {
             window: from..<max(from, to), granularity: granularity, state: state,
             ending: (row[10] as String?).flatMap(SubscriptionEnding.init(rawValue:)), head: row[11], released: row[12],
             newest: newest.map(Timestamp.init(milliseconds:)), begunAt: Timestamp(milliseconds: row[14]),
-            endedAt: ended.map(Timestamp.init(milliseconds:)))
+            endedAt: ended.map(Timestamp.init(milliseconds:)), epoch: row[16])
     }
 
     // MARK: Erasing

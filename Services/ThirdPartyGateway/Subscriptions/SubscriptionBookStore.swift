@@ -8,19 +8,22 @@ struct SubscriptionBook: Sendable {
     /// What the gateway knows of a granted request; nil where there is no grant.
     typealias Scope = @Sendable (Database, RequestID) throws -> FeedScope?
 
-    /// Shorter than items are kept, so that what was delivered is known again.
-    private static let lookBack = Duration.seconds(60 * 3600)
+    /// Items are removed a little late and never early; clocks of two machines differ a little.
+    private static let upkeepMargin = Duration.seconds(3600)
 
     let scope: Scope
     let queue: WebhookQueue
     let hub: FeedHub
     let clock: @Sendable () -> Timestamp
+    /// How long items are kept.
+    let keep: Duration
     private let feeds = FeedTable()
     private let grants = KnownGrantTable()
     private let news = FeedNewsTable()
+    private let items = FeedItemTable()
 
-    init(queue: WebhookQueue, hub: FeedHub, clock: @escaping @Sendable () -> Timestamp, scope: @escaping Scope) {
-        (self.queue, self.hub, self.clock, self.scope) = (queue, hub, clock, scope)
+    init(queue: WebhookQueue, hub: FeedHub, keep: Duration, clock: @escaping @Sendable () -> Timestamp, scope: @escaping Scope) {
+        (self.queue, self.hub, self.keep, self.clock, self.scope) = (queue, hub, keep, clock, scope)
     }
 
     /// The amount due is paid: from here on everything new is delivered. Once is as good as often; nothing happens where the request
@@ -31,12 +34,33 @@ struct SubscriptionBook: Sendable {
         let known = try grants.find(db, scope.grant)
         let types = scope.types.filter { known?.types.contains($0) ?? true }
         let isInForce = known?.isActive ?? true
-        guard try feeds.begin(db, scope, of: person, types: types, state: isInForce ? .running : .held, at: now),
-            let feed = try feeds.find(db, request)
-        else { return }
+        let isNew = try feeds.begin(db, scope, of: person, types: types, state: isInForce ? .running : .held, at: now)
+        guard let feed = try feeds.find(db, request) else { return }
+        guard isNew else { return isInForce ? try goOn(db, feed, types, at: now) : () }
         // What came before is downloaded; here only what a download at this moment could not hold yet.
         let first = feed.steps.atBeginning(now.milliseconds, window: feed.window)
         for metric in types where !first.isEmpty { try news.mark(db, feed, metric, first) }
+        db.afterNextTransaction { [hub] _ in hub.somethingToRead() }
+    }
+
+    /// Nothing is delivered until it begins again. Once is as good as often.
+    func hold(_ db: Database, _ request: RequestID) throws {
+        guard let feed = try feeds.find(db, request), feed.state == .running else { return }
+        try feeds.hold(db, feed.number)
+        db.afterNextTransaction { [hub] _ in hub.ended(feed.number, of: feed.organisation) }
+    }
+
+    /// After a hold: what has come since the last entry that was delivered is delivered now.
+    private func goOn(_ db: Database, _ feed: Feed, _ types: [Metric], at now: Timestamp) throws {
+        guard feed.state == .held else { return }
+        try feeds.goOn(db, feed.number)
+        // What was withdrawn meanwhile stays withdrawn.
+        let left = feed.types.filter(types.contains)
+        try feeds.narrow(db, feed.number, to: left)
+        let since = max(feed.begunAt, feed.newest ?? feed.begunAt).milliseconds
+        let first = feed.steps.atBeginning(since, window: feed.window).lowerBound
+        let range = first..<max(first, feed.steps.atBeginning(now.milliseconds, window: feed.window).upperBound)
+        for metric in left where !range.isEmpty { try news.mark(db, feed, metric, range) }
         db.afterNextTransaction { [hub] _ in hub.somethingToRead() }
     }
 
@@ -104,15 +128,29 @@ struct SubscriptionBook: Sendable {
         }
     }
 
-    /// What arrived for a while is not known: ingest's log begins anew, or this is the first look at it. All of the last days is read
-    /// again; what has not changed is not delivered twice.
+    /// What arrived for a while is not known: ingest's log holds it no longer, or this is the first look at it. All that can have come is
+    /// read again, and what has not changed is not delivered twice. Where what was delivered is not kept any more it cannot be told from what
+    /// is new: late entries about those times are not read, and an item says so.
     func lostTrack(_ db: Database) throws {
         let now = clock()
-        for feed in try feeds.open(db) where feed.state == .running {
-            let since = max(feed.begunAt, now - Self.lookBack).milliseconds
-            let first = feed.steps.atBeginning(since, window: feed.window).lowerBound
-            let range = first..<max(first, feed.steps.atBeginning(now.milliseconds, window: feed.window).upperBound)
-            for metric in feed.types where !range.isEmpty { try news.mark(db, feed, metric, range) }
+        let comparable = (now - keep + Self.upkeepMargin).milliseconds
+        for var feed in try feeds.open(db) where feed.state == .running {
+            let begun = feed.steps.atBeginning(feed.begunAt.milliseconds, window: feed.window).lowerBound
+            let end = feed.steps.atBeginning(now.milliseconds, window: feed.window).upperBound
+            var unread = begun
+            for metric in feed.types {
+                // Nothing was delivered after the newest; before it can be told only what is kept.
+                let newest = try items.newest(db, feed.number, metric) ?? feed.newest?.milliseconds
+                let undelivered = newest.map { feed.steps.floor($0) + feed.steps.width } ?? begun
+                let first = max(begun, min(undelivered, feed.steps.floor(comparable)))
+                unread = max(unread, first)
+                if first < end { try news.mark(db, feed, metric, first..<end) }
+            }
+            guard unread > begun else { continue }
+            try items.append(db, .gap(before: Timestamp(milliseconds: unread)), to: &feed, at: now)
+            try feeds.advance(db, feed)
+            db.afterNextTransaction { [hub, feed] _ in hub.grew(feed.number, of: feed.organisation) }
         }
+        db.afterNextTransaction { [hub] _ in hub.somethingToRead() }
     }
 }

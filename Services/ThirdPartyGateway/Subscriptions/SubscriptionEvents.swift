@@ -9,8 +9,6 @@ actor SubscriptionEvents {
     private static let freshness = Duration.milliseconds(250)
     /// Without a ring the store is looked at all the same.
     private static let look = Duration.seconds(1)
-    /// How long it may go unnoticed that the caller has lost the token or the right.
-    private static let trust = Duration.seconds(1)
     /// How long the reason of an end is waited for.
     private static let reasonPatience = Duration.seconds(5)
     /// Shorter than the usual patience of proxies.
@@ -25,8 +23,7 @@ actor SubscriptionEvents {
 
     private let feed: Int64
     private let service: SubscriptionService
-    private let admission: @Sendable () async throws -> Void
-    private var admittedAt = ContinuousClock.now
+    private let admission: RenewedAdmission
     private let seat: FeedHub.Seat
     private var after: Int64
     private var ahead: (items: ArraySlice<FeedItem>, readAt: ContinuousClock.Instant)?
@@ -41,7 +38,7 @@ actor SubscriptionEvents {
     init?(of feed: Feed, after: Int64, service: SubscriptionService, admission: @escaping @Sendable () async throws -> Void) {
         guard let seat = service.hub.watch(feed: feed.number, of: feed.organisation) else { return nil }
         (self.feed, self.after, self.service) = (feed.number, after, service)
-        self.admission = admission
+        self.admission = RenewedAdmission(admission)
         self.seat = seat
     }
 
@@ -85,10 +82,8 @@ actor SubscriptionEvents {
     }
 
     private func isAdmitted() async -> Bool {
-        guard .now - admittedAt >= Self.trust else { return true }
         do {
-            try await admission()
-            admittedAt = .now
+            try await admission.check()
         } catch {
             // Whoever comes again is told why.
             isOver = true

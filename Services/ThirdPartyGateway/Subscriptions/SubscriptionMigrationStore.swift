@@ -41,6 +41,16 @@ enum SubscriptionMigration {
                 """)
     }
 
+    /// The name of the count in which a subscription's numbers stand; another one once the store was put back from a copy.
+    static func addEpochs(to db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE feeds ADD COLUMN epoch TEXT NOT NULL DEFAULT '';
+                UPDATE feeds SET epoch = \(FeedEpochTable.random);
+                CREATE INDEX endpoint_feeds_by_feed ON endpoint_feeds (feed);
+                """)
+    }
+
     private static func feeds(_ db: Database) throws {
         try db.execute(
             sql: """

@@ -32,7 +32,7 @@ struct SubscriptionParts: Sendable {
         let (store, keys, logger) = (opened.store, opened.keys, runtime.logger)
         let hub = FeedHub()
         let queue = WebhookQueue(hub: hub)
-        let book = SubscriptionBook(queue: queue, hub: hub, clock: clock, scope: neighbours.scope)
+        let book = SubscriptionBook(queue: queue, hub: hub, keep: settings.keepItems, clock: clock, scope: neighbours.scope)
         let grants = Self.grants(book, keys, on: runtime, store)
         let arrivals = Self.arrivals(book, hub, on: runtime, store)
         let gate = FeedGate { grants.silentFor }
@@ -94,7 +94,9 @@ struct SubscriptionParts: Sendable {
                 return
             }
             try book.arrived(db, person, fact)
-        } begin: { db, _, _ in
+        } begin: { _, _, _ in
+            // This family has no snapshots.
+        } passedOver: { db, _ in
             try book.lostTrack(db)
         } after: { _ in
             hub.somethingToRead()

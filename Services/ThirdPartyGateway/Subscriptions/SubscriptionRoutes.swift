@@ -57,7 +57,8 @@ struct SubscriptionRoutes: Sendable {
             description: """
                 Items are numbered without gaps from 1: whoever keeps the last number that was taken, and goes on after it, misses nothing \
                 and can prove it by `head`. Everything that arrives from the subscription's beginning on is here; what was measured before \
-                is fetched from the request's data. Late entries change a step that was delivered: it comes again under a new number and \
+                is fetched from the request's data. After a restore on our side numbers go on far above all that were given before, with an \
+                item that says so (`restored`); the same `after` holds. Late entries change a step that was delivered: it comes again under a new number and \
                 names the one that it `replaces`. You are responsible for the data that you receive (ORG-21). Needs `data:read`.
                 """,
             parameters: [

@@ -46,7 +46,7 @@ struct SubscriptionService: Sendable {
             guard let feed = try feeds.find(db, feed) else { throw FeedRefusal.over(nil) }
             try gate.check(feed)
             guard let person = feed.person, let key = try keys.key(of: person) else {
-                guard feed.head == 0, feed.person != nil else { throw FeedRefusal.over(feed.ending) }
+                guard feed.newest == nil, feed.person != nil else { throw FeedRefusal.over(feed.ending) }
                 return (feed, [])
             }
             guard after >= feed.released else { throw FeedRefusal.released(through: feed.released) }

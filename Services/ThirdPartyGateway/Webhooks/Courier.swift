@@ -22,7 +22,8 @@ actor Courier {
     private static let look = Duration.seconds(5)
     /// While the organisation may not get anything.
     private static let afterRefusal = Duration.seconds(5)
-    private static let afterFault = Duration.seconds(1)
+    /// Doubled from the first to the last.
+    private static let afterFault = Duration.seconds(1)...Duration.seconds(60)
 
     nonisolated let endpoint: WebhookEndpointID
     nonisolated let organisation: OrganisationID
@@ -43,6 +44,7 @@ actor Courier {
         let table: CourierStore
         let hub: FeedHub
         let hand: Hand
+        var places = CourierPlaces()
         let clock: @Sendable () -> Timestamp
         /// 0 to 1.
         let jitter: @Sendable () -> Double
@@ -57,14 +59,18 @@ actor Courier {
     nonisolated func run(_ lane: WebhookLane) async {
         let seat = ground.hub.watch(organisation: organisation)
         defer { ground.hub.leave(seat) }
+        var pause = Self.afterFault.lowerBound
         while !Task.isCancelled {
             let next: Next
             do {
                 next = try await turn(lane)
+                pause = Self.afterFault.lowerBound
             } catch {
                 ground.logger.error(
                     "a courier stumbled", metadata: ["endpoint": "\(endpoint)", "error": "\(String(reflecting: type(of: error)))"])
-                next = .rest(Self.afterFault)
+                await seat.bell.wait(atMost: pause)
+                pause = min(pause * 2, Self.afterFault.upperBound)
+                continue
             }
             switch next {
             case .again: continue
@@ -77,6 +83,10 @@ actor Courier {
 
     /// One step: at most one attempt.
     func turn(_ lane: WebhookLane) async throws -> Next {
+        try await turn(lane, holding: nil)
+    }
+
+    private func turn(_ lane: WebhookLane, holding place: CourierPlaces.Place?) async throws -> Next {
         let (now, known) = (ground.clock(), recalls)
         let (table, id, organisation) = (ground.table, endpoint, organisation)
         switch try await ground.store.read({ db in try table.look(db, id, lane, at: now) }) {
@@ -90,32 +100,45 @@ actor Courier {
         case .heartbeat:
             let isFormed = try await ground.store.write { db in try table.formHeartbeat(db, id, of: organisation, at: now) }
             return isFormed ? .again : .rest(Self.look)
+        case .damaged(let message):
+            Counter(label: "webhook_messages_unreadable_total").increment()
+            ground.logger.error("a message cannot be read", metadata: ["endpoint": "\(id)", "message": "\(message.id)"])
+            try await ground.store.write { db in try table.setAside(db, message) }
+            return .again
         case .message(let message, _, nil):
             try await ground.store.write { db in try table.drop(db, message) }
             return .again
         case .message(let message, let endpoint, .some(let rendered)):
             guard recalls == known else { return .again }
-            return try await attempt(message, endpoint, rendered, now)
+            if let place { return try await attempt(message, endpoint, rendered, at: place) }
+            guard let taken = await ground.places.take(for: organisation, isSlow: endpoint.health.isSlow ?? false) else { return .again }
+            defer { ground.places.giveBack(taken) }
+            // Whoever waited looks again: it may be withdrawn by now, or consent silent.
+            guard !taken.hasWaited, recalls == known else { return try await turn(lane, holding: taken) }
+            return try await attempt(message, endpoint, rendered, at: taken)
         }
     }
 
     private func attempt(
-        _ message: WebhookMessage, _ endpoint: Endpoint, _ rendered: WebhookRendering.Rendered, _ begun: Timestamp
+        _ message: WebhookMessage, _ endpoint: Endpoint, _ rendered: WebhookRendering.Rendered, at place: CourierPlaces.Place
     ) async throws -> Next {
+        let begun = ground.clock()
         let post = WebhookPost(
             url: endpoint.details.url, id: message.id.description, body: rendered.body, secrets: endpoint.secrets(at: begun))
         let task = Task { [hand = ground.hand] in await hand(post) }
         underWay[message.lane] = Attempt(feeds: rendered.feeds, task: task)
-        let outcome = await withTaskCancellationHandler {
+        ground.places.begin(place, at: .now) { task.cancel() }
+        var outcome = await withTaskCancellationHandler {
             await task.value
         } onCancel: {
             task.cancel()
         }
+        if !outcome.isSuccess, ground.places.giveBack(place) { outcome = .failed(WebhookOutcome.timeout) }
         let isCalledBack = underWay.removeValue(forKey: message.lane)?.isCalledBack ?? false
         // Called back or stopped before it was taken: it is no failure of the endpoint's.
         if !outcome.isSuccess, isCalledBack || Task.isCancelled { return .again }
         let (table, now, jitter) = (ground.table, ground.clock(), ground.jitter())
-        let decision = try await ground.store.write { db in
+        let decision = try await ground.store.write { [outcome] db in
             try table.conclude(db, message, outcome, begun: begun, now: now, jitter: jitter)
         }
         note(message, outcome, decision)

@@ -28,8 +28,11 @@ actor CourierOffice {
         for known in try await ground.store.read({ [endpoints] db in try endpoints.active(db) }) {
             start(known.id, of: known.organisation)
         }
-        // Sleeping is waiting for the end.
-        while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+        while !Task.isCancelled {
+            // Sleeping is the rhythm of the look.
+            try? await Task.sleep(for: CourierPlaces.look)
+            ground.places.sweep(at: .now)
+        }
         await close()
         throw CancellationError()
     }

@@ -16,6 +16,8 @@ struct CourierStore: Sendable {
         /// No message holds it yet.
         case news
         case heartbeat
+        /// What it held cannot be read.
+        case damaged(WebhookMessage)
         /// nil: nothing is left of it.
         case message(WebhookMessage, Endpoint, WebhookRendering.Rendered?)
     }
@@ -39,6 +41,7 @@ struct CourierStore: Sendable {
             let lastWord = max(endpoint.health.lastSuccessAt ?? endpoint.createdAt, endpoint.health.lastFailureAt ?? endpoint.createdAt)
             return now - lastWord >= WebhookQueue.heartbeat ? .heartbeat : .wait(until: lastWord + WebhookQueue.heartbeat)
         }
+        if message.content == .unreadable { return .damaged(message) }
         guard message.dueAt <= now else { return .wait(until: message.dueAt) }
         // What consent says now is not known: the end of a grant is told all the same, data wait.
         guard lane == .notices || gate.isOpen else { return .wait(until: now + .milliseconds(500)) }
@@ -58,6 +61,11 @@ struct CourierStore: Sendable {
         try queue.remove(db, message)
     }
 
+    /// To the dead letters: nothing can be sent of it.
+    func setAside(_ db: Database, _ message: WebhookMessage) throws {
+        try queue.setAside(db, message)
+    }
+
     /// An attempt is over.
     /// - Returns: what follows.
     func conclude(
@@ -69,7 +77,7 @@ struct CourierStore: Sendable {
         message.attempts += 1
         message.firstAttemptAt = message.firstAttemptAt ?? begun
         (message.lastAttemptAt, message.lastOutcome) = (now, outcome.text)
-        endpoint.health.note(outcome, at: now)
+        endpoint.health.note(outcome, at: now, took: now - begun)
         let decision = schedule.decide(
             outcome, attempts: message.attempts, since: message.firstAttemptAt ?? begun, now: now, jitter: jitter)
         switch decision {

@@ -96,18 +96,22 @@ struct DeadLetterItem: Codable, Sendable, Documented {
         lastOutcome = message.lastOutcome
         switch message.content {
         case .notice(let notice):
-            (type, parts) = (notice.type, [Part(subscription: notice.subscription.description, after: notice.head, through: notice.head)])
+            type = notice.type.rawValue
+            parts = [Part(subscription: notice.subscription.description, after: notice.head, through: notice.head)]
         case .items(let kept):
-            type = WebhookEvent.items
+            type = WebhookEvent.items.rawValue
             parts = kept.compactMap { part in
                 feeds[part.feed].map { Part(subscription: $0.description, after: part.after, through: part.through) }
             }
+        case .unreadable:
+            (type, parts) = ("unreadable", [])
         }
     }
 
     static var schema: JSONSchema {
         .object(
-            .required("id", .identifier(Message.self), "Its `webhook-id`."), .required("type", .string()), .required("createdAt", .time),
+            .required("id", .identifier(Message.self), "Its `webhook-id`."),
+            .required("type", .string(), "`unreadable`: it is damaged here; fetch by REST what is missing."), .required("createdAt", .time),
             .required("attempts", .integer(in: 0...Int.max)), .optional("firstAttemptAt", .time), .optional("lastAttemptAt", .time),
             .optional("lastOutcome", .string()),
             .required(

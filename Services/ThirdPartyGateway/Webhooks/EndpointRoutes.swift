@@ -91,6 +91,7 @@ struct EndpointRoutes: Sendable {
             answers: [
                 .json(200, "Active", EndpointItem.schema, example: Examples.listedEndpoint), .noAdmission, Self.absent,
                 .problem(422, GatewayProblem.endpointNotVerified.rawValue, GatewayProblem.invalidEndpoint.rawValue),
+                .problem(429, "too-many-requests"),
             ]
         ) { exchange in
             try .json(EndpointItem(try await service.verify(try await view(exchange))))

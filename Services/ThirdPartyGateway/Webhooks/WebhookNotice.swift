@@ -4,8 +4,11 @@ import Contracts
 
 /// Kept as it will be sent; says nothing about the person.
 struct WebhookNotice: Codable, Hashable, Sendable {
-    /// Of the message: `grant.revoked` or `subscription.ended`.
-    var type: String
+    /// The `reason` where only some data types are gone.
+    static let typesWithdrawn = "types-withdrawn"
+
+    /// Of the message: `revoked` or `ended`.
+    var type: WebhookEvent
     var subscription: RequestID
     var grant: GrantID
     /// A word for programs.
@@ -32,7 +35,7 @@ struct WebhookNotice: Codable, Hashable, Sendable {
 
     static func narrowed(_ feed: Feed, gone: [Metric]) -> WebhookNotice {
         WebhookNotice(
-            type: SubscriptionEnding.revoked.eventType, subscription: feed.request, grant: feed.grant, reason: "types-withdrawn",
+            type: SubscriptionEnding.revoked.eventType, subscription: feed.request, grant: feed.grant, reason: typesWithdrawn,
             explanation: "The person withdrew these data types; the others are delivered as before.", types: gone.map(\.code),
             isWhole: false, head: feed.head)
     }
@@ -47,6 +50,8 @@ enum WebhookLane: String, CaseIterable, Sendable {
 enum WebhookContent: Codable, Hashable, Sendable {
     case notice(WebhookNotice)
     case items([Part])
+    /// What was kept is damaged.
+    case unreadable
 
     /// The items after one number, up to another, of one subscription. None of them: a sign of life that carries the head.
     struct Part: Codable, Hashable, Sendable {

@@ -17,6 +17,7 @@ struct WebhookQueue: Sendable {
         """
 
     let hub: FeedHub
+    private let items = FeedItemTable()
 
     init(hub: FeedHub) {
         self.hub = hub
@@ -44,12 +45,14 @@ struct WebhookQueue: Sendable {
     /// - Returns: whether there was anything.
     func form(_ db: Database, for endpoint: WebhookEndpointID, of organisation: OrganisationID, at now: Timestamp) throws -> Bool {
         guard try first(db, of: endpoint, .items) == nil else { return true }
-        var room = Int64(Self.mostItems)
+        var room = Self.mostItems
         var parts: [WebhookContent.Part] = []
         for news in try grown(db, endpoint, organisation, limit: Self.mostFeeds) where room > 0 {
-            let through = min(news.head, news.queued + room)
+            // Counted, since after a restore a new epoch's numbers begin far above the last.
+            let (last, count) = try items.reach(db, news.feed, after: news.queued, limit: room)
+            let through = count < room ? news.head : last ?? news.head
             parts.append(.init(feed: news.feed, after: news.queued, through: through))
-            room -= through - news.queued
+            room -= count
         }
         guard !parts.isEmpty else { return false }
         try insert(db, .items(parts), Data(endpoint.bytes), .items, at: now)
@@ -141,6 +144,12 @@ struct WebhookQueue: Sendable {
         db.afterNextTransaction { [hub] _ in hub.told(organisation) }
     }
 
+    /// What it holds cannot be read: those behind it must not wait for it. It stays to be seen.
+    func setAside(_ db: Database, _ message: WebhookMessage) throws {
+        try db.cachedStatement(sql: "UPDATE webhook_messages SET is_dead = 1, last_outcome = 'unreadable' WHERE number = ?")
+            .execute(arguments: [message.number])
+    }
+
     // MARK: Dead letters
 
     /// Oldest first.
@@ -174,9 +183,9 @@ struct WebhookQueue: Sendable {
 
     private static func message(_ row: Row) -> WebhookMessage? {
         guard let id = MessageID(bytes: row[1] as Data), let endpoint = WebhookEndpointID(bytes: row[2] as Data),
-            let lane = WebhookLane(rawValue: row[3]),
-            let content = try? JSONDecoder().decode(WebhookContent.self, from: Data((row[4] as String).utf8))
+            let lane = WebhookLane(rawValue: row[3])
         else { return nil }
+        let content = (try? JSONDecoder().decode(WebhookContent.self, from: Data((row[4] as String).utf8))) ?? .unreadable
         let (first, last): (Int64?, Int64?) = (row[8], row[9])
         return WebhookMessage(
             number: row[0], id: id, endpoint: endpoint, lane: lane, content: content, createdAt: Timestamp(milliseconds: row[5]),

@@ -28,6 +28,8 @@ struct WebhookRendering: Sendable {
             return Rendered(body: try Self.envelope(notice, type: notice.type, at: message.createdAt), feeds: [])
         case .items(let parts):
             return try render(db, parts, at: message.createdAt)
+        case .unreadable:
+            return nil
         }
     }
 
@@ -47,11 +49,12 @@ struct WebhookRendering: Sendable {
             let quiet = feed.quietSince(clock()).map { #""\#($0.rfc3339)""# } ?? "null"
             batches.append(
                 #"{"subscription":"\#(feed.request)","grant":"\#(feed.grant)","after":\#(after),"through":\#(part.through),"#
-                    + #""head":\#(feed.head),"noNewDataSince":\#(quiet),"items":[\#(items.map(\.json).joined(separator: ","))]}"#)
+                    + #""head":\#(feed.head),"epoch":"\#(feed.epoch)","noNewDataSince":\#(quiet),"items":[\#(items.map(\.json).joined(separator: ","))]}"#
+            )
         }
         guard !batches.isEmpty else { return nil }
         let type = parts.allSatisfy { $0.after == $0.through } ? WebhookEvent.heartbeat : WebhookEvent.items
-        let text = #"{"type":"\#(type)","timestamp":"\#(time.rfc3339)","data":{"batches":[\#(batches.joined(separator: ","))]}}"#
+        let text = #"{"type":"\#(type.rawValue)","timestamp":"\#(time.rfc3339)","data":{"batches":[\#(batches.joined(separator: ","))]}}"#
         return Rendered(body: Array(text.utf8), feeds: included)
     }
 
@@ -61,16 +64,9 @@ struct WebhookRendering: Sendable {
         var data: Content
     }
 
-    static func envelope(_ data: some Encodable, type: String, at time: Timestamp) throws -> [UInt8] {
+    static func envelope(_ data: some Encodable, type: WebhookEvent, at time: Timestamp) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Array(try encoder.encode(Envelope(type: type, timestamp: time.rfc3339, data: data)))
+        return Array(try encoder.encode(Envelope(type: type.rawValue, timestamp: time.rfc3339, data: data)))
     }
-}
-
-/// What the messages of Standard Webhooks are about, by their `type`.
-enum WebhookEvent {
-    static let items = "subscription.items"
-    static let heartbeat = "subscription.heartbeat"
-    static let verification = "endpoint.verification"
 }

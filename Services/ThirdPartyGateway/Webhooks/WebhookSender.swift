@@ -21,6 +21,9 @@ struct WebhookSender: Sendable {
     /// Of an answer; what is longer is a failure.
     static let mostOfAnswer = 16 << 10
 
+    /// Places beside those of couriers.
+    private static let handshakes = 50
+
     let sender: HTTPSender
     /// For http, which leads to private networks alone, whatever the name resolves to at that moment.
     let plainSender: HTTPSender
@@ -33,6 +36,7 @@ struct WebhookSender: Sendable {
         var outbound = OutboundSettings()
         outbound.policy = allowsPrivate ? .anywhere : .publicOnly
         outbound.userAgent = "TrackMe-Webhooks"
+        outbound.parallel = CourierPlaces.Bounds().all + Self.handshakes
         sender = HTTPSender(outbound, logger: logger)
         if allowsPrivate { outbound.policy = .privateOnly }
         plainSender = allowsPrivate ? HTTPSender(outbound, logger: logger) : sender
@@ -78,7 +82,7 @@ struct WebhookSender: Sendable {
         case .unresolved: "name-not-resolved"
         case .connect: "not-connected"
         case .tls: "no-secure-connection"
-        case .timeout: "timeout"
+        case .timeout: WebhookOutcome.timeout
         case .tooLarge: "answer-too-large"
         case .logInRefused: "log-in-refused"
         case .cancelled: "cancelled"

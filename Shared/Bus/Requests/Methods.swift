@@ -110,6 +110,7 @@ package struct Methods: Sendable {
 
     /// Throws `Failure(.invalid)` for a body that does not fit; what was sent is not repeated in the reason.
     package static func decode<Body: Decodable>(_ type: Body.Type, _ body: [UInt8]) throws(Failure) -> Body {
+        if let known = Body.self as? any HandWrittenJSON.Type, let read = known.init(handWritten: body) as? Body { return read }
         do {
             return try JSONDecoder().decode(Body.self, from: Data(body))
         } catch {

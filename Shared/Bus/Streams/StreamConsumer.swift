@@ -37,11 +37,14 @@ package struct StreamConsumer: Sendable {
     ///   - restart: Replaces all that is known from one stream by the snapshot and stores `next` in the same transaction.
     ///   - provisional: Hears what has no place in a stream (sequence 0), on arrival: perhaps twice, perhaps never, perhaps before or
     ///     after the fact that it announces. Must return soon. Without it such facts are passed over.
+    ///   - passedOver: Facts of the stream were said that are never applied, since no log holds them any more. Called before the position
+    ///     behind them is stored, so that after a crash between the two it is called again.
     package func run(
         from positions: [StreamPosition],
         apply: @escaping @Sendable (_ events: [StreamEvent], _ next: [StreamPosition]) async throws -> Void,
         restart: @escaping @Sendable (_ snapshot: [StreamEvent], _ next: StreamPosition) async throws -> Void,
-        provisional: (@Sendable (_ event: StreamEvent) async -> Void)? = nil
+        provisional: (@Sendable (_ event: StreamEvent) async -> Void)? = nil,
+        passedOver: (@Sendable (_ stream: String, _ facts: Int64) async throws -> Void)? = nil
     ) async throws {
         let clock = ContinuousClock()
         var machine = ConsumerMachine(family: family, streams: inbox.streams, positions: positions, now: clock.now)
@@ -76,7 +79,9 @@ package struct StreamConsumer: Sendable {
                     case .replay(let request): group.addTask { await replay(request) }
                     case .snapshot(let stream): group.addTask { await takeSnapshot(of: stream) }
                     case .reopen: reopen()
-                    case .passOver(let stream, let facts): passOver(stream, facts)
+                    case .passOver(let stream, let facts):
+                        passOver(stream, facts)
+                        try await passedOver?(stream, facts)
                     }
                 }
                 // After what came before it: whoever is still behind would take the second of two entries for the first.

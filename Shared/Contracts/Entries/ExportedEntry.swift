@@ -111,3 +111,74 @@ extension JSONBytes {
         byte("}")
     }
 }
+
+extension JSONBytes {
+    /// Each entry as `exported` writes it without a source, separated by commas.
+    package mutating func exported(_ columns: SampleColumns) {
+        var opening = EntryOpening(columns.type)
+        var ending = JSONBytes()
+        if columns.positions.isEmpty {
+            ending.literal(",\"unit\":")
+            ending.string(columns.type.definition.unit)
+        }
+        ending.byte("}")
+        var time: Int64 = 0
+        for index in columns.steps.indices {
+            time = time &+ columns.steps[index]
+            opening.turn(to: time)
+            if index > 0 { byte(",") }
+            append(opening.text)
+            if columns.positions.isEmpty { number(columns.values[index]) } else { position(columns.positions[index]) }
+            append(ending.bytes)
+        }
+    }
+}
+
+/// What stands before the value or position of each of many entries. Neighbours mostly share their minute and all but the last digits of
+/// this text.
+private struct EntryOpening {
+    private let before: [UInt8]
+    private let after: StaticString
+    private var minute = Int64.min
+    private(set) var text: [UInt8] = []
+    /// Of the seconds in `text`.
+    private var place = 0
+
+    init(_ type: Metric) {
+        var json = JSONBytes()
+        json.literal("{\"type\":\"")
+        json.append(type.code)
+        json.literal("\",\"at\":\"")
+        before = json.bytes
+        after = type.definition.shape == .position ? "\",\"position\":" : "\",\"value\":"
+    }
+
+    /// - Parameter time: of the entry, in ms.
+    mutating func turn(to time: Int64) {
+        let (minute, rest) = time.flooredQuotientAndRemainder(dividingBy: 60_000)
+        if minute != self.minute {
+            self.minute = minute
+            begin(Timestamp(milliseconds: time))
+        }
+        text.withUnsafeMutableBufferPointer { [place] text in
+            func put(_ digit: Int64, at offset: Int) {
+                text[place + offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+            }
+            // `07.123` of the minute's text.
+            put(rest / 10_000, at: 0)
+            put(rest / 1000 % 10, at: 1)
+            put(rest / 100 % 10, at: 3)
+            put(rest / 10 % 10, at: 4)
+            put(rest % 10, at: 5)
+        }
+    }
+
+    private mutating func begin(_ at: Timestamp) {
+        var json = JSONBytes(capacity: before.count + 48)
+        json.append(before)
+        json.time(at)
+        place = json.bytes.count - "07.123Z".utf8.count
+        json.literal(after)
+        text = json.bytes
+    }
+}

@@ -154,7 +154,7 @@ extension JSONBytes {
     fileprivate mutating func concept(of metric: Metric) {
         let definition = metric.definition
         literal("{\"coding\":[")
-        if let loinc = definition.loinc {
+        for loinc in FHIRCodes.loincs(of: metric) {
             literal("{\"system\":\"")
             append(FHIRCodes.loinc)
             literal("\",\"code\":\"")

@@ -29,12 +29,23 @@ package enum FHIRCodes {
         switch metric.code {
         case "glucose": ("laboratory", "Laboratory")
         case "weight", "height": ("vital-signs", "Vital Signs")
+        // Electrodiagnostics are no vital signs to HL7, however vital they are here.
+        case "electrocardiogram", "myocardial-signal": ("procedure", "Procedure")
         default: metric.definition.vital ? ("vital-signs", "Vital Signs") : ("activity", "Activity")
         }
     }
 
-    /// Of metrics that share a code the one with the lower number.
+    /// The LOINC codes of a metric, that of its vital-signs profile first.
+    package static func loincs(of metric: Metric) -> [String] {
+        [metric.definition.vitalSign, metric.definition.loinc].compactMap(\.self)
+    }
+
+    /// Understood but not written: LOINC has no code for the voltage of an electrocardiogram, and that of the study (11524-6) is what
+    /// others, and this suite's earlier exports, put in its place.
+    private static let alsoRead = [("11524-6", Metric.electrocardiogram)]
+
+    /// Every code that is understood. Of metrics that share a code the one with the lower number.
     package static let byLOINC: [String: Metric] = Dictionary(
-        Metric.all.compactMap { metric in metric.definition.loinc.map { ($0, metric) } }
+        Metric.all.flatMap { metric in loincs(of: metric).map { ($0, metric) } } + alsoRead
     ) { first, _ in first }
 }

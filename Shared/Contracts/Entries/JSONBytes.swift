@@ -60,6 +60,7 @@ package struct JSONBytes: Sendable {
 
     /// At least so many digits, padded with zeros in front.
     private mutating func digits(_ value: UInt64, atLeast width: Int) {
+        if value < 1000, width == 1 { return few(value) }
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { buffer in
             var rest = value
             var start = 20
@@ -70,6 +71,13 @@ package struct JSONBytes: Sendable {
             }
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[start...]))
         }
+    }
+
+    /// One to three digits: most of what people measure.
+    private mutating func few(_ value: UInt64) {
+        if value >= 100 { bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 100)) }
+        if value >= 10 { bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10 % 10)) }
+        bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
     }
 
     /// As `Timestamp.rfc3339`, without quotes.
@@ -96,7 +104,7 @@ package struct JSONBytes: Sendable {
     package mutating func number(_ value: Double) {
         for scale in 0...4 {
             guard let mantissa = DecimalForm.mantissa(of: value, scale: scale) else { continue }
-            return decimal(mantissa, scale: scale)
+            return scale == 0 ? integer(mantissa) : decimal(mantissa, scale: scale)
         }
         // Swift's description is the shortest that reads back, and valid JSON for every finite number ("1e-07", "-0.0").
         bytes.append(contentsOf: value.description.utf8)
@@ -106,7 +114,6 @@ package struct JSONBytes: Sendable {
         if mantissa < 0 { bytes.append(UInt8(ascii: "-")) }
         let power = UInt64(DecimalForm.powers[scale])
         digits(mantissa.magnitude / power, atLeast: 1)
-        guard scale > 0 else { return }
         bytes.append(UInt8(ascii: "."))
         digits(mantissa.magnitude % power, atLeast: scale)
     }

@@ -71,6 +71,10 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     /// Before the person has answered; the request goes on (PAY-02).
     case paymentNotFeasible = "payment-not-feasible"
     case paymentRefunded = "payment-refunded"
+    /// The payer's bank contests what was paid: nothing leaves until it has decided.
+    case paymentDisputed = "payment-disputed"
+    /// The bank has taken back what was paid for data that had left: it is due again.
+    case paymentChargedBack = "payment-charged-back"
     /// To an emergency service: one segment for programs, sent as it is.
     case sosDispatch = "sos-dispatch"
 
@@ -115,6 +119,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .requestAccepted: ["organisation", "request", "amount", "link"]
         case .paymentReceived, .paymentRefunded: ["organisation", "request", "amount", "invoice", "link"]
         case .paymentFailed, .paymentNotFeasible: ["organisation", "request", "amount", "reason"]
+        case .paymentDisputed, .paymentChargedBack: ["organisation", "request", "amount"]
         case .requestDeclined, .requestUnanswered, .accessNarrowed, .accessWithdrawn, .accessEnded: ["organisation", "request"]
         }
     }

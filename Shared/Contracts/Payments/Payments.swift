@@ -10,8 +10,26 @@ package enum PaymentStatus: String, Codable, Sendable, CaseIterable {
     /// The money is on its way back.
     case refunding
     case refunded
+    /// To go back, and the handler refuses for good, or has lost it on its way: the operator sends it back by hand.
+    case refundRefused = "refund-refused"
+    /// The payer's bank contests the charge and has not decided yet; no data leave meanwhile.
+    case disputed
     /// Declined, expired, refused or abandoned: never to be paid (PAY-09).
     case void
+}
+
+/// What of a payment waits for the operator, or should be known to one.
+package enum PaymentAttention: String, Codable, Sendable, CaseIterable {
+    /// Send it back by hand, or look at the handler's pages why it refuses, and order the refund again.
+    case refundRefused = "refund-refused"
+    /// Answer the dispute at the handler's pages; what comes of it is heard from there.
+    case disputed
+    /// A dispute was lost after something had been delivered: the amount is due again.
+    case chargedBack = "charged-back"
+    /// The handler took, or would have taken, another amount than was asked for; it goes back.
+    case amountDiffers = "amount-differs"
+    /// A transfer that was not owed, or not any more: send it back.
+    case sendBack = "send-back"
 }
 
 /// One payment as the operator sees it; nothing of it names a person whose data were asked for.
@@ -30,14 +48,19 @@ package struct PaymentEntry: Hashable, Codable, Sendable {
     package var invoice: String?
     /// When anything of it last changed.
     package var changedAt: Timestamp
+    /// Absent where nothing waits for the operator.
+    package var attention: PaymentAttention?
+    /// Why, in the handler's word.
+    package var reason: String?
 
     package init(
         payment: PaymentID, request: RequestID, organisation: OrganisationID, status: PaymentStatus, amount: Amount,
-        method: PaymentMethod?, reference: String, invoice: String?, changedAt: Timestamp
+        method: PaymentMethod?, reference: String, invoice: String?, changedAt: Timestamp, attention: PaymentAttention? = nil,
+        reason: String? = nil
     ) {
         (self.payment, self.request, self.organisation, self.status) = (payment, request, organisation, status)
         (self.amount, self.method, self.reference, self.invoice) = (amount, method, reference, invoice)
-        self.changedAt = changedAt
+        (self.changedAt, self.attention, self.reason) = (changedAt, attention, reason)
     }
 }
 
@@ -56,9 +79,14 @@ package struct ListPayments: BusRequest {
     package var organisation: OrganisationID?
     /// The `next` of the answer before.
     package var after: String?
+    /// Only those that wait for the operator.
+    package var needsAttention: Bool?
 
-    package init(status: PaymentStatus? = nil, organisation: OrganisationID? = nil, after: String? = nil) {
+    package init(
+        status: PaymentStatus? = nil, organisation: OrganisationID? = nil, after: String? = nil, needsAttention: Bool? = nil
+    ) {
         (self.status, self.organisation, self.after) = (status, organisation, after)
+        self.needsAttention = needsAttention
     }
 
     package struct Reply: Codable, Sendable {
@@ -89,7 +117,8 @@ package struct MarkPaid: BusRequest {
     }
 }
 
-/// Gives the whole amount back; of a bank transfer it says that the operator has sent it back. `conflict` where nothing was paid.
+/// Gives the whole amount back; of a bank transfer it says that the operator has sent it back. Where the handler refused before, it is
+/// asked once more. `conflict` where nothing was paid, and while the payer's bank contests it.
 package struct RefundPayment: BusRequest {
     package static let method = "refund-payment"
     package static let owner = Peer.thirdPartyGateway
@@ -99,8 +128,10 @@ package struct RefundPayment: BusRequest {
 
     /// `not-found` for one that never was.
     package var payment: PaymentID
+    /// What waits to be sent back by hand was sent back by hand; `conflict` where nothing does.
+    package var byHand: Bool?
 
-    package init(payment: PaymentID) {
-        self.payment = payment
+    package init(payment: PaymentID, byHand: Bool? = nil) {
+        (self.payment, self.byHand) = (payment, byHand)
     }
 }

@@ -1,4 +1,5 @@
-// Bodies whose JSON is written and read by hand: pages of a thousand values would cost the decoder more than all the rest of a read.
+// Bodies whose JSON is written and read by hand: what is asked a thousand times a second, and pages of a thousand values, would cost
+// the decoder more than all the rest of a read.
 
 /// Says the same JSON as its `Codable` form, several times quicker.
 package protocol HandWrittenJSON: Codable {
@@ -9,112 +10,22 @@ package protocol HandWrittenJSON: Codable {
     init?(handWritten text: [UInt8])
 }
 
-extension ReadSamples.Reply: HandWrittenJSON {
-    package var handWritten: [UInt8] {
-        var json = JSONBytes(capacity: 64 + samples.count * 72)
-        json.literal("{")
-        if let next {
-            json.literal("\"next\":")
-            json.string(next)
-            json.literal(",")
+extension HandWrittenJSON {
+    /// The value that `read` takes off the whole text.
+    static func read<Value>(_ text: [UInt8], _ read: (inout HandWrittenCursor) -> Value?) -> Value? {
+        text.withUnsafeBufferPointer { bytes in
+            var cursor = HandWrittenCursor(bytes)
+            guard let value = read(&cursor), cursor.isAtEnd else { return nil }
+            return value
         }
-        json.literal("\"samples\":")
-        json.samples(samples)
-        json.literal("}")
-        return json.bytes
-    }
-
-    package init?(handWritten text: [UInt8]) {
-        let read = text.withUnsafeBufferPointer { bytes -> Self? in
-            var cursor = SampleCursor(bytes)
-            guard cursor.take("{") else { return nil }
-            var next: String?
-            if cursor.take("\"next\":") {
-                guard let word = cursor.word(), cursor.take(",") else { return nil }
-                next = word
-            }
-            guard cursor.take("\"samples\":"), let samples = cursor.samples(), cursor.take("}"), cursor.isAtEnd else { return nil }
-            return Self(samples: samples, next: next)
-        }
-        guard let read else { return nil }
-        self = read
     }
 }
 
-extension ReadSampleRanges.Reply: HandWrittenJSON {
-    package var handWritten: [UInt8] {
-        var json = JSONBytes(capacity: 64 + outcomes.reduce(0) { $0 + 64 + $1.samples.count * 72 })
-        json.literal("{\"outcomes\":[")
-        for (place, outcome) in outcomes.enumerated() {
-            json.literal(place == 0 ? "{" : ",{")
-            if let denial = outcome.denial {
-                json.literal("\"denial\":{\"code\":")
-                json.string(denial.code.rawValue)
-                json.literal(",\"reason\":")
-                json.string(denial.reason)
-                json.literal("},")
-            }
-            if let readTo = outcome.readTo {
-                json.literal("\"readTo\":")
-                json.integer(readTo.milliseconds)
-                json.literal(",")
-            }
-            json.literal("\"samples\":")
-            json.samples(outcome.samples)
-            json.literal("}")
-        }
-        json.literal("]}")
-        return json.bytes
-    }
-
-    package init?(handWritten text: [UInt8]) {
-        let read = text.withUnsafeBufferPointer { bytes -> [ReadSampleRanges.Outcome]? in
-            var cursor = SampleCursor(bytes)
-            guard cursor.take("{\"outcomes\":[") else { return nil }
-            var outcomes: [ReadSampleRanges.Outcome] = []
-            if !cursor.take("]") {
-                repeat {
-                    guard let outcome = cursor.outcome() else { return nil }
-                    outcomes.append(outcome)
-                } while cursor.take(",")
-                guard cursor.take("]") else { return nil }
-            }
-            guard cursor.take("}"), cursor.isAtEnd else { return nil }
-            return outcomes
-        }
-        guard let read else { return nil }
-        self.init(outcomes: read)
-    }
-}
-
-extension JSONBytes {
-    fileprivate mutating func samples(_ samples: [Sample]) {
-        byte("[")
-        for (place, sample) in samples.enumerated() {
-            literal(place == 0 ? "{\"at\":" : ",{\"at\":")
-            integer(sample.at.milliseconds)
-            if let position = sample.position {
-                literal(",\"position\":")
-                self.position(position)
-            }
-            literal(",\"type\":\"")
-            append(sample.type.code)
-            byte("\"")
-            if let value = sample.value {
-                literal(",\"value\":")
-                number(value)
-            }
-            byte("}")
-        }
-        byte("]")
-    }
-}
-
-/// Reads what `JSONBytes` writes of samples: members in that order and no spaces.
-private struct SampleCursor {
+/// Reads what `JSONBytes` writes: members in one order and no spaces. What gives nil is of another kind.
+struct HandWrittenCursor {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var index = 0
-    /// Samples of one page are mostly of one type.
+    /// Entries of one page are mostly of one type.
     private var known: (code: Range<Int>, metric: Metric)?
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -131,38 +42,39 @@ private struct SampleCursor {
         return true
     }
 
-    // MARK: Samples
+    /// As the other, of one ASCII character.
+    @inline(__always)
+    private mutating func take(byte: UInt8) -> Bool {
+        guard index < bytes.count, bytes[index] == byte else { return false }
+        index += 1
+        return true
+    }
 
-    mutating func samples() -> [Sample]? {
-        guard take("[") else { return nil }
-        var samples: [Sample] = []
-        if take("]") { return samples }
-        samples.reserveCapacity((bytes.count - index) / 40)
+    /// A list of what `element` takes.
+    @inline(__always)
+    mutating func list<Element>(_ element: (inout HandWrittenCursor) -> Element?) -> [Element]? {
+        guard take(byte: UInt8(ascii: "[")) else { return nil }
+        var elements: [Element] = []
+        if take(byte: UInt8(ascii: "]")) { return elements }
         repeat {
-            guard let sample = sample() else { return nil }
-            samples.append(sample)
-        } while take(",")
-        return take("]") ? samples : nil
+            guard let next = element(&self) else { return nil }
+            elements.append(next)
+        } while take(byte: UInt8(ascii: ","))
+        return take(byte: UInt8(ascii: "]")) ? elements : nil
     }
 
-    private mutating func sample() -> Sample? {
-        guard take("{\"at\":"), let at = integer() else { return nil }
-        var place: Position?
-        if take(",\"position\":") {
-            guard let read = position() else { return nil }
-            place = read
-        }
-        guard take(",\"type\":\""), let metric = metric() else { return nil }
-        var value: Double?
-        if take(",\"value\":") {
-            guard let read = number() else { return nil }
-            value = read
-        }
-        guard take("}") else { return nil }
-        return Sample(type: metric, at: Timestamp(milliseconds: at), value: value, position: place)
+    // MARK: Texts
+
+    /// A quoted text of plain ASCII without escapes.
+    mutating func word() -> String? {
+        plain().map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
-    private mutating func metric() -> Metric? {
+    mutating func identifier<Kind: Identified>(of kind: Kind.Type = Kind.self) -> Identifier<Kind>? {
+        word().flatMap { Identifier<Kind>($0) }
+    }
+
+    mutating func metric() -> Metric? {
         guard let code = plain() else { return nil }
         if let known, bytes[known.code].elementsEqual(bytes[code]) { return known.metric }
         guard let metric = Metric(code: String(decoding: bytes[code], as: UTF8.self)) else { return nil }
@@ -170,7 +82,20 @@ private struct SampleCursor {
         return metric
     }
 
-    private mutating func position() -> Position? {
+    /// The inside of a quoted text.
+    private mutating func plain() -> Range<Int>? {
+        guard take("\"") else { return nil }
+        let start = index
+        while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
+            guard bytes[index] >= 0x20, bytes[index] < 0x7F, bytes[index] != UInt8(ascii: "\\") else { return nil }
+            index += 1
+        }
+        guard index < bytes.count else { return nil }
+        index += 1
+        return start..<index - 1
+    }
+
+    mutating func position() -> Position? {
         guard take("{\"latitude\":"), let latitude = number(), take(",\"longitude\":"), let longitude = number() else { return nil }
         var place = Position(latitude: latitude, longitude: longitude)
         if take(",\"altitude\":") {
@@ -184,51 +109,20 @@ private struct SampleCursor {
         return take("}") ? place : nil
     }
 
-    mutating func outcome() -> ReadSampleRanges.Outcome? {
-        guard take("{") else { return nil }
-        var outcome = ReadSampleRanges.Outcome(samples: [], readTo: nil)
-        if take("\"denial\":{\"code\":") {
-            guard let code = word().flatMap(Failure.Code.init(rawValue:)), take(",\"reason\":"), let reason = word(), take("},") else {
-                return nil
-            }
-            outcome.denial = Failure(code, reason)
-        }
-        if take("\"readTo\":") {
-            guard let readTo = integer(), take(",") else { return nil }
-            outcome.readTo = Timestamp(milliseconds: readTo)
-        }
-        guard take("\"samples\":"), let samples = samples(), take("}") else { return nil }
-        outcome.samples = samples
-        return outcome
-    }
+    // MARK: Numbers
 
-    // MARK: Texts and numbers
-
-    /// A quoted text of plain ASCII without escapes.
-    mutating func word() -> String? {
-        guard take("\"") else { return nil }
-        return plain().map { String(decoding: bytes[$0], as: UTF8.self) }
-    }
-
-    /// Up to the closing quote, which is taken.
-    private mutating func plain() -> Range<Int>? {
-        let start = index
-        while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
-            guard bytes[index] >= 0x20, bytes[index] < 0x7F, bytes[index] != UInt8(ascii: "\\") else { return nil }
-            index += 1
-        }
-        guard index < bytes.count else { return nil }
-        index += 1
-        return start..<index - 1
-    }
-
+    @inline(__always)
     private func isDigit(_ place: Int) -> Bool {
-        place < bytes.count && bytes[place] >= UInt8(ascii: "0") && bytes[place] <= UInt8(ascii: "9")
+        place < bytes.count && bytes[place] &- UInt8(ascii: "0") <= 9
     }
 
-    private mutating func integer() -> Int64? {
-        let isNegative = take("-")
-        guard isDigit(index) else { return nil }
+    mutating func time() -> Timestamp? {
+        integer().map(Timestamp.init(milliseconds:))
+    }
+
+    mutating func integer() -> Int64? {
+        let isNegative = take(byte: UInt8(ascii: "-"))
+        guard isDigit(index), bytes[index] != UInt8(ascii: "0") || !isDigit(index + 1) else { return nil }
         var value: Int64 = 0
         while isDigit(index) {
             let (tens, tooMany) = value.multipliedReportingOverflow(by: 10)
@@ -240,24 +134,25 @@ private struct SampleCursor {
         return isNegative ? -value : value
     }
 
-    private mutating func number() -> Double? {
+    mutating func number() -> Double? {
         let start = index
-        let isNegative = take("-")
+        let isNegative = take(byte: UInt8(ascii: "-"))
         var (mantissa, digits, scale): (UInt64, Int, Int) = (0, 0, 0)
         while isDigit(index), digits < 16 {
             mantissa = mantissa * 10 + UInt64(bytes[index] - UInt8(ascii: "0"))
             (index, digits) = (index + 1, digits + 1)
         }
         guard digits > 0, digits == 1 || bytes[start + (isNegative ? 1 : 0)] != UInt8(ascii: "0") else { return nil }
-        if isDigit(index + 1), take(".") {
+        if isDigit(index + 1), take(byte: UInt8(ascii: ".")) {
             while isDigit(index), digits < 16 {
                 mantissa = mantissa * 10 + UInt64(bytes[index] - UInt8(ascii: "0"))
                 (index, digits, scale) = (index + 1, digits + 1, scale + 1)
             }
         }
-        let goesOn = index < bytes.count && ![UInt8(ascii: ","), UInt8(ascii: "}")].contains(bytes[index])
+        let next = index < bytes.count ? bytes[index] : UInt8(ascii: ",")
+        let isOver = next == UInt8(ascii: ",") || next == UInt8(ascii: "}") || next == UInt8(ascii: "]")
         // Below 2^53, divided by a power of ten that a Double holds exactly, the quotient is the nearest Double.
-        if !goesOn, mantissa < 1 << 53, !(isNegative && mantissa == 0) {
+        if isOver, mantissa < 1 << 53, !(isNegative && mantissa == 0) {
             let value = Double(mantissa) / Self.powers[scale]
             return isNegative ? -value : value
         }

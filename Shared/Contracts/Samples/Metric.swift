@@ -81,6 +81,8 @@ package struct MetricDefinition: Sendable {
     package let shape: Shape
     /// LOINC code, where LOINC has one that fits.
     package let loinc: String?
+    /// The LOINC code by which the vital-signs profiles of FHIR R4 know it, where that is a broader one.
+    package let vitalSign: String?
     /// UCUM unit of every value.
     package let unit: String
     /// What is physically possible; a value outside is refused (ING-08). Both ends belong to it.

@@ -7,21 +7,21 @@ let metricTable: [MetricDefinition] = [
     scalar(1, "heart-rate", loinc: "8867-4", "/min", 1...350, 0, vital: true, watched: true, bounds: Bounds(low: 45, high: 120), "Heart rate", "Frequenza cardiaca"),
     scalar(2, "blood-pressure-max", loinc: "8480-6", "mm[Hg]", 1...400, 0, vital: true, watched: true, bounds: Bounds(low: nil, high: 170), "Blood pressure, maximum", "Pressione massima"),
     scalar(3, "blood-pressure-min", loinc: "8462-4", "mm[Hg]", 1...300, 0, vital: true, watched: true, bounds: Bounds(low: nil, high: 100), "Blood pressure, minimum", "Pressione minima"),
-    scalar(4, "oxygen-saturation", loinc: "59408-5", "%", 1...100, 0, vital: true, "Blood oxygen", "Ossigeno nel sangue"),
+    scalar(4, "oxygen-saturation", loinc: "59408-5", vitalSign: "2708-6", "%", 1...100, 0, vital: true, "Blood oxygen", "Ossigeno nel sangue"),
     scalar(5, "body-temperature", loinc: "8310-5", "Cel", 10...50, 1, vital: true, "Body temperature", "Temperatura corporea"),
-    scalar(6, "electrocardiogram", loinc: "11524-6", "mV", -20...20, 3, vital: true, "Electrocardiogram", "Elettrocardiogramma"),
+    scalar(6, "electrocardiogram", "mV", -20...20, 3, vital: true, "Electrocardiogram", "Elettrocardiogramma"),
     scalar(7, "myocardial-signal", "mV", -20...20, 3, vital: true, "Myocardial signal", "Segnale miocardico"),
     scalar(8, "glucose", loinc: "2339-0", "mg/dL", 1...2000, 0, "Glucose", "Glicemia"),
     scalar(9, "weight", loinc: "29463-7", "kg", 0.2...700, 1, "Weight", "Peso"),
     scalar(10, "height", loinc: "8302-2", "cm", 10...300, 0, "Height", "Altezza"),
     MetricDefinition(
-        number: 11, code: "position", shape: .position, loinc: nil, unit: "deg", possible: -180...180, precision: 5, vital: false,
+        number: 11, code: "position", shape: .position, loinc: nil, vitalSign: nil, unit: "deg", possible: -180...180, precision: 5, vital: false,
         watchedByDefault: false, bounds: nil, english: "Position", italian: "Posizione"),
     scalar(12, "distance", loinc: "55430-3", "m", 0...1_000_000, 0, "Distance", "Distanza"),
     scalar(13, "pace", "s/km", 0...36_000, 0, "Pace", "Passo"),
     scalar(14, "calories", loinc: "41981-2", "kcal", 0...50_000, 0, "Calories", "Calorie"),
     MetricDefinition(
-        number: 15, code: "shaking", shape: .event, loinc: nil, unit: "s", possible: 0...3600, precision: 0, vital: false,
+        number: 15, code: "shaking", shape: .event, loinc: nil, vitalSign: nil, unit: "s", possible: 0...3600, precision: 0, vital: false,
         watchedByDefault: false, bounds: nil, english: "Repetitive shaking motion", italian: "Scuotimento ripetuto"),
     scalar(16, "pulse-rate", loinc: "8889-8", "/min", 1...350, 0, vital: true, "Pulse rate", "Frequenza del polso"),
     scalar(17, "respiration-rate", loinc: "9279-1", "/min", 1...150, 0, vital: true, "Respiration rate", "Frequenza respiratoria"),
@@ -34,12 +34,12 @@ let metricTable: [MetricDefinition] = [
 ]
 
 private func scalar(
-    _ number: UInt8, _ code: String, loinc: String? = nil, _ unit: String, _ possible: ClosedRange<Double>, _ precision: Int,
-    vital: Bool = false, watched: Bool = false, bounds: Bounds? = nil, _ english: String, _ italian: String
+    _ number: UInt8, _ code: String, loinc: String? = nil, vitalSign: String? = nil, _ unit: String, _ possible: ClosedRange<Double>,
+    _ precision: Int, vital: Bool = false, watched: Bool = false, bounds: Bounds? = nil, _ english: String, _ italian: String
 ) -> MetricDefinition {
     MetricDefinition(
-        number: number, code: code, shape: .scalar, loinc: loinc, unit: unit, possible: possible, precision: precision, vital: vital,
-        watchedByDefault: watched, bounds: bounds, english: english, italian: italian)
+        number: number, code: code, shape: .scalar, loinc: loinc, vitalSign: vitalSign, unit: unit, possible: possible,
+        precision: precision, vital: vital, watchedByDefault: watched, bounds: bounds, english: english, italian: italian)
 }
 
 extension Metric {
@@ -48,6 +48,8 @@ extension Metric {
     package static let bloodPressureMin = registered(3)
     package static let oxygenSaturation = registered(4)
     package static let bodyTemperature = registered(5)
+    package static let electrocardiogram = registered(6)
+    package static let myocardialSignal = registered(7)
     package static let glucose = registered(8)
     package static let position = registered(11)
     package static let distance = registered(12)

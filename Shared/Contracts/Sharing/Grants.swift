@@ -63,12 +63,12 @@ package struct ReadSamples: BusRequest {
     package struct Reply: Codable, Sendable {
         /// One for each second, minute or hour that holds any and is over: the mean of what was measured in it, or the first position,
         /// at the step's beginning, or at the window's where that cuts a step. Places that came with other values are left out. Personal.
-        package var samples: [Sample]
+        package var columns: SampleColumns
         /// What to send as `after` for the following page; nil at the end.
         package var next: String?
 
-        package init(samples: [Sample], next: String?) {
-            (self.samples, self.next) = (samples, next)
+        package init(columns: SampleColumns, next: String?) {
+            (self.columns, self.next) = (columns, next)
         }
     }
 }

@@ -42,7 +42,7 @@ package struct ReadSampleRanges: BusRequest {
 
     /// Either samples with `readTo`, or a denial.
     package struct Outcome: Codable, Sendable {
-        /// As those of `ReadSamples.Reply`, oldest first. Personal.
+        /// What `ReadSamples` would give of the stretch, oldest first, one by one: mostly there is one. Personal.
         package var samples: [Sample]
         /// Everything before this instant that there is is in `samples`; the rest is not over yet, or had no room. Absent where denied.
         package var readTo: Timestamp?

@@ -66,7 +66,16 @@ package struct SealedFiles: Sendable {
 
     /// Removes what belongs to no job that is known: left behind by a crash between a file and its row.
     package func sweep(keeping jobs: Set<JobID>) {
-        let found = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        sweep(found, keeping: jobs)
+    }
+
+    /// What lies there now, by name.
+    package var found: [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    }
+
+    /// As the other, of what was found before: for whoever looks up `jobs` while others begin new ones.
+    package func sweep(_ found: [String], keeping jobs: Set<JobID>) {
         for name in found where JobID(name).map({ !jobs.contains($0) }) ?? true {
             try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
         }

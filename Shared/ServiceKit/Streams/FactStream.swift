@@ -25,9 +25,20 @@ package struct FactStream: Sendable {
     package func append(
         _ db: Database, type: String, subject: PersonID?, body: some Encodable, at: Timestamp, trace: String = ""
     ) throws -> EventRelay.Committed {
+        var appending = StreamLog.Appending()
+        let fact = try append(db, in: &appending, type: type, subject: subject, body: body, at: at, trace: trace)
+        try appending.finish(db)
+        return fact
+    }
+
+    /// As the other, among many facts of one body.
+    package func append(
+        _ db: Database, in facts: inout StreamLog.Appending, type: String, subject: PersonID?, body: some Encodable, at: Timestamp,
+        trace: String
+    ) throws -> EventRelay.Committed {
         let payload = try FactStream.payload(body)
         let stored = try key.map { try Seal.seal(payload, key: $0, context: context(type, subject, at)) } ?? payload
-        let sequence = try log.append(db, stream: stream, type: type, subject: subject, at: at, trace: trace, body: stored)
+        let sequence = try facts.append(db, stream: stream, type: type, subject: subject, at: at, trace: trace, body: stored)
         return EventRelay.Committed(header: header(type, subject, sequence, at, trace)) { payload }
     }
 
@@ -70,6 +81,7 @@ package struct FactStream: Sendable {
     }
 
     private static func payload(_ body: some Encodable) throws -> [UInt8] {
+        if let body = body as? any HandWrittenJSON { return body.handWritten }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         return Array(try encoder.encode(body))

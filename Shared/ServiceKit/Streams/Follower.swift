@@ -6,6 +6,7 @@ import Foundation
 package import GRDB
 import Logging
 package import Storage
+import Synchronization
 
 /// Applies each fact of one family exactly once, whatever is killed when. A service follows a family with one follower; run it as a
 /// `Background` part. Its store needs `ConsumerPositions.create`.
@@ -18,6 +19,7 @@ package final class Follower: Sendable {
     private let freshness = StreamFreshness()
     private let apply: @Sendable (Database, StreamEvent) throws -> Void
     private let begin: @Sendable (Database, String, [StreamEvent]) throws -> Void
+    private let passedOver: @Sendable (Database, String) throws -> Void
     private let after: @Sendable ([StreamEvent]) async -> Void
     private let begun: @Sendable (String, [StreamEvent]) async -> Void
     private let positions = ConsumerPositions()
@@ -25,17 +27,20 @@ package final class Follower: Sendable {
     /// - Parameters:
     ///   - apply: One fact, in a transaction with the position. Facts about people who have been erased since are passed over.
     ///   - begin: Replaces everything that is known from a stream by its snapshot, in a transaction with the position.
+    ///   - passedOver: Facts of a stream were said that are never applied: this store begins at the stream's head, or no log holds them any
+    ///     more. Of families without snapshots alone. In a transaction, at or before the position behind them; perhaps twice.
     ///   - after: What was applied is committed: the place to bring memory up to date.
     ///   - begun: As `after`, for a snapshot: what is not in it is no longer so. Calls `after` unless told otherwise.
     package init(
         family: StreamFamily, on runtime: Runtime, store: Store,
         apply: @escaping @Sendable (Database, StreamEvent) throws -> Void,
         begin: @escaping @Sendable (_ db: Database, _ stream: String, _ snapshot: [StreamEvent]) throws -> Void,
+        passedOver: @escaping @Sendable (_ db: Database, _ stream: String) throws -> Void = { _, _ in },
         after: @escaping @Sendable ([StreamEvent]) async -> Void = { _ in },
         begun: (@Sendable (_ stream: String, _ snapshot: [StreamEvent]) async -> Void)? = nil
     ) {
         (self.family, self.runtime, self.store) = (family, runtime, store)
-        (self.apply, self.begin, self.after) = (apply, begin, after)
+        (self.apply, self.begin, self.passedOver, self.after) = (apply, begin, passedOver, after)
         self.begun = begun ?? { _, snapshot in await after(snapshot) }
     }
 
@@ -74,12 +79,16 @@ package final class Follower: Sendable {
 
     private func hear(_ consumer: StreamConsumer) async throws {
         let known = try await store.read { [positions] db in try positions.load(db) }.filter { family.streams.contains($0.stream) }
+        let placed = Mutex(Set(known.map(\.stream)))
         try await consumer.run(from: known) { [self] events, next in
             let living = events.filter { $0.header.type != StreamHeader.erased }
-            try await store.write { [positions, apply] db in
+            let begun = placed.withLock { placed in next.map(\.stream).filter { !placed.contains($0) } }
+            try await store.write { [positions, apply, passedOver] db in
+                for stream in begun { try passedOver(db, stream) }
                 for event in living { try apply(db, event) }
                 try positions.save(db, next)
             }
+            placed.withLock { $0.formUnion(begun) }
             if !living.isEmpty { await after(living) }
         } restart: { [self] snapshot, next in
             let living = snapshot.filter { $0.header.type != StreamHeader.erased }
@@ -87,7 +96,10 @@ package final class Follower: Sendable {
                 try begin(db, next.stream, living)
                 try positions.save(db, [next])
             }
+            placed.withLock { _ = $0.insert(next.stream) }
             await begun(next.stream, living)
+        } passedOver: { [self] stream, _ in
+            try await store.write { [passedOver] db in try passedOver(db, stream) }
         }
     }
 }
@@ -97,6 +109,7 @@ extension StreamEvent {
     /// - Throws: what the decoder says where a fact of this type cannot be read.
     package func fact<Fact: Decodable>(_: Fact.Type, type: String) throws -> Fact? {
         guard header.type == type else { return nil }
+        if let known = Fact.self as? any HandWrittenJSON.Type, let fact = known.init(handWritten: payload) as? Fact { return fact }
         return try JSONDecoder().decode(Fact.self, from: Data(payload))
     }
 }

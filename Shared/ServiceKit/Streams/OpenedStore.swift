@@ -2,6 +2,9 @@
 
 import Bus
 package import Contracts
+import Foundation
+package import GRDB
+import Logging
 package import ServiceLifecycle
 package import Storage
 
@@ -14,11 +17,24 @@ package struct OpenedStore: Sendable {
     /// Of all its streams: made with the store, another one after a restore.
     package let epoch: String
     private let heads: [String: Int64]
+    /// Nil where the schema does not hold it.
+    private let life: StoreLife?
     private let runtime: Runtime
 
+    /// A store whose schema holds `StoreLife` notices that it was put back from a copy, and begins a new epoch then.
+    /// - Parameter restored: what else it has to begin anew, in the transaction of the new epoch.
     /// - Throws: where the store, its keys or a migration cannot be opened; the service must not start then.
-    package init(on runtime: Runtime, applicationID: Int32, migrations: [Migration]) async throws {
+    package init(
+        on runtime: Runtime, applicationID: Int32, migrations: [Migration],
+        restored: @escaping @Sendable (Database) throws -> Void = { _ in }
+    ) async throws {
         store = try runtime.openStore(applicationID: applicationID, migrations: migrations)
+        life = try await store.read { db in try StoreLife.isKept(in: db) } ? StoreLife(beside: runtime.storeFile) : nil
+        let isRestored = try await life?.begin(store) { db in
+            try StreamLog().renewEpoch(db)
+            try restored(db)
+        }
+        if isRestored ?? false { runtime.logger.warning("the store was put back from a copy, and begins a new epoch") }
         keys = try runtime.openPersonKeys()
         answers = try runtime.answers(in: store)
         (epoch, heads) = try await store.read { db in (try StreamLog().epoch(db), try StreamLog().heads(db)) }
@@ -41,6 +57,6 @@ package struct OpenedStore: Sendable {
             Background(LogRetention(families: families, store: store, retention: runtime.settings.logRetention).run),
             Background(answers.expire),
             Background(keys.keepBackups),
-        ]
+        ] + (life.map { [store] life in [Background { try await life.run(store) }] } ?? [])
     }
 }

@@ -22,7 +22,8 @@ extension Store {
         try Self.flush(folder.path, narrowing: false)
     }
 
-    private static func flush(_ path: String, narrowing: Bool) throws(StoreError) {
+    /// - Parameter narrowing: whether the file is made readable by its owner alone.
+    static func flush(_ path: String, narrowing: Bool) throws(StoreError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .cannotOpen(code: errno) }
         defer { _ = Glibc.close(descriptor) }

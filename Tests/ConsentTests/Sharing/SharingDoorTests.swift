@@ -204,6 +204,14 @@ struct SharingDoorTests {
             let event = StreamEvent(header: header, payload: Array(try JSONEncoder().encode(read)))
             let record = house.parts.record
             try await house.opened.store.write { db in try record.apply(db, event) }
+            // What is told of somebody who was erased meanwhile leaves no row behind.
+            var late = event
+            late.header.subject = "\(PersonID.random())"
+            let rows = try await house.opened.store.write { [late] db in
+                try record.apply(db, late)
+                return try Int.fetchOne(db, sql: "SELECT count(*) FROM data_accesses")
+            }
+            #expect(rows == 1)
             try await Door.run(house) { door in
                 let mine = try await door.call("GET", "/accesses", person.person)
                 let item = try #require(mine.items.first)

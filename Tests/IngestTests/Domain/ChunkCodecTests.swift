@@ -71,6 +71,27 @@ import Testing
             let found = try bytes.withUnsafeBytes { try ChunkCodec.decode($0, metric: .heartRate, in: period, limit: limit) }
             let all = samples.filter { period.contains($0.at.milliseconds) }
             Self.expectSameBits(seed % 2 == 0 ? found : Array(found.prefix(all.count)), seed % 2 == 0 ? Array(all.prefix(limit)) : all)
+            let columns = try bytes.withUnsafeBytes { try ChunkCodec.columns($0, metric: .heartRate, in: period, limit: limit) }
+            #expect(columns.times == found.map(\.at.milliseconds) && columns.values == found.map(\.value))
+            #expect(columns.positions.isEmpty)
+        }
+    }
+
+    @Test("As columns, positions come without values and everything else without its places")
+    func columns() throws {
+        let place = Position(latitude: 45.5, longitude: 9.25, accuracy: 5)
+        let pulses = (0..<5).map { Sample(type: .heartRate, at: Timestamp(milliseconds: $0), value: 0.1 + Double($0), position: place) }
+        let places = (0..<5).map { Sample(type: .position, at: Timestamp(milliseconds: $0), value: nil, position: place) }
+        func columns(_ samples: [Sample]) throws -> EntryColumns {
+            try ChunkCodec.encode(samples).withUnsafeBytes {
+                try ChunkCodec.columns($0, metric: samples[0].type, in: 1..<4, limit: 10)
+            }
+        }
+        #expect(try columns(pulses) == EntryColumns(times: [1, 2, 3], values: [1.1, 2.1, 3.1]))
+        #expect(try columns(places) == EntryColumns(times: [1, 2, 3], positions: [place, place, place]))
+        let bytes = ChunkCodec.encode(pulses)
+        #expect(throws: CorruptBytes.self) {
+            try bytes.withUnsafeBytes { try ChunkCodec.columns($0, metric: .position, in: 0..<5, limit: 5).positions.count == 5 }
         }
     }
 

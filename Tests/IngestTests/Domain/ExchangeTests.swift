@@ -124,6 +124,41 @@ import Testing
         #expect(try Self.read(Array(single.utf8), .fhir).samples.count == 1)
     }
 
+    @Test(
+        "MYD-13: oxygen saturation carries the codes of its vital-signs profile; an electrocardiogram's voltage is no study and no vital sign"
+    )
+    func vitalSignCodes() throws {
+        func written(_ metric: Metric) throws -> (loincs: [String], category: String?) {
+            let entry = ExportedEntry(sample: Sample(type: metric, at: Timestamp(milliseconds: 1000), value: 1), source: nil)
+            let bundle = try #require(try JSONSerialization.jsonObject(with: Data(Self.written([entry], .fhir))) as? [String: Any])
+            let resource = try #require((bundle["entry"] as? [[String: Any]])?.last?["resource"] as? [String: Any])
+            func codings(_ concept: Any?) -> [[String: Any]] { (concept as? [String: Any])?["coding"] as? [[String: Any]] ?? [] }
+            let codes = codings(resource["code"]).filter { $0["system"] as? String == FHIRCodes.loinc }.compactMap { $0["code"] as? String }
+            return (codes, codings((resource["category"] as? [Any])?.first).first?["code"] as? String)
+        }
+        let oxygen = try written(.oxygenSaturation)
+        #expect(oxygen.loincs == ["2708-6", "59408-5"] && oxygen.category == "vital-signs")
+        for metric in [Metric.electrocardiogram, .myocardialSignal] {
+            let signal = try written(metric)
+            #expect(signal.loincs.isEmpty && signal.category == "procedure", "\(metric)")
+        }
+        #expect(try written(.heartRate).loincs == ["8867-4"])
+    }
+
+    @Test(
+        "MYD-13: another system's codes are read though they are not written, each by itself",
+        arguments: [
+            ("2708-6", Metric.oxygenSaturation, "%"), ("59408-5", .oxygenSaturation, "%"), ("11524-6", .electrocardiogram, "mV"),
+        ])
+    func alsoRead(code: String, metric: Metric, unit: String) throws {
+        let text = """
+            {"resourceType":"Observation","status":"final","code":{"coding":[{"system":"http://loinc.org","code":"\(code)"}]},
+            "effectiveDateTime":"2026-01-10T00:31:00Z","valueQuantity":{"value":1.5,"system":"http://unitsofmeasure.org","code":"\(unit)"}}
+            """
+        let file = try Self.read(Array(text.utf8), .fhir)
+        #expect(file.samples.map(\.type) == [metric] && file.samples.first?.value == 1.5 && file.refused.isEmpty)
+    }
+
     @Test("A file that is not of its format is refused as a whole, with what is wrong")
     func wrongFiles() {
         let wrong: [(String, ExchangeFormat)] = [

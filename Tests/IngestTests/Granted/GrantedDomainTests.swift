@@ -97,7 +97,9 @@ struct GranulePlanTests {
         let edge = try Self.plan(90_000..<150_000, .minutes, 90_000..<150_000)
         #expect(edge.range == 90_000..<150_000 && edge.whole.isEmpty)
         #expect(edge.cut.before == 90_000..<120_000 && edge.cut.after == 120_000..<150_000)
-        #expect(edge.time(of: Granule(start: minute, value: 1, position: nil)).milliseconds == 90_000)
+        let handed = edge.columns(EntryColumns(times: [minute, 2 * minute], values: [1, 2]), of: .heartRate)
+        #expect(handed.samples.map(\.at.milliseconds) == [90_000, 2 * minute] && handed.values == [1, 2])
+        #expect(edge.end(of: minute) == 2 * minute && edge.end(of: 2 * minute) == 150_000)
         let within = try Self.plan(70_000..<75_000, .hours, 70_000..<75_000)
         #expect(within.whole.isEmpty && within.cut.before.isEmpty != within.cut.after.isEmpty)
         #expect(within.cut.before.count + within.cut.after.count == 5000)
@@ -126,29 +128,30 @@ struct GranulePlanTests {
         for seed in UInt64(1)...50 {
             var dice = SeededGenerator(seed: seed)
             let width: Int64 = [1000, 60_000, 3_600_000].randomElement(using: &dice) ?? 1000
-            var samples: [Sample] = []
+            var entries = EntryColumns()
             var time: Int64 = 0
             for _ in 0..<200 {
                 time += Int64.random(in: 1...width, using: &dice)
-                samples.append(.pulse(time, Double.random(in: 40...180, using: &dice)))
+                entries.append(time, value: Double.random(in: 40...180, using: &dice))
             }
             var fold = GranuleFold(width: width)
-            for sample in samples { fold.add(sample) }
+            // In pieces of any size: a page of a store ends where it ends.
+            let cut = Int.random(in: 0...200, using: &dice)
+            for part in [0..<cut, cut..<200] {
+                fold.add(EntryColumns(times: Array(entries.times[part]), values: Array(entries.values[part])))
+            }
             let granules = fold.finish()
-            let expected = Dictionary(grouping: samples) { $0.at.milliseconds / width * width }
-            #expect(granules.map(\.start) == expected.keys.sorted())
-            for granule in granules {
-                let values = expected[granule.start]?.compactMap(\.value) ?? []
-                #expect(abs((granule.value ?? 0) - values.reduce(0, +) / Double(values.count)) < 1e-9 && granule.position == nil)
+            let expected = Dictionary(grouping: entries.times.indices) { entries.times[$0] / width * width }
+            #expect(granules.times == expected.keys.sorted() && granules.positions.isEmpty)
+            for (start, value) in zip(granules.times, granules.values) {
+                let values = expected[start]?.map { entries.values[$0] } ?? []
+                #expect(abs(value - values.reduce(0, +) / Double(values.count)) < 1e-9)
             }
         }
         var places = GranuleFold(width: 1000)
-        for (at, latitude) in [(0, 45.0), (500, 46.0), (1500, 47.0)] {
-            places.add(
-                Sample(
-                    type: .position, at: Timestamp(milliseconds: Int64(at)), value: nil,
-                    position: Position(latitude: latitude, longitude: 9)))
-        }
-        #expect(places.finish().map { $0.position?.latitude } == [45, 47])
+        places.add(
+            EntryColumns(
+                times: [0, 500, 1500], positions: [45.0, 46, 47].map { Position(latitude: $0, longitude: 9) }))
+        #expect(places.finish().positions.map(\.latitude) == [45, 47])
     }
 }

@@ -42,6 +42,28 @@ struct GatewayDocumentTests {
         }
     }
 
+    @Test(
+        "ORG-19, SHR-14: every kind of message to an endpoint stands under webhooks, with an example that fits and the headers that sign it"
+    )
+    func webhooks() async throws {
+        try await MatrixHouse.run { house in
+            let answer = try await house.ask("GET", "/thirdparty/openapi.json").expect(status: 200)
+            let webhooks = try #require(answer.json["webhooks"] as? [String: [String: [String: Any]]])
+            #expect(Set(webhooks.keys) == Set(WebhookEvent.allCases.map(\.rawValue)))
+            for (type, item) in webhooks {
+                let names = (item["post"]?["parameters"] as? [[String: Any]])?.compactMap { $0["name"] as? String }
+                #expect(names == ["webhook-id", "webhook-timestamp", "webhook-signature"], "\(type)")
+                let replies = (item["post"]?["responses"] as? [String: Any])?.keys.sorted()
+                #expect(replies?.contains("2XX") == true && replies?.contains("default") == true, "\(type)")
+            }
+        }
+        for event in WebhookEvent.allCases {
+            let documented = event.documentation
+            #expect(misfits(documented.body) == [] && !documented.body.examples.isEmpty, "\(event.rawValue)")
+            #expect(documented.replies.flatMap(\.contents).flatMap(misfits) == [], "\(event.rawValue)")
+        }
+    }
+
     /// The problems that a route names, by status.
     private func named(_ route: Route) -> [Int: Set<String>] {
         var names: [Int: Set<String>] = [:]

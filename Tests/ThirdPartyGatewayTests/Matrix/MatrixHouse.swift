@@ -37,6 +37,7 @@ final class MatrixHouse: Sendable {
     let parts: GatewayParts
     let logIns: TestLogIns
     let port: Int
+    private let declared: DeclaredAnswers
     private let runtimes: [Runtime]
     private let running: [Task<Void, any Error>]
 
@@ -65,6 +66,7 @@ final class MatrixHouse: Sendable {
         logIns = try TestLogIns()
         parts.checker.learn(.key(logIns.state))
         self.parts = parts
+        declared = try DeclaredAnswers(parts.server.routes)
         runtimes = others.map { $0.0 } + [own]
         running = [Task { try await parts.server.run() }]
         port = await parts.server.boundPort
@@ -91,7 +93,7 @@ final class MatrixHouse: Sendable {
         }
     }
 
-    var ask: GatewayCaller { GatewayCaller(port: port) }
+    var ask: GatewayCaller { GatewayCaller(port: port, declared: declared) }
 
     /// Put straight into the store, in this state.
     func organisation(_ state: OrganisationState, named name: String, vatNumber: String) async throws -> MatrixOrganisation {

@@ -59,6 +59,9 @@ final class OrganisationHouse: Sendable {
     let operators: BusClient
     let clock: TestClock
     let port: Int
+    /// What the gateway tells its operator.
+    let log = RecordingLog()
+    private let declared: DeclaredAnswers
     private let outbox: MessageOutbox
     private let runtimes: [Runtime]
     private let running: [Task<Void, any Error>]
@@ -74,7 +77,7 @@ final class OrganisationHouse: Sendable {
             "TRACKME_HTTP_PORT": "0", "TRACKME_HTTP_PUBLIC_ORIGIN": TestLogIns.origin,
         ]
         variables.merge(environment) { $1 }
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = log.logger
         func runtime(_ peer: Peer) throws -> Runtime {
             var reader = SettingsReader(environment: variables)
             return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
@@ -100,6 +103,7 @@ final class OrganisationHouse: Sendable {
             .init(title: "Organisations", version: "1.0.0", summary: "Under test.", prefix: "thirdparty"),
             routes: parts.allowance.limiting(parts.routes), port: 0, publicOrigin: TestLogIns.origin,
             health: Health(missing: { [] }, metrics: { "" }), authenticate: parts.authenticate(checker), logger: logger)
+        declared = try DeclaredAnswers(server.routes)
         (self.parts, self.consent, self.clock, runtimes) = (parts, consent, clock, others + [own])
         operators = try await others[1].client(of: .thirdPartyGateway)
         let outbox = outbox
@@ -177,6 +181,7 @@ struct GatewayResponse: Sendable {
 /// where a 401 offers Basic, as the token endpoint's does.
 struct GatewayCaller: Sendable {
     let port: Int
+    let declared: DeclaredAnswers
 
     func callAsFunction(
         _ method: String, _ path: String, token: String? = nil, json: Any? = nil, text: String? = nil, form: String? = nil,
@@ -195,12 +200,13 @@ struct GatewayCaller: Sendable {
         await connection.send(Array("\(method) \(path) HTTP/1.1\r\n\(head)\r\n".utf8) + body)
         let bytes = await connection.receiveAll()
         let answer = try #require(RawAnswer(bytes))
+        declared.check(method, path, answer.status, answer.headers.keys)
         return GatewayResponse(status: answer.status, headers: answer.headers, body: Data(answer.body))
     }
 }
 
 extension OrganisationHouse {
-    var ask: GatewayCaller { GatewayCaller(port: port) }
+    var ask: GatewayCaller { GatewayCaller(port: port, declared: declared) }
 
     /// A form in which everything is right.
     static func form(_ change: (inout [String: Any]) -> Void = { _ in }) -> [String: Any] {

@@ -138,6 +138,63 @@ struct RegistrationStories {
         }
     }
 
+    private static let month = Duration.seconds(30 * 86_400)
+
+    @Test("ORG-06, ORG-08, CON-04: a registration that nobody confirms goes after a week, with its log-in; its values are free again")
+    func neverConfirmed() async throws {
+        let clock = TestClock()
+        try await withTemporaryFolder { folder in
+            try await House.run(in: folder, clock: clock, runsDuties: false) { house in
+                let confirmed = try await house.found(House.otherForm())
+                let founded = try await house.found(confirmed: false)
+                clock.advance(.seconds(7 * 86_400) - .seconds(3600))
+                #expect(try await house.parts.unconfirmed.remove() == 0, "its week is not over")
+                clock.advance(.seconds(7200))
+                #expect(try await house.parts.unconfirmed.remove() == 1)
+                #expect(try await house.parts.duties.work())
+                #expect(house.consent.closed == [founded.id] && house.consent.logIns[House.address] == nil)
+                for table in ["organisations", "organisation_members"] {
+                    let left = try await house.opened.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") }
+                    #expect(left == 1, "of the other one alone")
+                }
+                let links = try await house.opened.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM organisation_links") }
+                #expect(links == 0)
+                let fresh = try house.logIns.token(founded.owner, of: founded.id, at: clock.now)
+                #expect(try await house.ask("GET", "/thirdparty/v1/organisation", token: fresh).problem == "not-for-this-account")
+                let other = try house.logIns.token(confirmed.owner, of: confirmed.id, at: clock.now)
+                try await house.ask("GET", "/thirdparty/v1/members", token: other).expect(status: 200)
+                try await house.register().expect(status: 201)
+                clock.advance(Self.month)
+                #expect(try await house.parts.unconfirmed.remove() == 1, "the next one too; who confirmed stays")
+                #expect(house.log.lines.filter { $0.contains("nobody confirmed") }.count == 2 && !house.log.text.contains(House.address))
+            }
+        }
+    }
+
+    @Test("ORG-08: what is over by org.unconfirmed_h waits for the last link that was mailed, and no mail is sent after that time")
+    func lastLink() async throws {
+        let clock = TestClock()
+        try await withTemporaryFolder { folder in
+            try await House.run(in: folder, environment: ["TRACKME_ORG_UNCONFIRMED_H": "24"], clock: clock, runsDuties: false) { house in
+                try await house.register().expect(status: 201)
+                let link = try house.token(of: try await house.mail.arrived(to: House.address, .organisationConfirm))
+                // Calls are dated by the machine's own clock: it is the registration that grows old.
+                try await house.opened.store.write { db in
+                    try db.execute(sql: "UPDATE organisations SET created_at = created_at - 90000000")
+                    try db.execute(sql: "UPDATE organisation_links SET made_at = made_at - 90000000, until = until - 90000000")
+                }
+                #expect(try await house.parts.unconfirmed.remove() == 0, "the link of 72 h still holds")
+                let path = "/thirdparty/v1/organisations/confirmation-mails"
+                try await house.ask("POST", path, json: ["email": House.address]).expect(status: 202)
+                try await house.ask("POST", "/thirdparty/v1/organisations/confirmations", json: ["token": link]).expect(status: 200)
+                _ = try await house.mail.arrived(to: House.address, .organisationActive)
+                #expect(house.mail.messages(to: House.address, .organisationConfirm).count == 1, "the time for mails was over")
+                clock.advance(Self.month)
+                #expect(try await house.parts.unconfirmed.remove() == 0)
+            }
+        }
+    }
+
     @Test("ORG-08: a repeated request under the same key registers once and gets the first answer again; another body is refused")
     func repeated() async throws {
         try await House.run { house in

@@ -20,6 +20,7 @@ final class TestConsent: Sendable {
         var removed: [MemberID] = []
         var mailsPasswords = false
         var failure: Failure?
+        var refused: [MemberID: Failure] = [:]
     }
 
     private let state = Mutex(State())
@@ -33,6 +34,7 @@ final class TestConsent: Sendable {
         methods.on(ChangeMemberAddress.self) { [self] asked, _ in try change(asked) }
         methods.on(RemoveMember.self) { [self] asked, _ in
             try refuseIfAsked()
+            if let failure = state.withLock({ $0.refused[asked.member] }) { throw failure }
             state.withLock { state in
                 state.removed.append(asked.member)
                 state.logIns = state.logIns.filter { $0.value.member != asked.member }
@@ -69,6 +71,11 @@ final class TestConsent: Sendable {
     /// Every question is refused so until it is nil again.
     func fail(_ failure: Failure?) {
         state.withLock { $0.failure = failure }
+    }
+
+    /// Removing this one alone is refused so until it is nil again.
+    func refuse(_ member: MemberID, _ failure: Failure?) {
+        state.withLock { $0.refused[member] = failure }
     }
 
     // MARK: Answers

@@ -49,6 +49,7 @@ private struct Handler {
         case .refund:
             if let reference, processes[reference]?.refunds == 0 { processes[reference]?.refunds = 1 }
             return .refunded
+        case .review: return .pending
         }
     }
 

@@ -239,11 +239,29 @@ struct PaymentDoorTests {
             let request = try await house.request()
             try await house.accept(request)
             try await house.pay(request, token: nil)
-            let text = #"{"type":"payment_intent.succeeded","data":{"object":{"id":"process1","status":"succeeded"}}}"#
+            let text = """
+                {"type":"payment_intent.succeeded","data":{"object":{"id":"process1","status":"succeeded","amount_received":622,
+                "currency":"eur"}}}
+                """
             let event = try #require(StripeEvent(Array(text.utf8)))
-            for _ in 0..<2 { try await house.parts.errands.told("scripted", event.reference, event.word) }
+            let word = try #require(event.word)
+            for _ in 0..<2 { try await house.parts.errands.told("scripted", event.reference, word) }
             #expect(try await house.isPaid(request))
             #expect(try await house.invoices().count == 1)
+        }
+    }
+
+    @Test("PAY-05: a payer who comes back from PayPal finds a page, not a door that asks for a token; nothing of a payment is shown there")
+    func backFromPayPal() async throws {
+        try await Door.play { house, door in
+            let path = ProviderRoutes.payPalReturn
+            let back = try await door.call("GET", "\(path)?token=5O190127TN364715T&PayerID=QYR5Z8XDVJNXQ", as: nil)
+            #expect(back.status == 200 && back.text.contains("Back from PayPal") && !back.text.contains("5O190127TN364715T"))
+            let italian = try await door.call("GET", path, as: nil, headers: [(name: "Accept-Language", value: "it")])
+            #expect(italian.status == 200 && italian.text.contains("Ritorno da PayPal"))
+            let cancelled = try await door.call("GET", "\(path)?cancelled=1&token=5O190127TN364715T", as: nil)
+            #expect(cancelled.status == 200 && cancelled.text.contains("Nothing was paid"))
+            #expect(try await house.waiting() == 0, "what nobody here has begun is not asked for")
         }
     }
 
@@ -255,8 +273,8 @@ struct PaymentDoorTests {
             }
             #expect(
                 house.parts.routes.filter { $0.access == .anyone }.map(\.path).sorted() == [
-                    "/thirdparty/v1/prices", "/thirdparty/v1/providers/paypal/events", "/thirdparty/v1/providers/stripe/events",
-                    "/thirdparty/v1/quotes",
+                    "/thirdparty/v1/prices", "/thirdparty/v1/providers/paypal/events", "/thirdparty/v1/providers/paypal/return",
+                    "/thirdparty/v1/providers/stripe/events", "/thirdparty/v1/quotes",
                 ])
         }
     }

@@ -26,6 +26,10 @@ final class ScriptedHandler: PaymentProvider {
         case away
         /// Does what it is asked, and its answer is lost.
         case losesAnswers
+        /// Takes another amount than it is asked for.
+        case takes(Amount)
+        /// Never gives back.
+        case keeps(String)
     }
 
     struct State: Sendable {
@@ -36,6 +40,8 @@ final class ScriptedHandler: PaymentProvider {
         var cancelled: Set<String> = []
         var refunded: Set<String> = []
         var charges = 0
+        /// Where the money of a process is by what a bank or the handler has done, past what was asked for here.
+        var standings: [String: MoneyStanding] = [:]
         /// Whose process it is.
         var payments: [String: PaymentID] = [:]
     }
@@ -90,7 +96,8 @@ final class ScriptedHandler: PaymentProvider {
             if case .declines(let reason) = state.mood { return .declined(reason: reason) }
             if state.cancelled.contains(reference) { return .ended(reason: "cancelled") }
             if state.charged.insert(reference).inserted { state.charges += 1 }
-            return .succeeded(charge: "charge of \(reference)")
+            if case .takes(let amount) = state.mood { return .succeeded(charge: "charge of \(reference)", amount: amount) }
+            return .succeeded(charge: "charge of \(reference)", amount: errand.amount)
         case .cancel:
             guard let reference = errand.reference else { return .unreachable }
             if state.charged.contains(reference) { return .succeeded(charge: nil) }
@@ -102,9 +109,19 @@ final class ScriptedHandler: PaymentProvider {
             return state.cancelled.contains(reference) ? .ended(reason: "cancelled") : .needsPayer(nil)
         case .refund:
             guard let reference = errand.reference else { return .unreachable }
+            if case .keeps(let reason) = state.mood { return .stands(.refundRefused(reason: reason)) }
+            if let standing = state.standings[reference] { return .stands(standing) }
             state.refunded.insert(reference)
             return .refunded
+        case .review:
+            guard let standing = errand.reference.flatMap({ state.standings[$0] }) else { return .pending }
+            return .stands(standing)
         }
+    }
+
+    /// What the handler says of the money from now on; nil: nothing.
+    func stands(_ standing: MoneyStanding?, _ reference: String) {
+        state.withLock { $0.standings[reference] = standing }
     }
 
     /// The payer pays in the handler's own form.
@@ -117,6 +134,7 @@ final class ScriptedHandler: PaymentProvider {
 struct Told: Sendable {
     var mails: [(template: MessageTemplate, values: [String: String])] = []
     var released: [RequestID] = []
+    var held: [PaymentHold?] = []
 }
 
 final class PaymentHouse: Sendable {
@@ -128,7 +146,8 @@ final class PaymentHouse: Sendable {
             try Confirmations.create(in: db)
             try AnswerTable.create(in: db)
             try PaymentTables.create(in: db)
-        }
+        },
+        Migration(2, "what waits for the operator") { db in try PaymentTables.addAttention(to: db) },
     ]
 
     let runtime: Runtime
@@ -179,7 +198,8 @@ final class PaymentHouse: Sendable {
         let neighbours = PaymentNeighbours(
             billing: { _, _ in PaymentSamples.billing }, preferred: { _, _ in .card },
             mail: { [self] _, _, template, values in told.withLock { $0.mails.append((template, values)) } },
-            released: { [self] _, request in told.withLock { $0.released.append(request) } })
+            released: { [self] _, request in told.withLock { $0.released.append(request) } },
+            withdrawn: { [self] _, _, hold in told.withLock { $0.held.append(hold) } })
         let bank = settings.bank.map { BankTransferProvider(bank: $0) }
         return try PaymentParts(
             settings, on: store, runtime: runtime, neighbours: neighbours,
@@ -296,6 +316,7 @@ final class PaymentHouse: Sendable {
     }
 
     func mails() -> [MessageTemplate] { told.withLock { $0.mails.map(\.template) } }
+    func held() -> [PaymentHold?] { told.withLock { $0.held } }
     func released() -> [RequestID] { told.withLock { $0.released } }
 
     func invoices() async throws -> [Invoice] {

@@ -141,7 +141,7 @@ struct OvertakenTests {
             await #expect(throws: DataAccess.Refusal.paymentOutstanding) { try await data.page(opened, after: nil, limit: 10) }
             #expect(house.world.delivered.isEmpty)
             house.world.pay(id)
-            #expect(try await data.page(opened, after: nil, limit: 10).samples.count == 1)
+            #expect(try await data.page(opened, after: nil, limit: 10).columns.count == 1)
             #expect(house.world.delivered == [id])
         }
     }

@@ -162,8 +162,11 @@ final class RequestWorld: Sendable {
                 $0.at >= asked.from && $0.at < asked.to && $0.at.milliseconds > after
             }.sorted { $0.at < $1.at }
             let page = Array(found.prefix(asked.limit))
+            let columns = SampleColumns(
+                of: asked.type, times: page.map(\.at.milliseconds), values: page.compactMap(\.value),
+                positions: asked.type == .position ? page.compactMap(\.position) : [])
             return ReadSamples.Reply(
-                samples: page, next: found.count > page.count ? page.last.map { String($0.at.milliseconds) } : nil)
+                columns: columns, next: found.count > page.count ? page.last.map { String($0.at.milliseconds) } : nil)
         }
     }
 
@@ -209,6 +212,7 @@ final class RequestHouse: Sendable {
     let opened: OpenedStore
     let runtime: Runtime
     let port: Int
+    private let declared: DeclaredAnswers
     let organisation: OrganisationID
     private let serving: Task<Void, any Error>
 
@@ -221,7 +225,8 @@ final class RequestHouse: Sendable {
             try IdempotencyKeys.create(in: db)
             try ErasureFollower.create(in: db)
             try RequestTables.create(in: db)
-        }
+        },
+        Migration(2, "holds") { try RequestTables.addHold(to: $0) },
     ]
 
     private init(_ folder: URL, _ world: RequestWorld, _ organisation: OrganisationID, _ environment: [String: String]) async throws {
@@ -249,6 +254,7 @@ final class RequestHouse: Sendable {
                 let scopes = Set(Right.allCases.filter { words[1] == "all" || $0.rawValue.hasPrefix(words[1]) }.map(\.rawValue))
                 return .client(ClientID(bits: 1), organisation, scopes: scopes)
             }, logger: logger)
+        declared = try DeclaredAnswers(server.routes)
         serving = Task { try await server.run() }
         port = await server.boundPort
     }
@@ -315,9 +321,11 @@ final class RequestHouse: Sendable {
         let (data, response) = try await URLSession.shared.data(for: request)
         let answer = response as? HTTPURLResponse
         let fields = answer?.allHeaderFields ?? [:]
-        return Response(
+        let reply = Response(
             status: answer?.statusCode ?? 0, body: data,
             headers: Dictionary(fields.map { ("\($0.key)".lowercased(), "\($0.value)") }) { first, _ in first })
+        declared.check(method, "/thirdparty/v1" + path, reply.status, reply.headers.keys)
+        return reply
     }
 
     // MARK: Requests
@@ -336,9 +344,7 @@ final class RequestHouse: Sendable {
             """
     }
 
-    struct Missing: Error {
-        var answer: String
-    }
+    struct Missing: Error { var answer: String }
 
     /// Opens one over HTTP.
     func open(_ form: String) async throws -> RequestID {

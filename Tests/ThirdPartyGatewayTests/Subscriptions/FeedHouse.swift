@@ -58,13 +58,16 @@ final class FeedHouse: Sendable {
                     try ConsumerPositions.create(in: db)
                 },
                 Migration(2, "subscriptions") { db in try SubscriptionMigration.create(in: db) },
+                Migration(3, "epochs") { db in try SubscriptionMigration.addEpochs(to: db) },
             ], logger: logger)
         keys = try PersonKeys(
             folder.appendingPathComponent("gateway-keys.db"), wrappedBy: KeyEncryptionKey(bytes: [UInt8](repeating: 7, count: 32)),
             settings: StoreSettings(), logger: logger)
         let (hub, clock) = (hub, world.clock)
         queue = WebhookQueue(hub: hub)
-        book = SubscriptionBook(queue: queue, hub: hub, clock: { clock.now }) { _, request in world.requests.withLock { $0[request] } }
+        book = SubscriptionBook(queue: queue, hub: hub, keep: .seconds(7 * 86_400), clock: { clock.now }) { _, request in
+            world.requests.withLock { $0[request] }
+        }
         let gate = FeedGate { world.silence.withLock { $0 } }
         reading = FeedReading(
             store: store, keys: keys, hub: hub,
@@ -170,10 +173,12 @@ final class FeedHouse: Sendable {
 
     // MARK: Receivers
 
-    func addEndpoint(_ organisation: OrganisationID, state: EndpointState = .active) async throws -> Endpoint {
+    func addEndpoint(
+        _ organisation: OrganisationID, state: EndpointState = .active, url: String = "https://example.org/hook"
+    ) async throws -> Endpoint {
         let endpoint = Endpoint(
             id: .random(), organisation: organisation, state: state,
-            details: .init(url: "https://example.org/hook", description: "", secrets: [.init(text: WebhookSecret.random().text)]),
+            details: .init(url: url, description: "", secrets: [.init(text: WebhookSecret.random().text)]),
             health: EndpointHealth(), createdAt: world.clock.now)
         try await store.write { [endpoints] db in
             try endpoints.insert(db, endpoint)
@@ -187,11 +192,12 @@ final class FeedHouse: Sendable {
         return found
     }
 
-    func courier(_ endpoint: Endpoint, hand: @escaping Courier.Hand) -> Courier {
+    func courier(_ endpoint: Endpoint, places: CourierPlaces = CourierPlaces(), hand: @escaping Courier.Hand) -> Courier {
         Courier(
             endpoint.id, of: endpoint.organisation,
             on: Courier.Ground(
-                store: store, table: courierStore, hub: hub, hand: hand, clock: { [clock = world.clock] in clock.now }, jitter: { 0 },
+                store: store, table: courierStore, hub: hub, hand: hand, places: places, clock: { [clock = world.clock] in clock.now },
+                jitter: { 0 },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
     }
 

@@ -303,7 +303,7 @@ struct FeedTests {
                 Issue.record("nobody was told")
                 return
             }
-            #expect(notice.type == "grant.revoked" && notice.reason == "erased")
+            #expect(notice.type == .revoked && notice.reason == "erased")
         }
     }
 }

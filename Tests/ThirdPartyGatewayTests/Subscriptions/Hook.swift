@@ -52,12 +52,13 @@ final class Hook: Sendable {
                 id: exchange.header("webhook-id") ?? "", timestamp: exchange.header("webhook-timestamp") ?? "",
                 signatures: exchange.header("webhook-signature") ?? "", body: body)
             book.received.withLock { $0.append(received) }
+            WebhookForm.check(body)
             struct Challenge: Decodable {
                 struct Content: Decodable { var challenge: String }
                 var type: String
                 var data: Content
             }
-            if let asked = try? JSONDecoder().decode(Challenge.self, from: Data(body)), asked.type == WebhookEvent.verification {
+            if let asked = try? JSONDecoder().decode(Challenge.self, from: Data(body)), asked.type == WebhookEvent.verification.rawValue {
                 return .text(book.echoes.withLock { $0 } ? asked.data.challenge : "no")
             }
             return .empty(status: book.status.withLock { $0 })

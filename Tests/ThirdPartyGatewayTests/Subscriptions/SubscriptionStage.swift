@@ -62,6 +62,18 @@ final class FactSpeaker: Sendable {
         stream.publish(fact)
     }
 
+    /// In the log for no moment that anybody could ask in, and never on the wire.
+    func sayIntoTheVoid(_ body: some Encodable & Sendable, type: String, of person: PersonID) async throws {
+        let fact = try await store.write { [stream] db in
+            let fact = try stream.append(db, type: type, subject: person, body: body, at: .now)
+            _ = try StreamLog().release(db, stream.stream, before: .now + .seconds(1), confirmedBy: [])
+            return fact
+        }
+        stream.publish(.init(header: fact.header) { throw Unheard() })
+    }
+
+    private struct Unheard: Error {}
+
     func close() async {
         await runtime.bus.shutdown()
         await store.close()
@@ -72,6 +84,7 @@ final class SubscriptionStage: Sendable {
     let parts: SubscriptionParts
     let opened: OpenedStore
     let port: Int
+    private let declared: DeclaredAnswers
     let hook: Hook
     let ingest = SmallIngest { .now }
     let consentSays: FactSpeaker
@@ -123,7 +136,13 @@ final class SubscriptionStage: Sendable {
         own = try runtime(.thirdPartyGateway)
         opened = try await OpenedStore(
             on: own, applicationID: 7,
-            migrations: [GatewaySchema.migrations[0], Migration(2, "subscriptions") { try SubscriptionMigration.create(in: $0) }])
+            migrations: [
+                GatewaySchema.migrations[0], Migration(2, "subscriptions") { try SubscriptionMigration.create(in: $0) },
+                Migration(3, "epochs") { db in
+                    try StoreLife.create(in: db)
+                    try SubscriptionMigration.addEpochs(to: db)
+                },
+            ], restored: { db in try FeedEpochTable().renew(db, at: .now) })
         var reader = SettingsReader(environment: variables)
         let parts = try await SubscriptionParts(
             SubscriptionSettings(&reader), opened: opened, runtime: own,
@@ -144,6 +163,7 @@ final class SubscriptionStage: Sendable {
             parts.services.map { service in Task { try await service.run() } }
             + [Task { try await server.run() }, Task { [server = hook.server] in try await server.run() }]
         port = await server.boundPort
+        declared = try DeclaredAnswers(server.routes)
         _ = await hook.server.boundPort
         (self.parts, self.requests) = (parts, requests)
     }
@@ -238,6 +258,7 @@ final class SubscriptionStage: Sendable {
         let (data, response) = try await URLSession.shared.data(for: prepared(method, path, organisation, body, headers))
         let http = response as? HTTPURLResponse
         let fields = (http?.allHeaderFields ?? [:]).reduce(into: [String: String]()) { $0["\($1.key)".lowercased()] = "\($1.value)" }
+        declared.check(method, "/thirdparty/v1" + path, http?.statusCode ?? 0, fields.keys)
         return Reply(status: http?.statusCode ?? 0, headers: fields, body: data)
     }
 

@@ -74,6 +74,7 @@ final class PlayedReceiver: Sendable {
     }
 
     private func attempt(_ post: WebhookPost) async -> WebhookOutcome {
+        WebhookForm.check(post.body)
         let mood = state.withLock { state in
             state.attempts.append((post.id, post.body))
             return state.moods.isEmpty ? state.usual : state.moods.removeFirst()

@@ -1,0 +1,91 @@
+// Sentences behind reads under grants: one stretch taken by its grant, and judged again where it is written down before it leaves.
+
+import Contracts
+import GRDB
+import ServiceKit
+import Storage
+
+/// What was taken of one series by one grant.
+struct GrantedStretch: Sendable {
+    let asked: ReadSamples
+    let grant: GrantState
+    let plan: GranulePlan
+    /// Steps by their beginnings.
+    let granules: EntryColumns
+    /// Whether there was no room for all.
+    let hasMore: Bool
+
+    var columns: SampleColumns { plan.columns(granules, of: asked.type) }
+
+    var readTo: Timestamp { plan.readTo(granules, hasMore: hasMore) }
+
+    /// What to send as `after` for the rest.
+    var next: String? { hasMore ? granules.times.last.map(String.init) : nil }
+
+    /// As the person is told; nil where nothing leaves.
+    var read: DataRead? {
+        guard let first = granules.times.first, let last = granules.times.last else { return nil }
+        return DataRead(
+            grant: grant.grant, organisation: grant.organisation, metric: asked.type, from: plan.time(of: first),
+            to: Timestamp(milliseconds: plan.end(of: last)), count: granules.count)
+    }
+}
+
+struct GrantedAccessStore: Sendable {
+    let vault: ChunkVault
+    let accesses: FactStream
+    private let grants = GrantMemory()
+
+    init(vault: ChunkVault, accesses: FactStream) {
+        (self.vault, self.accesses) = (vault, accesses)
+    }
+
+    /// At most `limit` steps.
+    /// - Throws: `ReadDenial`; `KeyDestroyed` where the person is erased.
+    func take(_ db: Database, _ asked: ReadSamples, limit: Int, now: Timestamp, silence: Duration) throws -> GrantedStretch {
+        let known = try grants.find(db, asked.grant)
+        try GrantRules.check(asked, against: known, silence: silence)
+        guard let grant = known else { throw ReadDenial.unknownGrant }
+        let plan = try GranulePlan(asked, under: grant, now: now)
+        let (granules, hasMore) =
+            plan.range.isEmpty || limit <= 0
+            ? (EntryColumns(), false) : try GranuleReader.granules(asked.type, of: grant.person, plan, limit: limit, vault: vault, db)
+        return GrantedStretch(asked: asked, grant: grant, plan: plan, granules: granules, hasMore: hasMore)
+    }
+
+    /// Judges once more and writes down what is about to leave (SHR-24). Whatever was withdrawn while it was made is seen here: the
+    /// facts of consent go through the same writer.
+    /// - Returns: what is to be published after the commit; nil where nothing leaves. A denial is no reason to undo what others do in
+    ///   this transaction, so that it is a value.
+    func record(
+        _ db: Database, _ stretch: GrantedStretch, in facts: inout StreamLog.Appending, now: Timestamp, silence: Duration, trace: String
+    ) throws -> Result<EventRelay.Committed?, ReadDenial> {
+        guard let read = stretch.read else { return .success(nil) }
+        let known = try grants.find(db, stretch.asked.grant)
+        do throws(ReadDenial) {
+            try GrantRules.check(stretch.asked, takenBy: stretch.grant, against: known, silence: silence)
+        } catch {
+            return .failure(error)
+        }
+        return .success(
+            try accesses.append(
+                db, in: &facts, type: DataRead.type, subject: stretch.grant.person, body: read, at: now, trace: trace))
+    }
+}
+
+/// One page on its way out, recorded together with others that leave at that moment.
+struct GrantedAccess: GatheredBody {
+    let stretch: GrantedStretch
+    let trace: String
+    let reading: GrantedReading
+
+    static func perform(_ bodies: [GrantedAccess], in db: Database) throws -> [Result<EventRelay.Committed?, ReadDenial>] {
+        var facts = StreamLog.Appending()
+        let outcomes = try bodies.map { body in
+            try body.reading.accesses.record(
+                db, body.stretch, in: &facts, now: body.reading.clock(), silence: body.reading.silence(), trace: body.trace)
+        }
+        try facts.finish(db)
+        return outcomes
+    }
+}

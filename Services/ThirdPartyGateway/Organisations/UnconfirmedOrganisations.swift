@@ -1,0 +1,55 @@
+// Registrations that nobody confirmed: after a while they go, and what they were found by is free again.
+
+import Contracts
+import Logging
+import ServiceKit
+import Storage
+
+struct UnconfirmedOrganisations: Sendable {
+    /// Nobody waits for it: what is over is not confirmed any more.
+    private static let look = Duration.seconds(600)
+    /// Of one transaction.
+    private static let atOnce = 100
+
+    /// `org.unconfirmed_h`.
+    let life: Duration
+    let store: Store
+    let table: OrganisationTable
+    let directory: OrganisationRegister
+    let duties: OrganisationDuties
+    let logger: Logger
+    let now: @Sendable () -> Timestamp
+
+    /// Runs until it is cancelled.
+    func run() async throws {
+        while true {
+            while try await remove() == Self.atOnce {}
+            // Sleeping is the rhythm of looking.
+            try await Task.sleep(for: Self.look)
+        }
+    }
+
+    /// Takes away what is over, with its members and links; consent ends the log-in, so that the address is free for others.
+    /// - Returns: how many went.
+    @discardableResult
+    func remove() async throws -> Int {
+        let at = now()
+        let since = at - life
+        let isAny = try await store.read { [table] db in try !table.unconfirmed(db, since: since, at: at, limit: 1).isEmpty }
+        guard isAny else { return 0 }
+        let gone = try await store.write { [table] db in
+            let gone = try table.unconfirmed(db, since: since, at: at, limit: Self.atOnce)
+            for organisation in gone {
+                try table.deleteUnconfirmed(db, organisation)
+                try DutyTable().add(db, .closeOrganisation(organisation))
+            }
+            return gone
+        }
+        for organisation in gone {
+            directory.changed(organisation)
+            logger.notice("a registration that nobody confirmed was removed", metadata: ["organisation": "\(organisation)"])
+        }
+        duties.bell.ring()
+        return gone.count
+    }
+}

@@ -1,0 +1,106 @@
+// Whether a store goes on from where it stood, or was put back from a copy: a file beside it remembers how far it had come.
+
+package import Foundation
+package import GRDB
+import Glibc
+
+/// A store that was put back knows nothing of what it said after the copy was made: whoever counts must begin a new count then. The store
+/// holds a mark that changes every minute, at each start and at each end; the file `<store>.life`, which no backup takes, holds the same.
+/// Where the file does not know the store's mark, or is gone, the store was put back. A copy that is younger than a minute, and is put back
+/// after a crash, is not told from the store itself.
+package struct StoreLife: Sendable {
+    private static let rhythm = Duration.seconds(60)
+
+    private let file: URL
+
+    /// - Parameter store: the store's own file.
+    package init(beside store: URL) {
+        file = store.deletingPathExtension().appendingPathExtension("life")
+    }
+
+    /// For a migration. A store that existed before begins its life here.
+    package static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE store_life (
+                    one INTEGER PRIMARY KEY CHECK (one = 1),
+                    mark TEXT NOT NULL
+                ) STRICT;
+                INSERT INTO store_life VALUES (1, '');
+                """)
+    }
+
+    /// Whether the schema holds the mark.
+    package static func isKept(in db: Database) throws -> Bool {
+        try db.tableExists("store_life")
+    }
+
+    /// Call once, when the store is open and before it says anything.
+    /// - Parameter restored: what a store that was put back has to begin anew; in one transaction with the new mark, so that it is done
+    ///   once, whatever is killed when.
+    /// - Returns: whether it was put back.
+    package func begin(_ store: Store, restored: @escaping @Sendable (Database) throws -> Void) async throws -> Bool {
+        let mark = try await store.write { db in try Self.mark(db) }
+        let known = remembered()
+        guard known.map({ !$0.contains(mark) }) ?? !mark.isEmpty else {
+            try await goOn(store)
+            return false
+        }
+        let fresh = Self.fresh()
+        try remember([fresh])
+        try await store.write { db in
+            try restored(db)
+            try Self.set(db, fresh)
+        }
+        return true
+    }
+
+    /// Changes the mark. Between the two the file knows both, so that a crash is not taken for a restore.
+    package func goOn(_ store: Store) async throws {
+        let fresh = Self.fresh()
+        // By a write, as a look would be cut short where the task is cancelled.
+        try remember([try await store.write { db in try Self.mark(db) }, fresh])
+        try await store.write { db in try Self.set(db, fresh) }
+        try remember([fresh])
+    }
+
+    /// Runs until it is cancelled, and changes the mark once more then: the store must still be open. What cannot be written is tried again.
+    package func run(_ store: Store) async throws {
+        while !Task.isCancelled {
+            // Sleeping is the rhythm of the mark.
+            try? await Task.sleep(for: Self.rhythm)
+            try? await goOn(store)
+        }
+        throw CancellationError()
+    }
+
+    // MARK: The store
+
+    private static func mark(_ db: Database) throws -> String {
+        try String.fetchOne(db, sql: "SELECT mark FROM store_life") ?? ""
+    }
+
+    private static func set(_ db: Database, _ mark: String) throws {
+        try db.execute(sql: "INSERT OR REPLACE INTO store_life VALUES (1, ?)", arguments: [mark])
+    }
+
+    private static func fresh() -> String {
+        String(UInt64.random(in: .min ... .max), radix: 16)
+    }
+
+    // MARK: The file
+
+    /// Nil where there is none, or it cannot be read.
+    private func remembered() -> [String]? {
+        (try? Data(contentsOf: file)).flatMap { try? JSONDecoder().decode([String].self, from: $0) }
+    }
+
+    /// Durable when it returns.
+    private func remember(_ marks: [String]) throws {
+        let draft = file.appendingPathExtension("draft")
+        try JSONEncoder().encode(marks).write(to: draft)
+        try Store.flush(draft.path, narrowing: true)
+        guard rename(draft.path, file.path) == 0 else { throw StoreError.cannotOpen(code: errno) }
+        try Store.flush(file.deletingLastPathComponent().path, narrowing: false)
+    }
+}

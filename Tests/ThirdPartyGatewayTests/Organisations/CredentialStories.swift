@@ -1,0 +1,77 @@
+// Credentials that prove nobody: what an operator sees of them, and what not.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import Sealing
+import Telemetry
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("Refused credentials")
+struct CredentialStories {
+    private static let endpoint = "/thirdparty/v1/oauth/token"
+
+    private static func token(_ house: OrganisationHouse, _ client: String, _ secret: String) async throws -> GatewayResponse {
+        try await house.ask(
+            "POST", endpoint, form: "grant_type=client_credentials",
+            headers: ["Authorization": "Basic " + Base64.encode(Array("\(client):\(secret)".utf8))])
+    }
+
+    @Test(
+        "ORG-11, NFR-11: each wrong secret, unknown client and bad token is counted by its reason and told to the log, which holds none of it"
+    )
+    func refusedCredentials() async throws {
+        // The same as in other tests of this process: it can be done once.
+        let registry = TelemetryBootstrap.once(service: "tests", level: .critical)
+        func count(_ fault: CredentialFault) -> Int {
+            let line = registry.text.split(separator: "\n").first {
+                $0.hasPrefix("refused_credentials_total{") && $0.contains("reason=\"\(fault.rawValue)\"")
+            }
+            return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
+        }
+        try await OrganisationHouse.run { house in
+            let founded = try await house.found()
+            let made = try await house.ask(
+                "POST", "/thirdparty/v1/clients", token: founded.token, json: ["name": "nightly", "scopes": ["organisation:manage"]])
+            let client = try #require(made.json["client"] as? String)
+            let secret = try #require(made.json["secret"] as? String)
+            let stranger = "\(ClientID.random())"
+            let token = "tmat_" + Base64URL.encode(Random.bytes(32))
+            let before = Dictionary(uniqueKeysWithValues: CredentialFault.allCases.map { ($0, count($0)) })
+            for (id, shown) in [(client, "tmcs_guessed"), (stranger, secret), ("somebody@example.org", "tmcs_guessed")] {
+                #expect(try await Self.token(house, id, shown).status == 401)
+            }
+            #expect(try await house.ask("POST", Self.endpoint, form: "grant_type=client_credentials").status == 401)
+            for bearer in [token, "eyJhbGciOiJub25lIn0.e30."] {
+                #expect(try await house.ask("GET", "/thirdparty/v1/members", token: bearer).status == 401)
+            }
+            let expected: [CredentialFault: Int] = [.wrongSecret: 1, .unknownClient: 2, .noClient: 1, .unknownToken: 1, .logInToken: 1]
+            for (fault, least) in expected {
+                // Other tests of this process count too.
+                #expect(count(fault) >= (before[fault] ?? 0) + least, "\(fault)")
+                #expect(house.log.lines.filter { $0.contains("credentials were refused") && $0.contains(fault.rawValue) }.count == least)
+            }
+            #expect(house.log.lines.contains { $0.contains("wrong-secret") && $0.contains(client) && $0.contains("requestId") })
+            for shown in ["tmcs_guessed", secret, stranger, "somebody@example.org", token, "eyJhbGciOiJub25lIn0"] {
+                #expect(!house.log.text.contains(shown))
+            }
+            try await Self.token(house, client, secret).expect(status: 200)
+            #expect(house.log.lines.filter { $0.contains("credentials were refused") }.count == 6)
+        }
+    }
+
+    @Test("a flood of wrong secrets does not fill the log: lines are passed over, and the next one says how many")
+    func flood() {
+        let log = RecordingLog()
+        let (refused, now) = (RefusedCredentials(logger: log.logger), ContinuousClock.now)
+        for _ in 0..<1000 { refused.note(.wrongSecret, at: now) }
+        refused.note(.unknownToken, at: now)
+        #expect(log.lines.count == 21 && log.lines.last?.contains("unknown-token") == true, "one reason does not hide another")
+        refused.note(.wrongSecret, at: now + .seconds(11))
+        #expect(log.lines.count == 22 && log.lines.last?.contains("980") == true)
+    }
+}

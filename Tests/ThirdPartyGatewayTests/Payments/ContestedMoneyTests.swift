@@ -1,0 +1,299 @@
+// Money that does not stay where it was: refunds that are refused or get lost, disputes, amounts that are not the ones asked for.
+
+import Contracts
+import Foundation
+import GRDB
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("Money that does not stay where it was")
+struct ContestedMoneyTests {
+    private static let usual = PaymentHouse.start
+
+    /// Accepted and paid by the scripted card, whose process is `process1`.
+    private static func paid(_ house: PaymentHouse) async throws -> PayableRequest {
+        try await house.setPrices()
+        let request = try await house.request()
+        try await house.accept(request)
+        try await house.pay(request)
+        #expect(try await house.isPaid(request))
+        return request
+    }
+
+    private static func deliver(_ request: PayableRequest, _ house: PaymentHouse) async throws {
+        let book = house.parts.book
+        try await house.store.write { db in try book.delivered(db, request.id) }
+    }
+
+    /// A bank or the handler has done something, and a notification comes.
+    private static func happens(_ standing: MoneyStanding, to house: PaymentHouse) async throws {
+        house.card.stands(standing, "process1")
+        try await house.parts.errands.hinted("scripted", "process1")
+        try await house.carryAll()
+    }
+
+    private static func order(
+        _ house: PaymentHouse, _ request: PayableRequest, _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]
+    ) async throws {
+        let (ledger, now) = (house.parts.desk.ledger, house.now)
+        let payment = try await house.bill(request).payment
+        _ = try await house.store.write { db in try ledger.change(db, payment, at: now) { try event(&$0, now) } }
+        try await house.carryAll()
+    }
+
+    private static func attention(_ house: PaymentHouse) async throws -> [PaymentAttention: Int] {
+        let table = house.parts.desk.ledger.table
+        return try await house.store.read { db in try table.attention(db) }
+    }
+
+    // MARK: Refunds
+
+    @Test("PAY-05: a refund that the handler refuses for good is not asked for again and again: it waits for the operator, who sees it")
+    func refusedRefund() async throws {
+        try await PaymentHouse.play { house in
+            let request = try await Self.paid(house)
+            house.card.become(.keeps("charge-not-refundable"))
+            try await house.close(request, as: .revoked)
+            let bill = try await house.bill(request)
+            #expect(bill.status == .refundRefused && bill.attention?.what == .refundRefused)
+            #expect(bill.attention?.reason == "charge-not-refundable")
+            #expect(try await house.waiting() == 0, "nothing is repeated")
+            #expect(try await Self.attention(house) == [.refundRefused: 1])
+            #expect(try await house.isPaid(request) == false && house.held() == [.givenBack])
+            let listed = try await house.parts.desk.list(PaymentFilter(needsAttention: true), before: nil, limit: 10).items
+            #expect(listed.map(\.stored.bill.request) == [request.id])
+            // Ordered once more by the operator, and refused once more.
+            let asked = house.card.kinds().filter { $0 == .refund }.count
+            try await Self.order(house, request) { try $0.refundOrdered(at: $1) }
+            #expect(try await house.bill(request).status == .refundRefused)
+            #expect(house.card.kinds().filter { $0 == .refund }.count == asked + 1)
+            // Sent back by hand, which is said once.
+            try await Self.order(house, request) { try $0.sentBack(at: $1) }
+            #expect(try await house.bill(request).status == .refunded && house.mails().last == .paymentRefunded)
+            #expect(try await Self.attention(house).isEmpty)
+            await #expect(throws: PaymentRefusal.nothingToSendBack) { try await Self.order(house, request) { try $0.sentBack(at: $1) } }
+            // What the handler says of its own refund afterwards does not ask for the money twice.
+            try await Self.happens(.refundRefused(reason: "lost"), to: house)
+            #expect(try await house.bill(request).status == .refunded)
+        }
+    }
+
+    @Test("PAY-05: a refund that seemed to have arrived and failed later is seen, and comes to its end by the operator's hand")
+    func lostRefund() async throws {
+        try await PaymentHouse.play { house in
+            let request = try await Self.paid(house)
+            try await house.close(request, as: .revoked)
+            #expect(try await house.bill(request).status == .refunded && house.card.refunds == 1)
+            try await Self.happens(.refundRefused(reason: "lost-or-stolen-card"), to: house)
+            #expect(try await house.bill(request).status == .refundRefused)
+            #expect(try await Self.attention(house) == [.refundRefused: 1])
+            // A notification that comes again asks the handler again, and changes nothing.
+            try await Self.happens(.refundRefused(reason: "lost-or-stolen-card"), to: house)
+            try await Self.happens(.refunded, to: house)
+            #expect(try await house.bill(request).status == .refunded)
+            #expect(try await house.invoices().map(\.kind) == [.creditNote, .invoice], "one credit note, however often it went back")
+        }
+    }
+
+    @Test("PAY-09: surplus that the handler keeps leaves the payment paid, and the operator sees it; transfers that are not owed likewise")
+    func surplus() throws {
+        let now = Self.usual
+        var bill = Self.openBill()
+        _ = try bill.confirm(1, at: now)
+        _ = bill.heard(.declined(reason: "x"), of: 1, at: now)
+        _ = bill.heard(.ended(reason: "cancelled"), of: 1, at: now)
+        _ = try bill.start(.paypal, through: "paypal", at: now)
+        _ = bill.heard(.opened(reference: "o_2", step: PayerStep()), of: 2, at: now)
+        _ = try bill.confirm(2, at: now)
+        #expect(bill.heard(.succeeded(charge: "c_2", amount: bill.amount), of: 2, at: now) == [.paid, .release])
+        #expect(bill.heard(.succeeded(charge: "ch_1", amount: bill.amount), of: 1, at: now) == [.ask(.refund, attempt: 1)])
+        #expect(bill.heard(.stands(.refundRefused(reason: "why")), of: 1, at: now) == [])
+        #expect(bill.status == .paid && bill.attention?.what == .refundRefused)
+        #expect(try bill.sentBack(at: now) == [] && bill.status == .paid && bill.attention == nil)
+        #expect(try bill.refundOrdered(at: now) == [.ask(.refund, attempt: 2)], "the payment itself is another matter")
+        // A transfer that came in after all was over.
+        var over = Self.openBill()
+        _ = try over.abandon(at: now)
+        _ = over.heard(.ended(reason: "cancelled"), of: 1, at: now)
+        _ = try over.start(.bankTransfer, through: BankTransfer.name, at: now)
+        _ = over.closed(as: .revoked, at: now)
+        _ = over.heard(.succeeded(charge: nil), of: 2, at: now)
+        #expect(over.status == .void && over.attention?.what == .sendBack)
+        #expect(try over.sentBack(at: now) == [] && over.status == .void && over.attention == nil)
+    }
+
+    // MARK: Disputes
+
+    private static func openBill() -> Bill {
+        let now = usual
+        var bill = Bill(
+            payment: PaymentID(bits: 1), request: RequestID(bits: 2), organisation: OrganisationID(bits: 3),
+            amount: Amount(minor: 622, currency: "EUR"), priceListVersion: 1, at: now)
+        _ = bill.submitted(paidBy: .card, through: "stripe", at: now)
+        _ = bill.heard(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now)
+        _ = bill.accepted(at: now)
+        return bill
+    }
+
+    @Test("PAY-04: while the payer's bank contests a charge nothing leaves; once it has decided for us it goes on without being paid twice")
+    func wonDispute() async throws {
+        try await PaymentHouse.play { house in
+            let request = try await Self.paid(house)
+            try await Self.deliver(request, house)
+            try await Self.happens(.disputed(reason: "fraudulent"), to: house)
+            #expect(try await house.bill(request).status == .disputed && house.mails().last == .paymentDisputed)
+            #expect(try await house.isPaid(request) == false && house.held() == [.contested])
+            #expect(try await Self.attention(house) == [.disputed: 1])
+            #expect(await problemName { try await house.pay(request) } == "payment-over")
+            await #expect(throws: PaymentRefusal.contested) { try await Self.order(house, request) { try $0.refundOrdered(at: $1) } }
+            // Notifications come again, and in any order: what holds now is asked for.
+            try await Self.happens(.disputed(reason: "fraudulent"), to: house)
+            try await Self.happens(.kept, to: house)
+            #expect(try await house.bill(request).status == .paid && house.released() == [request.id, request.id])
+            #expect(house.card.charges == 1 && house.card.refunds == 0)
+            #expect(try await house.invoices().map(\.kind) == [.invoice])
+            #expect(try await Self.attention(house).isEmpty)
+        }
+    }
+
+    @Test("PAY-04, PAY-09: a dispute lost after something was delivered makes the amount due again; before, nothing is owed any more")
+    func lostDispute() async throws {
+        try await PaymentHouse.play { house in
+            let request = try await Self.paid(house)
+            try await Self.deliver(request, house)
+            try await Self.happens(.disputed(reason: "fraudulent"), to: house)
+            try await Self.happens(.lost, to: house)
+            #expect(try await house.bill(request).status == .due && house.mails().last == .paymentChargedBack)
+            #expect(house.held() == [.contested, nil])
+            #expect(try await Self.attention(house) == [.chargedBack: 1])
+            let book = house.parts.book
+            #expect(try await house.store.read { db in try book.outstanding(db, PaymentHouse.organisation) }.map(\.minor) == [622])
+            #expect(try await house.pay(request, by: .paypal).stored.bill.status == .paid)
+            #expect(house.payPal.charges == 1 && house.released().count == 2)
+            #expect(try await house.invoices().map(\.kind) == [.invoice], "the invoice stands")
+            #expect(try await Self.attention(house).isEmpty)
+            // Given back by the operator, nothing is due again.
+            try await Self.order(house, request) { try $0.refundOrdered(at: $1) }
+            #expect(try await house.bill(request).status == .refunded)
+        }
+        try await PaymentHouse.play { house in
+            let request = try await Self.paid(house)
+            try await Self.happens(.lost, to: house)
+            #expect(try await house.bill(request).status == .refunded && house.held() == [.givenBack])
+            #expect(try await house.invoices().map(\.kind) == [.creditNote, .invoice])
+            #expect(await problemName { try await house.pay(request) } == "payment-over")
+        }
+    }
+
+    @Test("PAY-09: what is withdrawn while it is contested goes back whatever the bank decides, and only once")
+    func withdrawnWhileContested() async throws {
+        for isWon in [true, false] {
+            try await PaymentHouse.play { house in
+                let request = try await Self.paid(house)
+                try await Self.happens(.disputed(reason: "duplicate"), to: house)
+                try await house.close(request, as: .revoked)
+                #expect(try await house.bill(request).status == .disputed && house.card.refunds == 0)
+                house.card.stands(isWon ? .kept : .lost, "process1")
+                try await house.parts.errands.hinted("scripted", "process1")
+                let errands = house.parts.errands
+                let payment = try await house.bill(request).payment
+                if isWon {
+                    // The review is answered, and the refund that follows is made.
+                    house.card.meanwhile.withLock { $0 = { house.card.stands(nil, "process1") } }
+                }
+                try await errands.settle(payment)
+                #expect(try await house.bill(request).status == .refunded)
+                #expect(house.card.refunds == (isWon ? 1 : 0))
+                #expect(try await house.waiting() == 0)
+            }
+        }
+    }
+
+    @Test("PAY-05: a refund that is refused since the bank contests the charge waits for the bank, not for ever")
+    func refundOfContested() async throws {
+        try await PaymentHouse.play { house in
+            let request = try await Self.paid(house)
+            house.card.stands(.disputed(reason: "fraudulent"), "process1")
+            try await house.close(request, as: .revoked)
+            #expect(try await house.bill(request).status == .disputed)
+            #expect(try await house.waiting() == 0)
+            try await Self.happens(.lost, to: house)
+            #expect(try await house.bill(request).status == .refunded, "the payer has the money back, by the bank")
+        }
+    }
+
+    // MARK: Amounts
+
+    @Test(
+        "PAY-09: a charge of another amount or currency than was asked for pays nothing, goes back and is seen",
+        arguments: [Amount(minor: 623, currency: "EUR"), Amount(minor: 100, currency: "EUR"), Amount(minor: 622, currency: "USD")])
+    func otherAmount(taken: Amount) async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            try await house.accept(request)
+            house.card.become(.takes(taken))
+            #expect(await problemName { try await house.pay(request) } == "payment-declined")
+            #expect(try await house.isPaid(request) == false && house.released().isEmpty)
+            #expect(house.mails() == [.paymentFailed] && house.told.withLock { $0.mails[0].values["reason"] } == "amount-differs")
+            try await house.carryAll()
+            let bill = try await house.bill(request)
+            #expect(bill.status == .due && bill.attempts[0].state == .refunded && house.card.refunds == 1)
+            let back = house.card.state.withLock { $0.calls.last { $0.kind == .refund }?.amount }
+            #expect(back == taken, "what was taken goes back, not what was asked for")
+            house.card.become(.willing)
+            #expect(try await house.pay(request).stored.bill.status == .paid)
+            #expect(try await house.invoices().count == 1)
+        }
+    }
+
+    @Test("PAY-02: a process that the handler has opened about another amount is called off before anybody sees it")
+    func openedForAnother() {
+        let now = Self.usual
+        var bill = Bill(
+            payment: PaymentID(bits: 1), request: RequestID(bits: 2), organisation: OrganisationID(bits: 3),
+            amount: Amount(minor: 622, currency: "EUR"), priceListVersion: 1, at: now)
+        _ = bill.submitted(paidBy: .card, through: "stripe", at: now)
+        let word = ProviderWord.opened(reference: "pi_1", step: PayerStep(), amount: Amount(minor: 62200, currency: "EUR"))
+        #expect(bill.heard(word, of: 1, at: now) == [.ask(.cancel, attempt: 1), .tell(.notFeasible(reason: "amount-differs"))])
+        #expect(bill.isFeasible == false && bill.attention?.what == .amountDiffers)
+        _ = bill.heard(.ended(reason: "cancelled"), of: 1, at: now)
+        #expect(bill.attempts[0].state == .failed && bill.attention == nil)
+    }
+
+    // MARK: What is remembered
+
+    @Test("PAY-07: what became of each way of paying is remembered with its times, through restarts")
+    func history() async throws {
+        try await PaymentHouse.play { house in
+            let request = try await Self.paid(house)
+            house.pass(.seconds(60))
+            try await Self.happens(.disputed(reason: "fraudulent"), to: house)
+            try await house.restart()
+            let marks = try await house.bill(request).attempts[0].marks ?? []
+            #expect(marks.map(\.state) == [.opening, .open, .confirming, .succeeded, .disputed])
+            #expect(marks.last?.at == PaymentHouse.start + .seconds(60) && marks.last?.reason == "fraudulent")
+            #expect(marks.first?.at == PaymentHouse.start)
+        }
+    }
+
+    @Test("PAY-05: a call that was put off by a clock that has been set back since is made all the same")
+    func clockSetBack() async throws {
+        try await PaymentHouse.play { house in
+            try await house.setPrices()
+            let request = try await house.request()
+            try await house.accept(request)
+            house.card.become(.losesAnswers)
+            house.pass(.seconds(86_400))
+            try await house.pay(request)
+            house.clock.withLock { $0 = PaymentHouse.start }
+            let (errands, now) = (house.parts.desk.ledger.errands, house.now)
+            #expect(try await house.store.read { db in try errands.due(db, at: now, longest: .seconds(300), limit: 10) }.count == 1)
+        }
+    }
+}

@@ -1,0 +1,22 @@
+// Whether a message that was sent has the form that the OpenAPI document gives to its type.
+
+import Contracts
+import Foundation
+import Testing
+
+@testable import HTTPKit
+@testable import ThirdPartyGateway
+
+enum WebhookForm {
+    /// Records a type that no documentation names, and whatever of the message does not fit.
+    static func check(_ body: [UInt8]) {
+        guard let tree = try? JSONDecoder().decode(JSONTree.self, from: Data(body)), case .object(let members) = tree,
+            case .string(let type)? = members["type"], let event = WebhookEvent(rawValue: type)
+        else {
+            Issue.record("a message of no known type")
+            return
+        }
+        let faults = event.schema.faults(in: tree)
+        #expect(faults.isEmpty, "\(type)")
+    }
+}
