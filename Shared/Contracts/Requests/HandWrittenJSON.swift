@@ -26,7 +26,7 @@ extension ReadSamples.Reply: HandWrittenJSON {
 
     package init?(handWritten text: [UInt8]) {
         let read = text.withUnsafeBufferPointer { bytes -> Self? in
-            var cursor = SampleCursor(bytes)
+            var cursor = HandWrittenCursor(bytes)
             guard cursor.take("{") else { return nil }
             var next: String?
             if cursor.take("\"next\":") {
@@ -69,7 +69,7 @@ extension ReadSampleRanges.Reply: HandWrittenJSON {
 
     package init?(handWritten text: [UInt8]) {
         let read = text.withUnsafeBufferPointer { bytes -> [ReadSampleRanges.Outcome]? in
-            var cursor = SampleCursor(bytes)
+            var cursor = HandWrittenCursor(bytes)
             guard cursor.take("{\"outcomes\":[") else { return nil }
             var outcomes: [ReadSampleRanges.Outcome] = []
             if !cursor.take("]") {
@@ -111,7 +111,7 @@ extension JSONBytes {
 }
 
 /// Reads what `JSONBytes` writes of samples: members in that order and no spaces.
-private struct SampleCursor {
+struct HandWrittenCursor {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var index = 0
     /// Samples of one page are mostly of one type.
@@ -152,7 +152,7 @@ private struct SampleCursor {
             guard let read = position() else { return nil }
             place = read
         }
-        guard take(",\"type\":\""), let metric = metric() else { return nil }
+        guard take(",\"type\":"), let metric = metric() else { return nil }
         var value: Double?
         if take(",\"value\":") {
             guard let read = number() else { return nil }
@@ -162,7 +162,7 @@ private struct SampleCursor {
         return Sample(type: metric, at: Timestamp(milliseconds: at), value: value, position: place)
     }
 
-    private mutating func metric() -> Metric? {
+    mutating func metric() -> Metric? {
         guard let code = plain() else { return nil }
         if let known, bytes[known.code].elementsEqual(bytes[code]) { return known.metric }
         guard let metric = Metric(code: String(decoding: bytes[code], as: UTF8.self)) else { return nil }
@@ -170,7 +170,7 @@ private struct SampleCursor {
         return metric
     }
 
-    private mutating func position() -> Position? {
+    mutating func position() -> Position? {
         guard take("{\"latitude\":"), let latitude = number(), take(",\"longitude\":"), let longitude = number() else { return nil }
         var place = Position(latitude: latitude, longitude: longitude)
         if take(",\"altitude\":") {
@@ -206,12 +206,12 @@ private struct SampleCursor {
 
     /// A quoted text of plain ASCII without escapes.
     mutating func word() -> String? {
-        guard take("\"") else { return nil }
-        return plain().map { String(decoding: bytes[$0], as: UTF8.self) }
+        plain().map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
-    /// Up to the closing quote, which is taken.
+    /// The inside of a quoted text.
     private mutating func plain() -> Range<Int>? {
+        guard take("\"") else { return nil }
         let start = index
         while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
             guard bytes[index] >= 0x20, bytes[index] < 0x7F, bytes[index] != UInt8(ascii: "\\") else { return nil }
@@ -226,9 +226,9 @@ private struct SampleCursor {
         place < bytes.count && bytes[place] >= UInt8(ascii: "0") && bytes[place] <= UInt8(ascii: "9")
     }
 
-    private mutating func integer() -> Int64? {
+    mutating func integer() -> Int64? {
         let isNegative = take("-")
-        guard isDigit(index) else { return nil }
+        guard isDigit(index), bytes[index] != UInt8(ascii: "0") || !isDigit(index + 1) else { return nil }
         var value: Int64 = 0
         while isDigit(index) {
             let (tens, tooMany) = value.multipliedReportingOverflow(by: 10)
@@ -240,7 +240,7 @@ private struct SampleCursor {
         return isNegative ? -value : value
     }
 
-    private mutating func number() -> Double? {
+    mutating func number() -> Double? {
         let start = index
         let isNegative = take("-")
         var (mantissa, digits, scale): (UInt64, Int, Int) = (0, 0, 0)
