@@ -45,8 +45,12 @@ struct IngestParts: Sendable {
     init(_ settings: IngestSettings, on runtime: Runtime) async throws {
         opened = try await OpenedStore(on: runtime, applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
         let (store, answers, epoch) = (opened.store, opened.answers, opened.epoch)
-        let vault = ChunkVault(keys: opened.keys)
-        let memory = SeriesMemory(highestChunk: try await store.read { db in try ChunkTable().highestID(db) })
+        let (chunks, highestChunk) = try await store.read { db in
+            let chunks = try ChunkTable(db)
+            return (chunks, try chunks.highestID(db))
+        }
+        let vault = ChunkVault(keys: opened.keys, chunks: chunks)
+        let memory = SeriesMemory(highestChunk: highestChunk)
 
         let sampleRelay = try await opened.relay(of: .samples)
         deviceParts = try await DeviceParts(
@@ -88,7 +92,7 @@ struct IngestParts: Sendable {
             publicOrigin: runtime.settings.publicOrigin, health: Health(missing: { [] }, metrics: runtime.metrics),
             authenticate: deviceParts.authenticate, recognise: deviceParts.authenticate, logger: runtime.logger)
         upkeep = Upkeep(
-            store: store, steps: UpkeepStore(vault: vault), memory: memory, synthetic: ownData.manual.synthetic,
+            store: store, steps: UpkeepStore(vault: vault), memory: memory, chunks: chunks, synthetic: ownData.manual.synthetic,
             interval: settings.upkeepInterval, logger: runtime.logger)
         let own: [any Service] = [
             Background { [upkeep] in try await upkeep.run() },

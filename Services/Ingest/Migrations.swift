@@ -36,5 +36,13 @@ enum IngestSchema {
             try AlertTable.create(in: db)
             try DeviceTable.extendByFastest(in: db)
         },
+        Migration(4, "an index of times that is filled in batches, devices found in what refers to them") { db in
+            try ChunkTable.separateTimes(in: db)
+            try db.execute(
+                sql: """
+                    CREATE INDEX quarantine_by_device ON quarantine (device);
+                    CREATE INDEX activities_by_device ON activities (device);
+                    """)
+        },
     ]
 }

@@ -8,6 +8,7 @@ import ServiceKit
 /// somebody moves elsewhere do not open.
 struct ChunkVault: Sendable {
     let keys: PersonKeys
+    let chunks: ChunkTable
 
     /// - Throws: `KeyDestroyed` where the person's key is gone: nothing may be stored or read any more.
     func key(of person: PersonID) throws -> SymmetricKey {

@@ -54,7 +54,8 @@ struct DeviceParts: Sendable {
             supervision: Monitoring.asking(try await runtime.client(of: .sosDispatcher)), logger: logger)
         let erasure = CollectedDataErasure(
             store: store, vault: vault, registry: registry,
-            tables: PersonErasure(outbox: outbox, files: SealedFiles(in: runtime.settings.storeFolder, named: "transfers")))
+            tables: PersonErasure(
+                chunks: vault.chunks, outbox: outbox, files: SealedFiles(in: runtime.settings.storeFolder, named: "transfers")))
         erasures = try await ErasureFollower(on: runtime, store: store, keys: vault.keys, steps: erasure.steps)
         let accountFollower = Follower.accounts(on: runtime, store: store, tokens: tokens, erasures: erasures)
         services = [

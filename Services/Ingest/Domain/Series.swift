@@ -6,6 +6,13 @@ import Contracts
 struct Series: Hashable, Sendable {
     let person: Int64
     let metric: Metric
+
+    /// Person and metric in one number, in the order of both.
+    var word: Int64 { Self.word(person, metric: metric.number) }
+
+    static func word(_ person: Int64, metric number: UInt8) -> Int64 {
+        person << 8 | Int64(number)
+    }
 }
 
 /// What a sealed chunk says of itself in the open, and what its seal is bound to.

@@ -10,11 +10,12 @@ struct PersonErasure: Sendable {
     /// Rows that one transaction deletes of one table at most: uploads of others must not wait for long.
     private static let slice = 2000
 
+    let chunks: ChunkTable
     let outbox: MessageOutbox
     let files: SealedFiles
 
-    init(outbox: MessageOutbox, files: SealedFiles) {
-        (self.outbox, self.files) = (outbox, files)
+    init(chunks: ChunkTable, outbox: MessageOutbox, files: SealedFiles) {
+        (self.chunks, self.outbox, self.files) = (chunks, outbox, files)
     }
 
     /// What was collected, and with the account everything else too.
@@ -22,11 +23,10 @@ struct PersonErasure: Sendable {
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         var count = scope == .account ? try eraseWithoutNumber(db, person) : 0
         guard let number = try DeviceTable().personNumber(db, person) else { return count }
-        let chunks = try run(
-            db, "DELETE FROM chunks WHERE id IN (SELECT id FROM chunks WHERE person = ? LIMIT \(Self.slice))", number)
-        // Everything else refers to less, and comes when the chunks are gone.
-        guard chunks < Self.slice else { return count + chunks }
-        count += chunks
+        let erased = try chunks.erase(db, of: number, limit: Self.slice)
+        // Everything else is less, and comes when the chunks are gone.
+        guard erased < Self.slice else { return count + erased }
+        count += erased
         for job in try TransferStore().deleteAll(db, of: number) {
             files.remove(job)
             count += 1

@@ -25,7 +25,24 @@ struct SealedChunk: Sendable {
 
 /// Chunks are never changed: they are added by uploads, and replaced by larger ones in compaction. Ids grow in the order of
 /// commits, so that "everything up to id n" names a state of a series.
+///
+/// The index of times, `chunk_times`, is filled in batches and holds every chunk up to the id in `chunk_times_filled`. Later ones are
+/// in `fresh`, or found by reading the rows above that id.
 struct ChunkTable: Sendable {
+    let fresh: FreshChunks
+
+    /// Reads which chunks the index does not have. To be made once for a store, before anything is written.
+    init(_ db: Database) throws {
+        let filled = try Self.filled(db)
+        fresh = FreshChunks(settledThrough: filled)
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT id, person, metric, first, last FROM chunks WHERE id > ? ORDER BY id", arguments: [filled])
+        while let row = try rows.next() {
+            let series = Series.word(row[1], metric: UInt8(truncatingIfNeeded: row[2] as Int64))
+            fresh.add(.init(id: row[0], first: row[3], last: row[4]), to: series)
+        }
+    }
+
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -42,6 +59,47 @@ struct ChunkTable: Sendable {
                     body BLOB NOT NULL
                 ) STRICT;
                 CREATE INDEX chunks_by_time ON chunks (person, metric, span_class, first, last);
+                """)
+    }
+
+    /// Fourth step: an index of its own for times. Chunks refer to people and devices no longer: when a device went, SQLite searched
+    /// all chunks of everybody for it.
+    static func separateTimes(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE chunks_alone (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    person INTEGER NOT NULL,
+                    metric INTEGER NOT NULL,
+                    span_class INTEGER NOT NULL,
+                    first INTEGER NOT NULL,
+                    last INTEGER NOT NULL,
+                    count INTEGER NOT NULL,
+                    device INTEGER NOT NULL,
+                    sequence INTEGER NOT NULL,
+                    body BLOB NOT NULL
+                ) STRICT;
+                INSERT INTO chunks_alone SELECT id, person, metric, span_class, first, last, count, device, sequence, body FROM chunks;
+                DELETE FROM sqlite_sequence WHERE name = 'chunks_alone';
+                INSERT INTO sqlite_sequence (name, seq) SELECT 'chunks_alone', seq FROM sqlite_sequence WHERE name = 'chunks';
+                CREATE TABLE chunk_times (
+                    person INTEGER NOT NULL,
+                    metric INTEGER NOT NULL,
+                    span_class INTEGER NOT NULL,
+                    first INTEGER NOT NULL,
+                    last INTEGER NOT NULL,
+                    chunk INTEGER NOT NULL,
+                    PRIMARY KEY (person, metric, span_class, first, last, chunk)
+                ) STRICT, WITHOUT ROWID;
+                INSERT INTO chunk_times SELECT person, metric, span_class, first, last, id FROM chunks ORDER BY 1, 2, 3, 4, 5, 6;
+                CREATE TABLE chunk_times_filled (through INTEGER NOT NULL) STRICT;
+                INSERT INTO chunk_times_filled SELECT coalesce(max(id), 0) FROM chunks;
+                DROP TABLE chunks;
+                ALTER TABLE chunks_alone RENAME TO chunks;
+                CREATE TRIGGER chunk_times_of_deleted AFTER DELETE ON chunks BEGIN
+                    DELETE FROM chunk_times WHERE person = old.person AND metric = old.metric AND span_class = old.span_class
+                        AND first = old.first AND last = old.last AND chunk = old.id;
+                END;
                 """)
     }
 
@@ -69,6 +127,7 @@ struct ChunkTable: Sendable {
             row.integer(sequence)
             row.bytes(chunk.body)
         }
+        fresh.add(.init(id: id, first: chunk.outline.first, last: chunk.outline.last), to: chunk.series)
     }
 
     func delete(_ db: Database, ids: [Int64]) throws {
@@ -77,178 +136,52 @@ struct ChunkTable: Sendable {
         }
     }
 
-    /// Chunks of one person whose last entry is older, with the sequence of the log's row that names each; 0 where none does.
-    func ended(_ db: Database, of person: Int64, before time: Timestamp, limit: Int) throws -> [(id: Int64, sequence: Int64)] {
-        try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT id, sequence FROM chunks WHERE person = ? AND last < ? LIMIT ?"),
-            arguments: [person, time.milliseconds, limit]
-        ).map { (id: $0[0], sequence: $0[1]) }
-    }
-
-    // MARK: What there is
-
-    /// Metrics of which the person has entries, by number.
-    func metrics(_ db: Database, of person: Int64) throws -> [Metric] {
-        let statement = try db.cachedStatement(sql: "SELECT min(metric) FROM chunks WHERE person = ? AND metric > ?")
-        var found: [Metric] = []
-        var last: Int64 = -1
-        while let next = try Int64.fetchOne(statement, arguments: [person, last]) {
-            if let metric = UInt8(exactly: next).flatMap(Metric.init(number:)) { found.append(metric) }
-            last = next
+    /// Deletes chunks of one person.
+    /// - Returns: how many; `limit` means that there may be more.
+    func erase(_ db: Database, of person: Int64, limit: Int) throws -> Int {
+        try db.cachedStatement(sql: "DELETE FROM chunks WHERE id IN (SELECT chunk FROM chunk_times WHERE person = ? LIMIT ?)")
+            .execute(arguments: [person, limit])
+        var count = db.changesCount
+        for metric in Metric.all where count < limit {
+            for chunk in try later(db, of: Series(person: person, metric: metric)) where count < limit {
+                try delete(db, ids: [chunk.id])
+                count += db.changesCount
+            }
         }
-        return found
+        return count
     }
 
-    /// Lengths that the series' chunks have; each is one range of the index in every search.
-    func spanClasses(_ db: Database, of series: Series) throws -> [SpanClass] {
+    // MARK: The index of times
+
+    /// The index has every chunk up to this id. While a batch is being written it has later ones too.
+    static func filled(_ db: Database) throws -> Int64 {
+        try Int64.fetchOne(db.cachedStatement(sql: "SELECT through FROM chunk_times_filled")) ?? 0
+    }
+
+    /// Writes chunks into the index, where they still are; to do so twice changes nothing.
+    func settle(_ db: Database, ids: ArraySlice<Int64>) throws {
+        for id in ids {
+            try db.run(
+                """
+                INSERT OR IGNORE INTO chunk_times SELECT person, metric, span_class, first, last, id FROM chunks WHERE id = ?
+                """
+            ) { $0.integer(id) }
+        }
+    }
+
+    /// Every chunk up to `id` was settled.
+    func noteSettled(_ db: Database, through id: Int64) throws {
+        try db.cachedStatement(sql: "UPDATE chunk_times_filled SET through = max(through, ?)").execute(arguments: [id])
+    }
+
+    /// The series' chunks with a higher id that the index does not have. Some may be gone.
+    func later(_ db: Database, of series: Series, after id: Int64 = 0) throws -> ArraySlice<FreshChunks.Chunk> {
+        let id = max(id, try Self.filled(db))
+        if let known = fresh.chunks(of: series, after: id) { return known }
+        // What this reader sees is older than the memory.
         let statement = try db.cachedStatement(
-            sql: "SELECT min(span_class) FROM chunks WHERE person = ? AND metric = ? AND span_class > ?")
-        var found: [SpanClass] = []
-        var last = -1
-        while let next = try Int.fetchOne(statement, arguments: [series.person, Int64(series.metric.number), last]) {
-            found.append(SpanClass(exponent: next))
-            last = next
-        }
-        return found
-    }
-
-    /// The time of the series' newest entry; nil for an empty one.
-    func newest(_ db: Database, of series: Series, classes: [SpanClass]) throws -> Int64? {
-        var newest: Int64?
-        for span in classes {
-            let begin = try Int64.fetchOne(
-                db.cachedStatement(sql: "SELECT max(first) FROM chunks WHERE person = ? AND metric = ? AND span_class = ?"),
-                arguments: [series.person, Int64(series.metric.number), span.exponent])
-            guard let begin else { continue }
-            // Whatever of this class ends later than the last one begins, begins within the class's length before.
-            let end = try Int64.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT max(last) FROM chunks WHERE person = ? AND metric = ? AND span_class = ? AND first >= ?"),
-                arguments: [series.person, Int64(series.metric.number), span.exponent, span.earliestStart(reaching: begin)])
-            newest = max(newest ?? .min, end ?? begin)
-        }
-        return newest
-    }
-
-    // MARK: Searching
-
-    private static let columns = "id, metric, first, last, count, device, body"
-
-    /// Chunks of one class that reach into `period`, with a higher id than `after`, in order of their beginning.
-    private static let reaching = """
-        FROM chunks WHERE person = ? AND metric = ? AND span_class = ? AND first BETWEEN ? AND ? AND last >= ? AND id > ?
-        ORDER BY first
-        """
-
-    private func arguments(_ series: Series, _ span: SpanClass, _ period: Range<Int64>, after id: Int64) -> StatementArguments {
-        [
-            series.person, Int64(series.metric.number), span.exponent, span.earliestStart(reaching: period.lowerBound),
-            period.upperBound - 1, period.lowerBound, id,
-        ]
-    }
-
-    /// Gives `each` chunk that reaches into `period`, has a higher id than `after` and is needed by what it says in the open.
-    func each(
-        _ db: Database, of series: Series, in period: Range<Int64>, after id: Int64 = 0,
-        where isNeeded: (ChunkOutline) -> Bool = { _ in true }, _ each: (ChunkRow) throws -> Void
-    ) throws {
-        guard !period.isEmpty else { return }
-        for span in try spanClasses(db, of: series) {
-            let statement = try db.cachedStatement(sql: "SELECT \(Self.columns) \(Self.reaching)")
-            let rows = try Row.fetchCursor(statement, arguments: arguments(series, span, period, after: id))
-            while let row = try rows.next() {
-                guard isNeeded(ChunkOutline(first: row[2], last: row[3], count: row[4])), let chunk = ChunkRow(row) else { continue }
-                try each(chunk)
-            }
-        }
-    }
-
-    /// What stands in the open of the chunks within `period`, with the number of their device: enough where nothing need be opened.
-    func eachOutline(
-        _ db: Database, of series: Series, in period: Range<Int64>,
-        _ each: (_ id: Int64, _ outline: ChunkOutline, _ device: Int64) throws -> Void
-    ) throws {
-        guard !period.isEmpty else { return }
-        for span in try spanClasses(db, of: series) {
-            let statement = try db.cachedStatement(sql: "SELECT id, first, last, count, device \(Self.reaching)")
-            let rows = try Row.fetchCursor(statement, arguments: arguments(series, span, period, after: 0))
-            while let row = try rows.next() {
-                try each(row[0], ChunkOutline(first: row[1], last: row[2], count: row[3]), row[4])
-            }
-        }
-    }
-
-    /// Ids and beginnings of the chunks of one class that are needed for the first `limit` entries of `period`: those that reach
-    /// into its beginning, and so many of those that begin within it.
-    func needed(
-        _ db: Database, of series: Series, class span: SpanClass, in period: Range<Int64>, limit: Int
-    ) throws -> [(id: Int64, first: Int64)] {
-        let number = Int64(series.metric.number)
-        var found: [(id: Int64, first: Int64)] = []
-        let before = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT id, first FROM chunks WHERE person = ? AND metric = ? AND span_class = ? AND first >= ? AND first < ?
-                    AND last >= ?
-                    """),
-            arguments: [
-                series.person, number, span.exponent, span.earliestStart(reaching: period.lowerBound), period.lowerBound, period.lowerBound,
-            ])
-        while let row = try before.next() { found.append((row[0], row[1])) }
-        let within = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT id, first FROM chunks WHERE person = ? AND metric = ? AND span_class = ? AND first >= ? AND first < ?
-                    ORDER BY first LIMIT ?
-                    """),
-            arguments: [series.person, number, span.exponent, period.lowerBound, period.upperBound, limit])
-        while let row = try within.next() { found.append((row[0], row[1])) }
-        return found
-    }
-
-    func chunk(_ db: Database, id: Int64) throws -> ChunkRow? {
-        try Row.fetchOne(db.cachedStatement(sql: "SELECT \(Self.columns) FROM chunks WHERE id = ?"), arguments: [id])
-            .flatMap(ChunkRow.init)
-    }
-
-    /// Whether a chunk of the series came after `id`. Looks at what came since, not at the whole series.
-    func hasNewer(_ db: Database, of series: Series, than id: Int64) throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM chunks NOT INDEXED WHERE id > ? AND person = ? AND metric = ?)"),
-            arguments: [id, series.person, Int64(series.metric.number)]) ?? false
-    }
-
-    private static let lyingWithin =
-        "FROM chunks WHERE person = ? AND metric = ? AND span_class = ? AND first >= ? AND first < ? AND last < ?"
-
-    private func within(_ period: Range<Int64>, _ series: Series, _ span: SpanClass) -> StatementArguments {
-        [series.person, Int64(series.metric.number), span.exponent, period.lowerBound, period.upperBound, period.upperBound]
-    }
-
-    /// The highest sequence of a log row that names a chunk wholly within `period`; 0 where none does.
-    func highestSequence(_ db: Database, of series: Series, within period: Range<Int64>) throws -> Int64 {
-        try spanClasses(db, of: series).reduce(0) { highest, span in
-            let statement = try db.cachedStatement(sql: "SELECT max(sequence) \(Self.lyingWithin)")
-            return max(highest, try Int64.fetchOne(statement, arguments: within(period, series, span)) ?? 0)
-        }
-    }
-
-    /// Chunks that lie wholly within `period`.
-    func chunks(_ db: Database, of series: Series, within period: Range<Int64>) throws -> [ChunkRow] {
-        try spanClasses(db, of: series).flatMap { span in
-            try Row.fetchAll(
-                db.cachedStatement(sql: "SELECT \(Self.columns) \(Self.lyingWithin)"), arguments: within(period, series, span)
-            ).compactMap(ChunkRow.init)
-        }
-    }
-}
-
-extension ChunkRow {
-    /// Reads `id, metric, first, last, count, device, body`; nil for a metric that this program does not know.
-    fileprivate init?(_ row: Row) {
-        guard let metric = UInt8(exactly: row[1] as Int64).flatMap(Metric.init(number:)) else { return nil }
-        self.init(
-            id: row[0], metric: metric, outline: ChunkOutline(first: row[2], last: row[3], count: row[4]), device: row[5],
-            body: [UInt8](row[6] as Data))
+            sql: "SELECT id, first, last FROM chunks WHERE id > ? AND person = ? AND metric = ? ORDER BY id")
+        return try Row.fetchAll(statement, arguments: [id, series.person, Int64(series.metric.number)])
+            .map { FreshChunks.Chunk(id: $0[0], first: $0[1], last: $0[2]) }[...]
     }
 }

@@ -17,12 +17,13 @@ struct ReadStore: Sendable {
     let person: PersonID
     let number: Int64
     let key: SymmetricKey
-    private let chunks = ChunkTable()
     private let days = DayTable()
 
     init(vault: ChunkVault, person: PersonID, number: Int64, key: SymmetricKey) {
         (self.vault, self.person, self.number, self.key) = (vault, person, number, key)
     }
+
+    private var chunks: ChunkTable { vault.chunks }
 
     private func series(_ metric: Metric) -> Series {
         Series(person: number, metric: metric)
@@ -37,12 +38,7 @@ struct ReadStore: Sendable {
     /// The first `limit` entries of `period`, in order of time. Fewer means that there are no more.
     func page(_ db: Database, _ metric: Metric, in period: Range<Int64>, limit: Int) throws -> [StoredSample] {
         guard !period.isEmpty else { return [] }
-        var needed: [(id: Int64, first: Int64)] = []
-        for span in try chunks.spanClasses(db, of: series(metric)) {
-            // Every chunk that begins within the period gives at least the entry at its beginning, so `limit` of a class suffice.
-            needed += try chunks.needed(db, of: series(metric), class: span, in: period, limit: limit)
-        }
-        needed.sort { $0.first < $1.first }
+        let needed = try chunks.needed(db, of: series(metric), in: period, limit: limit)
         var found: [StoredSample] = []
         for (place, next) in needed.enumerated() {
             // Entries before the next chunk's beginning are complete; once there are enough of them, the rest is not needed.
@@ -59,7 +55,7 @@ struct ReadStore: Sendable {
     /// The newest entry of a metric.
     func newest(_ db: Database, _ metric: Metric) throws -> StoredSample? {
         let series = series(metric)
-        guard let time = try chunks.newest(db, of: series, classes: chunks.spanClasses(db, of: series)) else { return nil }
+        guard let time = try chunks.newest(db, of: series) else { return nil }
         var found: StoredSample?
         try chunks.each(db, of: series, in: time..<time + 1, where: { $0.last == time }) { chunk in
             if let sample = try open(chunk).first(where: { $0.at.milliseconds == time }) {

@@ -10,7 +10,6 @@ import Storage
 struct SampleNews: Sendable {
     let vault: ChunkVault
     let logger: Logger
-    private let chunks = ChunkTable()
 
     init(vault: ChunkVault, logger: Logger) {
         (self.vault, self.logger) = (vault, logger)
@@ -34,7 +33,7 @@ struct SampleNews: Sendable {
         guard let person = row.subject, let key = try vault.keys.key(of: person) else { return nil }
         let record = try UploadRecord(decoding: row.body)
         let opened = try record.chunks.map { id in
-            guard let chunk = try chunks.chunk(db, id: id) else { throw CorruptBytes() }
+            guard let chunk = try vault.chunks.chunk(db, id: id) else { throw CorruptBytes() }
             return try vault.open(chunk, of: person, key: key)
         }
         guard let samples = record.interleave(opened) else { throw CorruptBytes() }

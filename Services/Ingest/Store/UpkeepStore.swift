@@ -31,12 +31,13 @@ struct UpkeepStore: Sendable {
 
     let vault: ChunkVault
     let days = DayTable()
-    private let chunks = ChunkTable()
     private let log = StreamLog()
 
     init(vault: ChunkVault) {
         self.vault = vault
     }
+
+    private var chunks: ChunkTable { vault.chunks }
 
     private func owner(_ db: Database, of key: DayKey) throws -> (person: PersonID, secret: SymmetricKey)? {
         guard let person = try DeviceTable().person(db, key.series.person), let secret = try vault.keys.key(of: person) else { return nil }

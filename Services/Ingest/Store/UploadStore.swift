@@ -76,7 +76,7 @@ struct UploadStore: Sendable {
     let vault: ChunkVault
     let memory: SeriesMemory
     private let arrivals: ArrivalNews
-    private let chunks = ChunkTable()
+    private var chunks: ChunkTable { vault.chunks }
     private let days = DayTable()
     private let quarantine = QuarantineTable()
     private let keys = IdempotencyKeys()
@@ -131,7 +131,7 @@ struct UploadStore: Sendable {
             let group = plan.groups[number]
             let series = Series(person: upload.device.personNumber, metric: group.metric)
             let newest = try memory.newest(of: series) {
-                try chunks.newest(db, of: series, classes: chunks.spanClasses(db, of: series))
+                try chunks.newest(db, of: series)
             }
             guard group.first <= newest else { continue }
             let stored = try stored(db, at: group.samples.map(\.at.milliseconds).sorted(), of: series, upload)

@@ -18,21 +18,31 @@ struct Upkeep: Sendable {
     private static let restsPerWork = 3
     /// Chunks of a synthetic person that one transaction deletes.
     private static let chunksPerStep = 500
+    /// Chunks that one transaction writes into the index of times.
+    private static let settledPerStep = 1000
+    /// With so many waiting the index of times is filled before its turn: a start reads all that wait.
+    private static let mostFresh = 100_000
+    private static let look = Duration.seconds(1)
     /// Days are merged when they have been over for so many: by then their log rows are mostly released.
     static let daysUntilMerging: Int64 = 4
 
     let store: Store
     let steps: UpkeepStore
     let memory: SeriesMemory
+    let chunks: ChunkTable
     let synthetic: SyntheticPeople
     let interval: Duration
     let logger: Logger
 
     /// Runs until it is cancelled.
     func run() async throws {
+        var due = ContinuousClock.now + interval
         while true {
-            try await Task.sleep(for: interval)
+            try await Task.sleep(for: min(interval, Self.look))
             do {
+                try await settleMany()
+                guard ContinuousClock.now >= due else { continue }
+                due = .now + interval
                 try await round(now: .now)
             } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
                 // Full or busy: uploads come first, the next round is soon enough.
@@ -43,6 +53,8 @@ struct Upkeep: Sendable {
 
     func round(now: Timestamp) async throws {
         let today = UTCDay.number(of: now.milliseconds)
+        // First, so that what follows finds all that came before.
+        try await settle()
         for person in synthetic.all { try await forget(person, before: now - SyntheticPeople.kept) }
         let closed = try await store.read { [steps] db in try steps.days.dirty(db, before: today, limit: Self.daysPerRound) }
         let busy = memory.takeBusy(atLeast: Self.busyChunks).map { DayKey(series: $0, day: today) }
@@ -52,6 +64,29 @@ struct Upkeep: Sendable {
         }
         try await fulfil(.merging, for: loose)
         try await store.write { db in _ = try IdempotencyKeys().expire(db, now: now) }
+    }
+
+    private func settleMany() async throws {
+        if chunks.fresh.count >= Self.mostFresh { try await settle() }
+    }
+
+    /// Writes what waits into the index of times: all of a series together, so that each page of it changes once.
+    private func settle() async throws {
+        let through = try await store.read { [chunks] db in try chunks.highestID(db) }
+        let waiting = chunks.fresh.waiting(through: through)
+        for start in stride(from: 0, to: waiting.count, by: Self.settledPerStep) {
+            let begun = ContinuousClock.now
+            let some = waiting[start..<min(waiting.count, start + Self.settledPerStep)]
+            try await store.write { [chunks] db in try chunks.settle(db, ids: some) }
+            try await rest(since: begun)
+        }
+        try await store.write { [chunks] db in try chunks.noteSettled(db, through: through) }
+        chunks.fresh.settled(through: through)
+    }
+
+    /// Uploads have the machine meanwhile.
+    private func rest(since begun: ContinuousClock.Instant) async throws {
+        try await Task.sleep(for: (ContinuousClock.now - begun) * Self.restsPerWork)
     }
 
     private func forget(_ person: PersonID, before time: Timestamp) async throws {
@@ -72,8 +107,8 @@ struct Upkeep: Sendable {
             try await store.write { [steps, memory] db in
                 for work in found { try steps.carryOut(db, work, nextID: memory.nextChunk) }
             }
-            // Uploads have the machine meanwhile.
-            try await Task.sleep(for: (ContinuousClock.now - begun) * Self.restsPerWork)
+            try await rest(since: begun)
+            try await settleMany()
         }
     }
 

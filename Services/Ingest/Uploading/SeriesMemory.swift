@@ -25,13 +25,9 @@ final class SeriesMemory: Sendable {
         state = Mutex(State(nextChunk: highestChunk + 1))
     }
 
-    private static func word(_ series: Series) -> Int64 {
-        series.person << 8 | Int64(series.metric.number)
-    }
-
     /// The time of the series' newest entry; `load` reads it from the store the first time, nil being an empty series.
     func newest(of series: Series, load: () throws -> Int64?) rethrows -> Int64 {
-        let word = Self.word(series)
+        let word = series.word
         if let known = state.withLock({ $0.series[word]?.newest }) { return known }
         let loaded = try load() ?? .min
         state.withLock { $0.series[word] = SeriesState(newest: loaded, freshChunks: 0) }
@@ -40,7 +36,7 @@ final class SeriesMemory: Sendable {
 
     /// A chunk was added whose last entry is of that time.
     func added(to series: Series, last: Int64) {
-        let word = Self.word(series)
+        let word = series.word
         state.withLock { state in
             state.series[word, default: SeriesState(newest: last, freshChunks: 0)].added(last)
         }

@@ -116,6 +116,7 @@ final class Uploads: Sendable {
         do {
             outcome = try await store.write(UploadBody(uploadStore, ready))
             passenger?.settle()
+            publish(outcome, ready)
         } catch {
             arrived(passenger, error)
             throw error
@@ -124,7 +125,7 @@ final class Uploads: Sendable {
     }
 
     /// As the other, for those who cannot wait: `answer` is called once, from any thread that has better things to do, and must see
-    /// to it that what it is given is called soon. That publishes what was stored, and gives the reply or throws.
+    /// to it that what it is given is called soon. That gives the reply or throws.
     func take(
         _ upload: ReceivedUpload, _ origin: UploadOrigin, answer: @escaping @Sendable (@escaping @Sendable () throws -> UploadReply) -> Void
     ) throws {
@@ -133,7 +134,10 @@ final class Uploads: Sendable {
         let passenger = express.watch(ready)
         store.enqueue(UploadBody(uploadStore, ready)) { [self] outcome in
             switch outcome {
-            case .success: passenger?.settle()
+            case .success(let outcome):
+                passenger?.settle()
+                // Here and not with the answer: whoever watches a heart is told before the loop has time for its device.
+                publish(outcome, ready)
             case .failure(let error): arrived(passenger, error)
             }
             answer { [self] in try reply(outcome.get(), to: scanned, ready, origin) }
@@ -151,7 +155,6 @@ final class Uploads: Sendable {
     ) throws -> UploadReply {
         switch outcome {
         case .stored(let stored):
-            publish(stored, ready)
             var answer = Self.answer(scanned, stored.plan.repetitions, accepted: stored.plan.count)
             answer.supervision = alerted.asked(of: ready.device)
             note(answer, origin)
@@ -189,8 +192,8 @@ final class Uploads: Sendable {
             refused: refused, repeatable: repeatable(upload, origin, key), alongside: effect)
     }
 
-    private func publish(_ stored: StoredUpload, _ ready: ReadyUpload) {
-        guard let sequence = stored.sequence else { return }
+    private func publish(_ outcome: UploadOutcome, _ ready: ReadyUpload) {
+        guard case .stored(let stored) = outcome, let sequence = stored.sequence else { return }
         arrivals.tell(ready.device.person)
         arrivalNews.publish(stored.arrivals)
         let device = ready.device

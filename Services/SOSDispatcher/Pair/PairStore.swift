@@ -37,8 +37,6 @@ struct SealedPairFact: Sendable {
 
 /// The tables of the pair.
 struct PairTables: Sendable {
-    /// How long what was heard of an emergency is kept: longer than a dispatcher is away before its log is lost.
-    static let kept = Duration.seconds(7 * 86_400)
     /// People in one page of a snapshot, and erasures in its first, so that it stays under 1 MiB.
     static let peoplePerPage = 50
     static let erasuresPerPage = 200
@@ -168,11 +166,6 @@ struct PairTables: Sendable {
             memory.erased[erasure] = PairTables.stores(row[1])
         }
         return memory
-    }
-
-    /// Forgets what is too old to matter.
-    func forgetOld(_ db: Database, now: Timestamp) throws {
-        try db.execute(sql: "DELETE FROM pair_heard WHERE at < ?", arguments: [(now - PairTables.kept).milliseconds])
     }
 
     /// One page of what holds now, for a side that knows nothing or was left behind.

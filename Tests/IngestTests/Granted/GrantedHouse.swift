@@ -100,7 +100,7 @@ final class GrantedHouse: Sendable {
         consent = try await GrantSpeaker(said)
         store = try ingest.openStore(applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
         keys = try ingest.openPersonKeys()
-        vault = ChunkVault(keys: keys)
+        vault = ChunkVault(keys: keys, chunks: try await store.read { db in try ChunkTable(db) })
         let (relay, epoch) = try await ingest.relay(of: .accesses, in: store)
         parts = GrantedParts(store: store, vault: vault, epoch: epoch, relay: relay, on: ingest)
         var methods = Methods()
@@ -162,8 +162,8 @@ final class GrantedHouse: Sendable {
                 last += 1
                 return last
             }
-            try await store.write { db in
-                try ChunkTable().insert(db, chunk, id: id, sequence: 0)
+            try await store.write { [vault] db in
+                try vault.chunks.insert(db, chunk, id: id, sequence: 0)
                 for day in Set(sorted.map { UTCDay.number(of: $0.at.milliseconds) }) {
                     try DayTable().touch(db, DayKey(series: series, day: day))
                 }
