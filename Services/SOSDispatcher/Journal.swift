@@ -23,6 +23,8 @@ final class Journal: Sendable {
         var patient = StoreBatch()
         /// What is being stored slice by slice, its positions last: they count only once all states are stored.
         var slices = StoreBatch()
+        /// Whose turn comes in `slices`, the next one last; may name some who are not in there any more.
+        var order: [PersonID] = []
         /// Whose state has been noted as urgent while a slice was on its way.
         var overtaken: Set<PersonID> = []
         var isUrgentDue = false
@@ -234,13 +236,14 @@ final class Journal: Sendable {
     private func takeSlice(_ state: inout State) -> StoreBatch {
         var slice = StoreBatch()
         state.overtaken = []
-        for (person, subscriber) in state.slices.subscribers.prefix(Journal.slice) {
-            slice.subscribers[person] = subscriber
-            state.slices.subscribers[person] = nil
+        // As they lie in the table: neighbours share pages, and each page that a slice touches is written and flushed whole.
+        if state.order.isEmpty { state.order = state.slices.subscribers.keys.sorted { $0.bits > $1.bits } }
+        while slice.subscribers.count < Journal.slice, let person = state.order.popLast() {
+            slice.subscribers[person] = state.slices.subscribers.removeValue(forKey: person)
         }
         if state.slices.subscribers.isEmpty {
             slice.positions = state.slices.positions
-            (state.slices, state.isPatientDue) = (StoreBatch(), false)
+            (state.slices, state.order, state.isPatientDue) = (StoreBatch(), [], false)
         }
         return slice
     }

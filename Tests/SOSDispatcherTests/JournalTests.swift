@@ -71,7 +71,7 @@ struct JournalTests {
         return batch
     }
 
-    @Test("States in which nothing happened go in slices, and the stream's position with the last of them")
+    @Test("States in which nothing happened go in slices, in the table's order, and the stream's position with the last of them")
     func slices() async throws {
         let shelf = Shelf()
         let journal = journal(shelf)
@@ -81,6 +81,8 @@ struct JournalTests {
         try await eventually("all of them") { shelf.position == 7 }
         #expect(shelf.batches.map(\.sealed.count) == [100, 100, 50])
         #expect(shelf.batches.map(\.positions.isEmpty) == [true, true, false])
+        let bounds = shelf.batches.map { ($0.sealed.keys.map(\.bits).min() ?? 0, $0.sealed.keys.map(\.bits).max() ?? 0) }
+        #expect(zip(bounds, bounds.dropFirst()).allSatisfy { $0.1 < $1.0 })
         running.cancel()
         await running.value
     }

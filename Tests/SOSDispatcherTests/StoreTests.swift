@@ -3,6 +3,7 @@
 import Bus
 import Contracts
 import Foundation
+import GRDB
 import Sealing
 import ServiceKit
 import Storage
@@ -143,6 +144,22 @@ struct StoreTests {
             _ = try await store.save(batch)
             let emptied = try store.load()
             #expect(emptied.subscribers.isEmpty)
+        }
+    }
+
+    @Test("SOS-28: a state that an earlier version has stored, as JSON, is read as it was")
+    func storedAsJSON() async throws {
+        try await withStore { store in
+            let watched = CompactFormTests.everything
+            let plain = try JSONEncoder().encode(watched)
+            try await store.store.write { [keys = store.keys] db in
+                let key = try #require(try keys.key(of: Self.person))
+                let sealed = try Seal.seal(plain, key: key, context: SealedBatch.context(of: Self.person))
+                try db.execute(
+                    sql: "INSERT INTO subscribers (person, sealed) VALUES (?, ?)", arguments: [Self.person.data, Data(sealed)])
+            }
+            let memory = try store.load()
+            #expect(memory.subscribers == [Self.person: watched] && memory.unreadable.isEmpty)
         }
     }
 

@@ -4,8 +4,8 @@ import Contracts
 import ServiceKit
 import Synchronization
 
-/// Says the fresh entries of an upload provisionally when its commit takes too long or fails. The device is not answered by this:
-/// what is acknowledged is on disk, what is said here may never be.
+/// Says the fresh entries of an upload provisionally when its commit takes too long or fails, and at once where an alarm is likely.
+/// The device is not answered by this: what is acknowledged is on disk, what is said here may never be.
 final class ExpressLane: Sendable {
     /// Entries older than that when they came start no alarm anywhere.
     static let freshness = Duration.seconds(600)
@@ -21,16 +21,22 @@ final class ExpressLane: Sendable {
     private let relay: EventRelay
     private let epoch: String
     private let keys: PersonKeys
+    private let memory: SeriesMemory
     private let state = Mutex(State())
 
     /// - Parameter patience: how long a commit may take.
-    init(after patience: Duration, relay: EventRelay, epoch: String, keys: PersonKeys) {
-        (self.patience, self.relay, self.epoch, self.keys) = (patience, relay, epoch, keys)
+    init(after patience: Duration, relay: EventRelay, epoch: String, keys: PersonKeys, memory: SeriesMemory) {
+        (self.patience, self.relay, self.epoch, self.keys, self.memory) = (patience, relay, epoch, keys, memory)
     }
 
-    /// An upload that sets out for the disk; nil where nothing of it can matter to an alarm. Its end must be told.
+    /// An upload that sets out for the disk; nil where nothing of it can matter to an alarm, or all of that has been said. Its end must
+    /// be told.
     func watch(_ upload: ReadyUpload) -> Passenger? {
         guard upload.isFresh else { return nil }
+        if upload.plan.groups.contains(where: { isAlarming($0, of: upload) }) {
+            say(upload)
+            return nil
+        }
         let passenger = Passenger(upload, since: .now)
         let begins = state.withLock { state in
             state.waiting.append(passenger)
@@ -45,6 +51,27 @@ final class ExpressLane: Sendable {
     func refused(_ passenger: Passenger) {
         if passenger.settle() { say(passenger.upload) }
     }
+
+    private func isAlarming(_ group: MetricGroup, of upload: ReadyUpload) -> Bool {
+        let series = Series(person: upload.device.personNumber, metric: group.metric)
+        let stored = (try? memory.newest(of: series) { throw Unknown() }) ?? .min
+        return ExpressLane.isAlarming(group, since: upload.freshSince, after: stored)
+    }
+
+    /// Whether it has a recent value that most people's alarms begin with: out of the range that its metric has for whoever set nothing
+    /// else. What is not later than all that is stored is no alarm: it was sent before.
+    static func isAlarming(_ group: MetricGroup, since fresh: Int64, after stored: Int64) -> Bool {
+        let metric = group.metric.definition
+        guard metric.watchedByDefault, let bounds = metric.bounds, group.last >= fresh, group.last > stored else { return false }
+        return group.samples.contains { sample in
+            let at = sample.at.milliseconds
+            guard let value = sample.value, at >= fresh, at > stored else { return false }
+            return bounds.low.map { value < $0 } ?? false || bounds.high.map { value > $0 } ?? false
+        }
+    }
+
+    /// Nothing is known of the series yet, and nobody waits for the store to say it.
+    private struct Unknown: Error {}
 
     private func run() async {
         while true {

@@ -56,7 +56,7 @@ final class Uploads: Sendable {
         (self.settings, self.store, self.vault, self.relay) = (settings, store, vault, relay)
         (self.epoch, self.digests, self.logger) = (epoch, digests, logger)
         uploadStore = UploadStore(vault: vault, memory: memory, arrivals: arrivalNews)
-        express = ExpressLane(after: settings.expressAfter, relay: relay, epoch: epoch, keys: vault.keys)
+        express = ExpressLane(after: settings.expressAfter, relay: relay, epoch: epoch, keys: vault.keys, memory: memory)
     }
 
     // MARK: Reading

@@ -28,11 +28,11 @@ struct Subscriber: Hashable, Codable, Sendable {
     }
 
     /// Keeps the places and values of an upload for a message that may be needed.
-    mutating func note(_ upload: Supervision.Upload, watched: Set<Metric>) {
+    mutating func note(_ upload: Supervision.Upload, watches: (Metric) -> Bool) {
         for entry in upload.entries {
             if let position = entry.position { places.note(position, at: min(entry.at, upload.receivedAt)) }
             if let value = entry.value, Plausibility.isPossible(value, of: entry.type),
-                entry.type.definition.vital || watched.contains(entry.type)
+                entry.type.definition.vital || watches(entry.type)
             {
                 course.note(value, of: entry.type, at: entry.at)
             }

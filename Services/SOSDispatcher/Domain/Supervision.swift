@@ -101,7 +101,7 @@ extension Supervision {
         guard state.subscribed, state.stage != .paused else { return actions }
         let thresholds = thresholds
         let counting = withoutFrozen(
-            upload.entries.filter { counts($0, in: upload, watched: thresholds.watched) }, in: upload, thresholds)
+            upload.entries.filter { counts($0, in: upload, thresholds) }, in: upload, thresholds)
         let shaking = upload.entries.filter { isSeizure($0, in: upload) }
         guard !counting.isEmpty || !shaking.isEmpty else { return actions }
         if shaking.isEmpty, isTorn(counting, in: upload, thresholds) { return actions + passedOverAsTorn() }
@@ -118,9 +118,9 @@ extension Supervision {
         return actions + timePassed(to: state.now)
     }
 
-    private func counts(_ entry: Sample, in upload: Upload, watched: Set<Metric>) -> Bool {
+    private func counts(_ entry: Sample, in upload: Upload, _ thresholds: Thresholds) -> Bool {
         guard let value = entry.value, isFresh(entry, in: upload), entry.type.definition.shape == .scalar else { return false }
-        return (entry.type.definition.vital || watched.contains(entry.type)) && Plausibility.isPossible(value, of: entry.type)
+        return (entry.type.definition.vital || thresholds.watches(entry.type)) && Plausibility.isPossible(value, of: entry.type)
     }
 
     func isFresh(_ entry: Sample, in upload: Upload) -> Bool {
@@ -177,7 +177,7 @@ extension Supervision {
 
     /// Makes the entry its metric's latest value, unless it is older harmless news.
     private mutating func take(_ entry: Sample, in upload: Upload, _ thresholds: Thresholds) -> Bool {
-        guard let value = entry.value, thresholds.watched.contains(entry.type) else { return false }
+        guard let value = entry.value, thresholds.watches(entry.type) else { return false }
         let at = min(entry.at, upload.receivedAt)
         if let known = state.latest[entry.type], at < known.at, thresholds.breach(of: entry.type, value: value) == nil { return false }
         let holding = rules.holding(declaredInterval: upload.declaredInterval)

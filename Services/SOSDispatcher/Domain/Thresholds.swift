@@ -72,6 +72,12 @@ struct Thresholds: Sendable {
         return watched
     }
 
+    /// Whether the metric is among `watched`; asked of every entry, so it makes no set.
+    func watches(_ metric: Metric) -> Bool {
+        if metric == .heartRate || own[metric]?.saysSomething ?? false || personal[metric]?.saysSomething ?? false { return true }
+        return metric.otherOfPair != nil && (pairInForce || rules.pressureRule == .or)
+    }
+
     /// Maximum and minimum judged together, by personalised bounds or defaults: as long as neither has an upper bound of its own.
     var pairInForce: Bool {
         rules.pressureRule == .and && own[.bloodPressureMax]?.high == nil && own[.bloodPressureMin]?.high == nil

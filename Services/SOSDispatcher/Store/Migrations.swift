@@ -39,6 +39,8 @@ enum Migrations {
             try CanaryTable.create(in: db)
         },
         Migration(8, "erasures told to the other dispatcher") { db in try PairTables.createToldErasures(in: db) },
+        // Changes nothing by itself: a version that cannot read the compact form must not take everybody for unreadable.
+        Migration(9, "subscribers' states in the compact form") { _ in },
     ]
 
     private static let chargingColumns = """

@@ -12,7 +12,7 @@ import Storage
 struct SOSStore: Sendable {
     let store: Store
     let pair: PairTables
-    private let keys: PersonKeys
+    let keys: PersonKeys
     private let logger: Logger
 
     init(_ store: Store, keys: PersonKeys, pair: PairTables, logger: Logger) {
@@ -237,7 +237,9 @@ struct SOSStore: Sendable {
     private func open(_ sealed: Data, of person: PersonID, key: SymmetricKey) -> Watched? {
         do {
             let plain = try Seal.open(sealed, key: key, context: SealedBatch.context(of: person))
-            return try JSONDecoder().decode(Watched.self, from: Data(plain))
+            // What earlier versions have stored is JSON.
+            return try plain.first == CompactForm.version
+                ? CompactForm.decode(Watched.self, from: plain) : JSONDecoder().decode(Watched.self, from: Data(plain))
         } catch {
             logger.critical(
                 "a subscriber's state cannot be read: supervised anew with the default bounds", metadata: ["reason": "\(type(of: error))"])

@@ -50,7 +50,7 @@ struct SealedBatch: Sendable {
     /// One subscriber's state as it is stored; nil where the person's key is gone.
     static func seal(_ subscriber: Watched, of person: PersonID, keys: PersonKeys) throws -> [UInt8]? {
         guard let key = try keys.key(of: person) else { return nil }
-        return try Seal.seal(JSONEncoder().encode(subscriber), key: key, context: context(of: person))
+        return try Seal.seal(CompactForm.encode(subscriber), key: key, context: context(of: person))
     }
 
     /// Binds a seal to its place, so that it opens nowhere else.
@@ -65,8 +65,10 @@ struct SealedBatch: Sendable {
     /// Writes everything; returns the facts with their places in the stream.
     func write(_ db: Database) throws -> [EventRelay.Committed] {
         for (person, sealed) in subscribers {
-            try db.cachedStatement(sql: "INSERT OR REPLACE INTO subscribers (person, sealed) VALUES (?, ?)")
-                .execute(arguments: [person.data, Data(sealed)])
+            try db.run("INSERT OR REPLACE INTO subscribers (person, sealed) VALUES (?, ?)") { row in
+                row.bytes(person.bytes)
+                row.bytes(sealed)
+            }
         }
         for person in batch.removed {
             try db.cachedStatement(sql: "DELETE FROM subscribers WHERE person = ?").execute(arguments: [person.data])

@@ -20,7 +20,7 @@ extension SupervisionService {
     /// What ingest knows of a person whom nothing was known of: where they are, above all. It may come after the call.
     func note(_ latest: [Sample], of person: PersonID) async {
         guard people[person] != nil else { return }
-        people[person]?.subscriber.note(Supervision.Upload(at: clock.now, receivedAt: .now, entries: latest), watched: [])
+        people[person]?.subscriber.note(Supervision.Upload(at: clock.now, receivedAt: .now, entries: latest), watches: { _ in false })
         var effects = Effects()
         change(person, &effects) { $0.emergencyRuns ? $0.timePassed(to: clock.now) : [] }
         await settle(effects)

@@ -147,6 +147,7 @@ actor SupervisionService {
 
     /// Nil, and said in the log, for what cannot be read.
     func decode(_ event: StreamEvent) -> SamplesRecorded? {
+        if let recorded = SamplesRecorded(scanning: event.payload) { return recorded }
         if let recorded = try? decoder.decode(SamplesRecorded.self, from: Data(event.payload)) { return recorded }
         metrics.couldNotDecode()
         logger.error("a fact of the ingest stream cannot be read", metadata: ["sequence": "\(event.header.sequence)"])
@@ -247,7 +248,7 @@ extension SupervisionService {
             effects.people.insert(person)
         }
         subscriber.supervision = machine.state
-        if let upload, machine.state.subscribed { subscriber.note(upload, watched: machine.thresholds.watched) }
+        if let upload, machine.state.subscribed { subscriber.note(upload, watches: machine.thresholds.watches) }
         followAll(actions, machine, &subscriber, person, &effects)
         watched.subscriber = subscriber
         keep(watched, person, machine)

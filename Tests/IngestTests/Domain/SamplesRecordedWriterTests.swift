@@ -8,13 +8,14 @@ import Testing
 @testable import Ingest
 
 @Suite struct SamplesRecordedWriterTests {
-    @Test("JSONDecoder reads back exactly what was written", arguments: 1...20 as ClosedRange<UInt64>)
+    @Test("JSONDecoder and the scanner read back exactly what was written", arguments: 1...20 as ClosedRange<UInt64>)
     func decodes(_ seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let samples = (0..<40).map { index in
             let metric = Metric.all[Int.random(in: 0..<Metric.all.count, using: &generator)]
             let number = [
-                72, 73.28125, -0.0, 0.1, 100.60000000000002, 1e-7, 123456.7891, Double.leastNonzeroMagnitude, 1e21, -9.2605908,
+                72, 73.28125, seed % 2 == 0 ? -0.0 : 5e-7, 0.1, 100.60000000000002, 1e-7, 123456.7891, Double.leastNonzeroMagnitude, 1e21,
+                -9.2605908,
                 38.75335789123,
             ][
                 Int.random(in: 0..<11, using: &generator)]
@@ -34,6 +35,58 @@ import Testing
         #expect(read.device == fact.device && read.receivedAt == fact.receivedAt && read.intervalMs == fact.intervalMs)
         #expect(read.samples == samples)
         #expect(read.samples.map { $0.value?.bitPattern } == samples.map { $0.value?.bitPattern })
+        // What is 0 or becomes it is left to the decoder.
+        let isPlain = !samples.contains { $0.value == 0 || $0.position?.latitude == 0 }
+        guard isPlain else {
+            #expect(SamplesRecorded(scanning: bytes) == nil)
+            return
+        }
+        let scanned = try #require(SamplesRecorded(scanning: bytes))
+        #expect(scanned.device == fact.device && scanned.receivedAt == fact.receivedAt && scanned.intervalMs == fact.intervalMs)
+        #expect(scanned.samples == samples)
+        #expect(scanned.samples.map { $0.value?.bitPattern } == samples.map { $0.value?.bitPattern })
+    }
+
+    @Test("SOS-09, INV-04: what the scanner takes the decoder takes, and for the same", arguments: 0..<20)
+    func mutated(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let place = Position(latitude: 45.5, longitude: -9.05, altitude: 120.25, accuracy: 8)
+        let whole = SamplesRecordedWriter.render(
+            device: DeviceID(bits: 3), receivedAt: Timestamp(milliseconds: 1_768_000_000_123), intervalMs: 1000,
+            samples: [
+                Sample(type: .heartRate, at: Timestamp(milliseconds: 1_768_000_000_000), value: 72.5, position: place),
+                Sample(type: .position, at: Timestamp(milliseconds: -10), value: nil, position: place),
+                Sample(type: .heartRate, at: Timestamp(milliseconds: 0), value: 1e-7),
+            ])
+        let alphabet = Array(#"0123456789-+.eE,:{}[]" \ntrulatepos"#.utf8)
+        for _ in 0..<400 {
+            var text = whole
+            for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                let place = Int.random(in: 0..<text.count, using: &generator)
+                switch Int.random(in: 0..<3, using: &generator) {
+                case 0: text.remove(at: place)
+                case 1: text.insert(alphabet.randomElement(using: &generator) ?? 0, at: place)
+                default: text[place] = alphabet.randomElement(using: &generator) ?? 0
+                }
+            }
+            guard let scanned = SamplesRecorded(scanning: text) else { continue }
+            let said = Comment(rawValue: String(decoding: text, as: UTF8.self))
+            let read = try? JSONDecoder().decode(SamplesRecorded.self, from: Data(text))
+            #expect(read?.samples == scanned.samples && read?.device == scanned.device, said)
+            #expect(read?.receivedAt == scanned.receivedAt && read?.intervalMs == scanned.intervalMs, said)
+        }
+    }
+
+    @Test("What says the same in another spelling, or nothing of the kind, is left to the decoder")
+    func others() {
+        let whole = #"{"device":"dev_00000000000000000000000001","receivedAt":5,"samples":[{"type":"heart-rate","at":4,"value":72}]}"#
+        #expect(SamplesRecorded(scanning: Array(whole.utf8)) != nil)
+        for (old, new) in [
+            (":5", ": 5"), (":5", ":05"), ("72", "072"), ("72", "72."), ("72", "1e999"), ("heart-rate", "no-such"), ("dev_", "per_"),
+            ("}]}", "}]"), ("}]}", "}]} "), ("[{", "[],[{"), (#"{"type":"heart-rate","at":4,"value":72}"#, ""),
+        ] {
+            #expect(SamplesRecorded(scanning: Array(whole.replacingOccurrences(of: old, with: new).utf8)) == nil, "\(new)")
+        }
     }
 
     @Test("Keys stand in the order of the contract, without spaces, numbers as short as they can be")

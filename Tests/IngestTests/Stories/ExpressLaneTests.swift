@@ -116,6 +116,27 @@ struct ExpressLaneTests {
         }
     }
 
+    @Test("SOS-10: what is said at once is a recent heart rate or pressure out of everybody's range, and nothing that was sent before")
+    func atOnce() {
+        func isAlarming(_ metric: Metric, _ values: [(at: Int64, value: Double)], after stored: Int64 = .min) -> Bool {
+            var group = MetricGroup(metric: metric)
+            for (index, entry) in values.enumerated() {
+                let sample = Sample(type: metric, at: Timestamp(milliseconds: entry.at), value: entry.value)
+                group.append(sample, index: Int32(index))
+            }
+            return ExpressLane.isAlarming(group, since: 1000, after: stored)
+        }
+        #expect(isAlarming(.heartRate, [(2000, 170)]) && isAlarming(.heartRate, [(2000, 44.9), (3000, 60)]))
+        #expect(isAlarming(.bloodPressureMax, [(1000, 171)]) && isAlarming(.bloodPressureMin, [(1000, 101)]))
+        // On the bounds, and within.
+        #expect(!isAlarming(.heartRate, [(2000, 45), (3000, 120)]) && !isAlarming(.bloodPressureMax, [(2000, 20)]))
+        // Nobody is alarmed by these unasked.
+        #expect(!isAlarming(.oxygenSaturation, [(2000, 60)]))
+        // Old, or not later than what is stored.
+        #expect(!isAlarming(.heartRate, [(999, 170), (2000, 60)]))
+        #expect(!isAlarming(.heartRate, [(2000, 170)], after: 2000) && isAlarming(.heartRate, [(2000, 170), (2001, 171)], after: 2000))
+    }
+
     @Test("P6: a full disk answers 507, and the critical entry is heard all the same; nothing of it is in the log")
     func full() async throws {
         try await IngestHouse.run { house in

@@ -24,7 +24,7 @@ struct DispatchMessageTests {
                     Sample(type: .heartRate, at: SupervisionStory.at(second), value: isLast ? 31 : 70, position: position ? place : nil),
                     Sample(type: .oxygenSaturation, at: SupervisionStory.at(second), value: 93.5),
                 ])
-            subscriber.note(upload, watched: story.machine.thresholds.watched)
+            subscriber.note(upload, watches: story.machine.thresholds.watches)
             _ = story.machine.uploaded(upload)
         }
         subscriber.supervision = story.machine.state

@@ -57,7 +57,7 @@ struct EarlyEntriesTests {
     func news() {
         var subscriber = Subscriber()
         let heard = Supervision.Upload(at: now, receivedAt: now, entries: [heart(60), Sample(type: .oxygenSaturation, at: now, value: 97)])
-        subscriber.note(heard, watched: [])
+        subscriber.note(heard) { _ in false }
         subscriber.supervision.latest[.heartRate] = LatestValue(value: 60, at: now, holdsUntil: now + .seconds(600))
         let place = Sample(type: .position, at: now, value: nil, position: Position(latitude: 45, longitude: 9))
         let entries = [

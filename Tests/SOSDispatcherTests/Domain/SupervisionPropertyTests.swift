@@ -45,7 +45,8 @@ struct SupervisionPropertyTests {
             if restarts {
                 let written = try JSONEncoder().encode(story.machine.state)
                 let state = try JSONDecoder().decode(Supervision.State.self, from: written)
-                story.machine = Supervision(rules: story.machine.rules, state: state)
+                let kept = try CompactForm.decode(Supervision.State.self, from: CompactForm.encode(state))
+                story.machine = Supervision(rules: story.machine.rules, state: kept)
             }
         }
         story.pass(now + 1000)

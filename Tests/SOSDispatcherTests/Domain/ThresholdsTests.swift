@@ -171,6 +171,10 @@ struct ThresholdsTests {
                 [:], [.bloodPressureMax: Bounds(low: nil, high: 150)], [.bodyTemperature: Bounds(low: 35, high: nil)],
             ]
             for own in owns {
+                for personal in owns {
+                    let both = Thresholds(own: own, personal: personal, rules: rules)
+                    #expect(Set(Metric.all.filter(both.watches)) == both.watched)
+                }
                 let thresholds = Thresholds(own: own, rules: rules)
                 for metric in thresholds.watched {
                     let possible = metric.definition.possible

@@ -201,7 +201,7 @@ extension SimulatedWorld {
         var machine = Supervision(rules: rules, state: known.watched.subscriber.supervision)
         let actions = body(&machine)
         known.watched.subscriber.supervision = machine.state
-        if let upload { known.watched.subscriber.note(upload, watched: []) }
+        if let upload { known.watched.subscriber.note(upload) { _ in false } }
         dispatcher?.people[person] = known
         for action in actions { follow(action, person, &effects) }
         if let known = dispatcher?.people[person] { dispatcher?.changes.people[person] = known }
