@@ -104,7 +104,7 @@ enum ChunkCodec {
         let wanted = wantedPlaces(times, in: period, limit: limit)
         var columns = EntryColumns()
         if metric.definition.shape == .position {
-            guard flags.contains(.positions), flags.contains(.everyPosition) else { throw CorruptBytes() }
+            guard flags == [.positions, .everyPosition] else { throw CorruptBytes() }
             columns.positions = try readPositions(&reader, flags, count: times.count)[wanted].compactMap(\.self)
         } else {
             guard flags.contains(.values) else { throw CorruptBytes() }
