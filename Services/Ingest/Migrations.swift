@@ -44,5 +44,6 @@ enum IngestSchema {
                     CREATE INDEX activities_by_device ON activities (device);
                     """)
         },
+        Migration(5, "ids of chunks without AUTOINCREMENT") { db in try ChunkTable.giveOwnIDs(in: db) },
     ]
 }

@@ -35,31 +35,46 @@ extension Database {
     /// - Parameter row: is given each row, and says whether it wants the next one.
     private func step(_ sql: String, _ bind: (inout QuickBindings) -> Void, _ row: (QuickRow) -> Bool) throws {
         let statement = try cachedStatement(sql: sql).sqliteStatement
-        var bindings = QuickBindings(statement: statement)
-        bind(&bindings)
-        var code = bindings.fault ?? sqlite3_step(statement)
-        while code == SQLITE_ROW, row(QuickRow(statement: statement)) { code = sqlite3_step(statement) }
-        // Makes the statement ready for its next use; the fault, if any, is known already.
-        defer { sqlite3_reset(statement) }
-        guard code == SQLITE_ROW || code == SQLITE_DONE else {
-            throw DatabaseError(
-                resultCode: ResultCode(rawValue: sqlite3_extended_errcode(sqliteConnection)),
-                message: String(cString: sqlite3_errmsg(sqliteConnection)), sql: sql)
+        try withUnsafeTemporaryAllocation(byteCount: QuickBindings.room, alignment: 1) { room in
+            var bindings = QuickBindings(statement: statement, room: room)
+            bind(&bindings)
+            var code = bindings.fault ?? sqlite3_step(statement)
+            while code == SQLITE_ROW, row(QuickRow(statement: statement)) { code = sqlite3_step(statement) }
+            defer {
+                // Makes the statement ready for its next use; the fault, if any, is known already.
+                sqlite3_reset(statement)
+                // The room is about to be gone.
+                if bindings.usesRoom { sqlite3_clear_bindings(statement) }
+            }
+            guard code == SQLITE_ROW || code == SQLITE_DONE else {
+                throw DatabaseError(
+                    resultCode: ResultCode(rawValue: sqlite3_extended_errcode(sqliteConnection)),
+                    message: String(cString: sqlite3_errmsg(sqliteConnection)), sql: sql)
+            }
         }
     }
 }
 
-/// Takes the values of a statement's parameters, in order.
+/// Takes the values of a statement's parameters, in order. Texts and bytes are copied: small ones to the stack, which spares SQLite
+/// an allocation each, 1 of the 6 µs that it takes to store an upload of one entry; others by SQLite.
 package struct QuickBindings {
     private let statement: OpaquePointer
     private var place: Int32 = 0
     fileprivate private(set) var fault: Int32?
+    /// What of the room is free.
+    private var room: UnsafeMutableRawBufferPointer
+    fileprivate private(set) var usesRoom = false
 
+    /// Bytes of a statement's small values altogether: as much as is always taken from the stack.
+    fileprivate static let room = 1024
     /// SQLite takes a copy.
     private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    /// What is bound stays where it is until the bindings are cleared.
+    private static let inPlace: sqlite3_destructor_type? = nil
 
-    fileprivate init(statement: OpaquePointer) {
-        self.statement = statement
+    /// - Parameter room: must outlive what is bound.
+    fileprivate init(statement: OpaquePointer, room: UnsafeMutableRawBufferPointer) {
+        (self.statement, self.room) = (statement, room)
     }
 
     package mutating func integer(_ value: Int64) {
@@ -70,25 +85,32 @@ package struct QuickBindings {
         integer(Int64(value))
     }
 
-    /// SQLite keeps a copy.
     package mutating func text(_ value: String) {
         var value = value
-        let place = next()
-        let code = value.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) {
-                sqlite3_bind_text(statement, place, $0.baseAddress, Int32($0.count), Self.transient)
-            }
+        value.withUTF8 { bytes in
+            let (start, keeping) = kept(UnsafeRawBufferPointer(bytes))
+            note(sqlite3_bind_text(statement, next(), start?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), keeping))
         }
-        note(code)
     }
 
-    /// SQLite keeps a copy. Empty is an empty blob, not NULL.
+    /// Empty is an empty blob, not NULL.
     package mutating func bytes(_ value: [UInt8]) {
-        let place = next()
-        note(
-            value.isEmpty
-                ? sqlite3_bind_zeroblob(statement, place, 0)
-                : value.withUnsafeBytes { sqlite3_bind_blob(statement, place, $0.baseAddress, Int32($0.count), Self.transient) })
+        guard !value.isEmpty else { return note(sqlite3_bind_zeroblob(statement, next(), 0)) }
+        value.withUnsafeBytes { bytes in
+            let (start, keeping) = kept(bytes)
+            note(sqlite3_bind_blob(statement, next(), start, Int32(bytes.count), keeping))
+        }
+    }
+
+    /// Where SQLite shall read the bytes, and whether it has to copy them for itself.
+    private mutating func kept(_ bytes: UnsafeRawBufferPointer) -> (start: UnsafeRawPointer?, sqlite3_destructor_type?) {
+        guard bytes.count <= room.count, let start = room.baseAddress, let source = bytes.baseAddress else {
+            return (bytes.baseAddress, Self.transient)
+        }
+        start.copyMemory(from: source, byteCount: bytes.count)
+        room = UnsafeMutableRawBufferPointer(rebasing: room[bytes.count...])
+        usesRoom = true
+        return (UnsafeRawPointer(start), Self.inPlace)
     }
 
     package mutating func null() {

@@ -140,18 +140,23 @@ struct GroupCommitTests {
     }
 }
 
-/// Inserts a note; the text `refused` throws. Counts how often bodies were performed together.
+/// Inserts a note; the text `refused` throws, `dangling` makes the commit fail. Counts how often bodies were performed together.
 private struct NoteBody: GatheredBody {
     let text: String
     let rounds: Rounds
+    var committed: Rounds?
 
     static func perform(_ bodies: [NoteBody], in database: Database) throws -> [Int64] {
         bodies.first?.rounds.add(bodies.count)
         return try bodies.map { body in
-            let id = try NoteStore.insert(body.text)(database)
+            let id = try NoteStore.insert(body.text, answers: body.text == "dangling" ? 99 : nil)(database)
             if body.text == "refused" { throw Refused() }
             return id
         }
+    }
+
+    static func committed(_ bodies: [NoteBody], _ values: [Int64]) {
+        bodies.first?.committed?.add(values.count)
     }
 }
 
@@ -197,6 +202,29 @@ struct GatheredBodyTests {
             #expect(answers.all.count { (try? $0.get()) != nil } == 2)
             #expect(answers.all.contains { if case .failure(is Refused) = $0 { true } else { false } })
             #expect(try await store.read(NoteStore.texts) == ["before", "after"])
+        }
+    }
+
+    @Test("what was committed is said once, before anybody is answered; of what was refused or undone nothing is said")
+    func committed() async throws {
+        try await withNotes { store in
+            let (rounds, committed, seen) = (Rounds(), Rounds(), Rounds())
+            func enqueue(_ texts: [String]) {
+                let release = store.holdWriter()
+                for text in texts {
+                    store.enqueue(NoteBody(text: text, rounds: rounds, committed: committed)) { _ in seen.add(committed.all.reduce(0, +)) }
+                }
+                release.signal()
+            }
+            enqueue(["one", "two", "three"])
+            try await eventually("three answers") { seen.all.count == 3 }
+            #expect(committed.all == [3] && seen.all == [3, 3, 3])
+            enqueue(["four", "refused", "five"])
+            try await eventually("six answers") { seen.all.count == 6 }
+            #expect(committed.all == [3, 1, 1])
+            enqueue(["six", "dangling"])
+            try await eventually("eight answers") { seen.all.count == 8 }
+            #expect(committed.all == [3, 1, 1])
         }
     }
 

@@ -9,6 +9,7 @@ import ServiceKit
 struct ChunkVault: Sendable {
     let keys: PersonKeys
     let chunks: ChunkTable
+    let days = DayTable()
 
     /// - Throws: `KeyDestroyed` where the person's key is gone: nothing may be stored or read any more.
     func key(of person: PersonID) throws -> SymmetricKey {

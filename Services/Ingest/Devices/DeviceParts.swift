@@ -55,7 +55,7 @@ struct DeviceParts: Sendable {
         let erasure = CollectedDataErasure(
             store: store, vault: vault, registry: registry,
             tables: PersonErasure(
-                chunks: vault.chunks, outbox: outbox, files: SealedFiles(in: runtime.settings.storeFolder, named: "transfers")))
+                vault: vault, outbox: outbox, files: SealedFiles(in: runtime.settings.storeFolder, named: "transfers")))
         erasures = try await ErasureFollower(on: runtime, store: store, keys: vault.keys, steps: erasure.steps)
         let accountFollower = Follower.accounts(on: runtime, store: store, tokens: tokens, erasures: erasures)
         services = [

@@ -11,11 +11,12 @@ struct PersonErasure: Sendable {
     private static let slice = 2000
 
     let chunks: ChunkTable
+    let days: DayTable
     let outbox: MessageOutbox
     let files: SealedFiles
 
-    init(chunks: ChunkTable, outbox: MessageOutbox, files: SealedFiles) {
-        (self.chunks, self.outbox, self.files) = (chunks, outbox, files)
+    init(vault: ChunkVault, outbox: MessageOutbox, files: SealedFiles) {
+        (chunks, days, self.outbox, self.files) = (vault.chunks, vault.days, outbox, files)
     }
 
     /// What was collected, and with the account everything else too.
@@ -31,7 +32,8 @@ struct PersonErasure: Sendable {
             files.remove(job)
             count += 1
         }
-        for table in ["days", "quarantine", "activities"] {
+        count += try days.erase(db, of: number)
+        for table in ["quarantine", "activities"] {
             count += try run(db, "DELETE FROM \(table) WHERE person = ?", number)
         }
         count += try run(

@@ -103,9 +103,41 @@ struct ChunkTable: Sendable {
                 """)
     }
 
+    /// Fifth step: without AUTOINCREMENT, which changes a row of SQLite's own at each insertion. The ids are given by the writer
+    /// (`SeriesMemory.nextChunk`); only when a chunk goes its id is noted, so that it is not given again.
+    static func giveOwnIDs(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE chunks_plain (
+                    id INTEGER PRIMARY KEY,
+                    person INTEGER NOT NULL,
+                    metric INTEGER NOT NULL,
+                    span_class INTEGER NOT NULL,
+                    first INTEGER NOT NULL,
+                    last INTEGER NOT NULL,
+                    count INTEGER NOT NULL,
+                    device INTEGER NOT NULL,
+                    sequence INTEGER NOT NULL,
+                    body BLOB NOT NULL
+                ) STRICT;
+                INSERT INTO chunks_plain
+                    SELECT id, person, metric, span_class, first, last, count, device, sequence, body FROM chunks ORDER BY id;
+                CREATE TABLE chunk_ids (gone INTEGER NOT NULL) STRICT;
+                INSERT INTO chunk_ids SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0);
+                DROP TABLE chunks;
+                ALTER TABLE chunks_plain RENAME TO chunks;
+                CREATE TRIGGER chunk_times_of_deleted AFTER DELETE ON chunks BEGIN
+                    UPDATE chunk_ids SET gone = old.id WHERE gone < old.id;
+                    DELETE FROM chunk_times WHERE person = old.person AND metric = old.metric AND span_class = old.span_class
+                        AND first = old.first AND last = old.last AND chunk = old.id;
+                END;
+                """)
+    }
+
     /// The highest id that a chunk has ever had, also one that is gone; 0 in an empty store.
     func highestID(_ db: Database) throws -> Int64 {
-        try Int64.fetchOne(db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'chunks'")) ?? 0
+        try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT max(coalesce((SELECT max(id) FROM chunks), 0), (SELECT gone FROM chunk_ids))")) ?? 0
     }
 
     /// - Parameter sequence: of the row of the person's stream that names the chunk; 0 where none does.

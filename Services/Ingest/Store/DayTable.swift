@@ -23,6 +23,9 @@ struct DayState: Sendable {
 }
 
 struct DayTable: Sendable {
+    /// Shared by all who write days of one store.
+    let noted = NotedDays()
+
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -48,8 +51,10 @@ struct DayTable: Sendable {
                 """)
     }
 
-    /// Notes that a chunk has come with entries of that day. Most days are noted already; then nothing is written.
-    func touch(_ db: Database, _ key: DayKey) throws {
+    /// Notes that a chunk has come with entries of that day. Most days are known to be noted already; then the store is not asked.
+    /// - Returns: false where it was known. Else `noted` is to be told after the commit.
+    func touch(_ db: Database, _ key: DayKey) throws -> Bool {
+        guard !noted.has(key) else { return false }
         try db.run(
             """
             INSERT INTO days (person, metric, day) VALUES (?, ?, ?)
@@ -60,6 +65,7 @@ struct DayTable: Sendable {
             row.integer(Int64(key.series.metric.number))
             row.integer(key.day)
         }
+        return true
     }
 
     func state(_ db: Database, _ key: DayKey) throws -> DayState? {
@@ -85,6 +91,7 @@ struct DayTable: Sendable {
 
     /// Keeps the day's sealed minutes, which hold every chunk up to `through`.
     func keep(_ db: Database, _ key: DayKey, minutes: [UInt8], through: Int64, isDirty: Bool) throws {
+        noted.forget(key.series)
         let number = Int64(key.series.metric.number)
         try db.cachedStatement(
             sql: "UPDATE days SET rolled_through = ?, dirty = ? WHERE person = ? AND metric = ? AND day = ?"
@@ -99,17 +106,28 @@ struct DayTable: Sendable {
 
     /// The day has nothing to sum up: its person's key is gone.
     func giveUp(_ db: Database, _ key: DayKey) throws {
+        noted.forget(key.series)
         try db.cachedStatement(sql: "UPDATE days SET dirty = 0, compacted = 1 WHERE person = ? AND metric = ? AND day = ?")
             .execute(arguments: [key.series.person, Int64(key.series.metric.number), key.day])
     }
 
     /// The person's days before `day`, with what was summed up of them.
     func forget(_ db: Database, of person: Int64, before day: Int64) throws {
+        noted.forget(person: person)
         try db.cachedStatement(sql: "DELETE FROM days WHERE person = ? AND day < ?").execute(arguments: [person, day])
+    }
+
+    /// All of the person's days.
+    /// - Returns: how many.
+    func erase(_ db: Database, of person: Int64) throws -> Int {
+        noted.forget(person: person)
+        try db.cachedStatement(sql: "DELETE FROM days WHERE person = ?").execute(arguments: [person])
+        return db.changesCount
     }
 
     /// The day's chunks have been merged; the highest id of the day is now `through`.
     func noteCompacted(_ db: Database, _ key: DayKey, through: Int64) throws {
+        noted.forget(key.series)
         try db.cachedStatement(
             sql: """
                 UPDATE days SET compacted = 1, rolled_through = max(rolled_through, ?)

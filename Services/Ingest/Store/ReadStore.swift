@@ -17,7 +17,7 @@ struct ReadStore: Sendable {
     let person: PersonID
     let number: Int64
     let key: SymmetricKey
-    private let days = DayTable()
+    private var days: DayTable { vault.days }
 
     init(vault: ChunkVault, person: PersonID, number: Int64, key: SymmetricKey) {
         (self.vault, self.person, self.number, self.key) = (vault, person, number, key)

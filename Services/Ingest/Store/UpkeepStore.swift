@@ -30,7 +30,6 @@ struct UpkeepStore: Sendable {
     private static let entriesPerChunk = 100_000
 
     let vault: ChunkVault
-    let days = DayTable()
     private let log = StreamLog()
 
     init(vault: ChunkVault) {
@@ -38,6 +37,7 @@ struct UpkeepStore: Sendable {
     }
 
     private var chunks: ChunkTable { vault.chunks }
+    var days: DayTable { vault.days }
 
     private func owner(_ db: Database, of key: DayKey) throws -> (person: PersonID, secret: SymmetricKey)? {
         guard let person = try DeviceTable().person(db, key.series.person), let secret = try vault.keys.key(of: person) else { return nil }

@@ -60,16 +60,24 @@ enum UploadOutcome: Sendable {
     case ended
 }
 
-struct StoredUpload: Sendable {
+/// A class, because it is handed on often and holds much.
+final class StoredUpload: Sendable {
     /// What of it was new, and what was not.
     let plan: UploadPlan
     /// Its place in the person's stream; nil where nothing was new.
     let sequence: Int64?
     /// What third parties are told of it.
     let arrivals: [EventRelay.Committed]
+    /// Whose notes it wrote.
+    let days: [DayKey]
+
+    init(plan: UploadPlan, sequence: Int64?, arrivals: [EventRelay.Committed], days: [DayKey]) {
+        (self.plan, self.sequence, self.arrivals, self.days) = (plan, sequence, arrivals, days)
+    }
 }
 
-struct UploadStore: Sendable {
+/// A class, because each upload on its way holds it.
+final class UploadStore: Sendable {
     /// Entries closer than this are looked for in one search, those farther apart each by themselves.
     private static let nearby: Int64 = 10_000
 
@@ -77,7 +85,7 @@ struct UploadStore: Sendable {
     let memory: SeriesMemory
     private let arrivals: ArrivalNews
     private var chunks: ChunkTable { vault.chunks }
-    private let days = DayTable()
+    private var days: DayTable { vault.days }
     private let quarantine = QuarantineTable()
     private let keys = IdempotencyKeys()
 
@@ -101,6 +109,7 @@ struct UploadStore: Sendable {
         plan.settle()
         let sealed = isChanged ? try plan.groups.map { try seal($0, upload) } : upload.chunks
         let sequence = plan.groups.isEmpty ? nil : try insert(db, plan, sealed, upload, &news)
+        let noted = try note(db, plan, sealed)
         let said = try arrivals.append(db, plan.groups, of: upload, &news)
         if let refused = upload.refused {
             try quarantine.add(
@@ -114,7 +123,7 @@ struct UploadStore: Sendable {
                 at: upload.receivedAt)
         }
         try upload.alongside?.run(db, plan.repetitions, plan.count)
-        return .stored(StoredUpload(plan: plan, sequence: sequence, arrivals: said))
+        return .stored(StoredUpload(plan: plan, sequence: sequence, arrivals: said, days: noted))
     }
 
     func seal(_ group: MetricGroup, _ upload: ReadyUpload) throws -> SealedChunk {
@@ -174,17 +183,32 @@ struct UploadStore: Sendable {
             at: upload.receivedAt, trace: upload.trace, body: record.encoded())
         for (number, chunk) in sealed.enumerated() {
             try chunks.insert(db, chunk, id: ids[number], sequence: sequence)
-            let days = chunk.outline.days
-            if days.count == 1 {
-                try self.days.touch(db, DayKey(series: chunk.series, day: days.lowerBound))
-            } else {
-                for day in Set(plan.groups[number].samples.map { UTCDay.number(of: $0.at.milliseconds) }) {
-                    try self.days.touch(db, DayKey(series: chunk.series, day: day))
-                }
-            }
             memory.added(to: chunk.series, last: chunk.outline.last)
         }
         return sequence
+    }
+
+    /// - Returns: the days whose notes were written.
+    private func note(_ db: Database, _ plan: UploadPlan, _ sealed: [SealedChunk]) throws -> [DayKey] {
+        var noted: [DayKey] = []
+        func touch(_ series: Series, _ day: Int64) throws {
+            let key = DayKey(series: series, day: day)
+            if try days.touch(db, key) { noted.append(key) }
+        }
+        for (number, chunk) in sealed.enumerated() {
+            let span = chunk.outline.days
+            if span.count == 1 {
+                try touch(chunk.series, span.lowerBound)
+            } else {
+                for day in Set(plan.groups[number].samples.map { UTCDay.number(of: $0.at.milliseconds) }) { try touch(chunk.series, day) }
+            }
+        }
+        return noted
+    }
+
+    fileprivate func committed(_ outcome: UploadOutcome) {
+        guard case .stored(let stored) = outcome else { return }
+        for key in stored.days { days.noted.add(key) }
     }
 }
 
@@ -202,6 +226,10 @@ struct UploadBody: GatheredBody {
         let outcomes = try bodies.map { try $0.store.store(database, $0.upload, &news) }
         try news.finish(database)
         return outcomes
+    }
+
+    static func committed(_ bodies: [UploadBody], _ outcomes: [UploadOutcome]) {
+        for place in bodies.indices { bodies[place].store.committed(outcomes[place]) }
     }
 }
 

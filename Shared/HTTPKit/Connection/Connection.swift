@@ -7,11 +7,13 @@ final class Connection: Sendable {
     /// The other end's address, without its port.
     let peerAddress: String
     private let loop: any EventLoop
+    private let errands: LoopErrands
     private let handler: NIOLoopBound<ConnectionHandler>
 
     /// Call on the channel's event loop.
-    init(_ handler: ConnectionHandler, _ channel: any Channel) {
-        loop = channel.eventLoop
+    /// - Parameter errands: of that loop.
+    init(_ handler: ConnectionHandler, _ channel: any Channel, errands: LoopErrands) {
+        (loop, self.errands) = (channel.eventLoop, errands)
         self.handler = NIOLoopBound(handler, eventLoop: loop)
         peerAddress = channel.remoteAddress?.ipAddress ?? ""
     }
@@ -27,7 +29,7 @@ final class Connection: Sendable {
 
     /// On the connection's thread, when what it does now is done.
     func soonOnLoop(_ work: @escaping @Sendable (ConnectionHandler) -> Void) {
-        loop.execute { [handler] in work(handler.value) }
+        errands.add { [handler] in work(handler.value) }
     }
 
     /// Writes the whole answer.

@@ -55,7 +55,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
 extension ConnectionHandler {
     func channelActive(context: ChannelHandlerContext) {
-        let connection = Connection(self, context.channel)
+        let connection = Connection(self, context.channel, errands: connections.errands(for: context.eventLoop))
         guard connections.add(connection) else { return context.close(promise: nil) }
         (self.context, self.connection) = (context, connection)
         watch(after: limits.idle)

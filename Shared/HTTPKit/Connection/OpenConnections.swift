@@ -6,6 +6,8 @@ import Synchronization
 final class OpenConnections: Sendable {
     private struct State {
         var open: [ObjectIdentifier: Connection] = [:]
+        /// By event loop.
+        var errands: [ObjectIdentifier: LoopErrands] = [:]
         var isDraining = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
@@ -18,6 +20,16 @@ final class OpenConnections: Sendable {
             guard !state.isDraining else { return false }
             state.open[ObjectIdentifier(connection)] = connection
             return true
+        }
+    }
+
+    /// The one of that loop.
+    func errands(for loop: any EventLoop) -> LoopErrands {
+        state.withLock { state in
+            if let known = state.errands[ObjectIdentifier(loop)] { return known }
+            let new = LoopErrands(loop)
+            state.errands[ObjectIdentifier(loop)] = new
+            return new
         }
     }
 

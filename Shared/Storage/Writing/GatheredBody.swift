@@ -10,6 +10,14 @@ package protocol GatheredBody: Sendable {
     /// Must do what doing one after the other would, and give one value for each. When it throws, everything it did is undone, and
     /// each of `bodies` is performed alone, so that only those throw whose own fault it was.
     static func perform(_ bodies: [Self], in database: Database) throws -> [Value]
+
+    /// What `perform` gave is on disk. Called on the writer's thread, after the commit and before anybody is told or any other body
+    /// is performed; must be quick.
+    static func committed(_ bodies: [Self], _ values: [Value])
+}
+
+extension GatheredBody {
+    package static func committed(_ bodies: [Self], _ values: [Value]) {}
 }
 
 extension Store {
@@ -31,8 +39,8 @@ protocol GatheredWork: AnyObject, Sendable {
     /// Bodies of equal kinds go together.
     var kind: ObjectIdentifier { get }
 
-    /// Performs all of `run`, which are of this kind; gives what tells each waiter so.
-    func perform(_ run: ArraySlice<WaitingWrite>, in database: Database) throws -> [@Sendable () -> Void]
+    /// Performs all of `run`, which are of this kind; gives what tells the waiters so.
+    func perform(_ run: ArraySlice<WaitingWrite>, in database: Database) throws -> @Sendable () -> Void
 
     func refuse(_ error: any Error)
 }
@@ -47,14 +55,22 @@ private final class Gathered<Body: GatheredBody>: GatheredWork {
 
     var kind: ObjectIdentifier { ObjectIdentifier(Body.self) }
 
-    func perform(_ run: ArraySlice<WaitingWrite>, in database: Database) throws -> [@Sendable () -> Void] {
-        let members = run.compactMap { write in
-            if case .gathered(let work) = write { work as? Gathered<Body> } else { nil }
+    // Loops, because the standard library's `map` and `zip` are not specialised here: they cost an upload 2 of 55 µs.
+    func perform(_ run: ArraySlice<WaitingWrite>, in database: Database) throws -> @Sendable () -> Void {
+        var members: [Gathered<Body>] = []
+        var bodies: [Body] = []
+        members.reserveCapacity(run.count)
+        bodies.reserveCapacity(run.count)
+        for write in run {
+            guard case .gathered(let work) = write, let member = work as? Gathered<Body> else { continue }
+            members.append(member)
+            bodies.append(member.body)
         }
-        let values = try Body.perform(members.map(\.body), in: database)
+        let values = try Body.perform(bodies, in: database)
         precondition(values.count == run.count, "each body has its value")
-        return zip(members, values).map { member, value in
-            { member.answer(.success(value)) }
+        return { [members, bodies] in
+            Body.committed(bodies, values)
+            for place in members.indices { members[place].answer(.success(values[place])) }
         }
     }
 

@@ -14,38 +14,34 @@ struct GroupCommit: Sendable {
         case fatal(code: Int32, unanswered: [WaitingWrite])
     }
 
+    /// Bodies of which only the commit is missing, and what tells their waiters so.
     private struct Performed {
-        let write: WaitingWrite
+        let writes: ArraySlice<WaitingWrite>
         let acknowledge: @Sendable () -> Void
     }
 
     /// Every member of the group is told how it ended, after the commit; on `.fatal` those that have not been told are returned.
     func commit(_ group: [WaitingWrite], on database: Database) -> Outcome {
         var performed: [Performed] = []
-        performed.reserveCapacity(group.count)
         var next = 0
         do {
             try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
             let isOneRun = group[0].kind != nil && Self.run(in: group, from: 0).count == group.count
-            if isOneRun, let acknowledges = try inTransaction(on: database, { try Self.perform(group[...], on: database) }) {
-                for (write, acknowledge) in zip(group, acknowledges) {
-                    performed.append(Performed(write: write, acknowledge: acknowledge))
-                }
+            if isOneRun, let all = try inTransaction(on: database, { try Self.perform(group[...], on: database) }) {
+                performed.append(all)
                 next = group.count
             }
             while next < group.count {
                 let run = Self.run(in: group, from: next)
-                if run.count > 1, !isOneRun, let acknowledges = try inSavepoint(on: database, { try Self.perform(run, on: database) }) {
-                    for (write, acknowledge) in zip(run, acknowledges) {
-                        performed.append(Performed(write: write, acknowledge: acknowledge))
-                    }
+                if run.count > 1, !isOneRun, let all = try inSavepoint(on: database, { try Self.perform(run, on: database) }) {
+                    performed.append(all)
                     next = run.endIndex
                     continue
                 }
                 while next < run.endIndex {
                     let write = group[next]
                     if let acknowledge = try inSavepoint(on: database, orElse: write.refuse, { try write.perform(database) }) {
-                        performed.append(Performed(write: write, acknowledge: acknowledge))
+                        performed.append(Performed(writes: group[next...next], acknowledge: acknowledge))
                     }
                     next += 1
                 }
@@ -53,7 +49,7 @@ struct GroupCommit: Sendable {
             if acknowledge == .beforeCommit { performed.forEach { $0.acknowledge() } }
             try database.cachedStatement(sql: "COMMIT").execute()
         } catch {
-            let unanswered = acknowledge == .beforeCommit && next == group.count ? [] : performed.map(\.write) + group[next...]
+            let unanswered = acknowledge == .beforeCommit && next == group.count ? [] : performed.flatMap(\.writes) + group[next...]
             return undo(unanswered, because: error, on: database)
         }
         if acknowledge == .afterCommit { performed.forEach { $0.acknowledge() } }
@@ -70,9 +66,10 @@ struct GroupCommit: Sendable {
         return group[start..<end]
     }
 
-    private static func perform(_ run: ArraySlice<WaitingWrite>, on database: Database) throws -> [@Sendable () -> Void] {
-        guard case .gathered(let work)? = run.first else { return [] }
-        return try work.perform(run, in: database)
+    /// - Parameter run: gathered bodies of one kind; at least one.
+    private static func perform(_ run: ArraySlice<WaitingWrite>, on database: Database) throws -> Performed {
+        guard case .gathered(let work)? = run.first else { preconditionFailure("a run is of gathered bodies") }
+        return Performed(writes: run, acknowledge: try work.perform(run, in: database))
     }
 
     /// For work that is all of the transaction: a savepoint would keep a copy of each page that is changed. Nil where it threw: then

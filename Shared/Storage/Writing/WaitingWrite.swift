@@ -18,7 +18,7 @@ enum WaitingWrite: Sendable {
     func perform(_ database: Database) throws -> @Sendable () -> Void {
         switch self {
         case .single(let perform, _): try perform(database)
-        case .gathered(let work): try work.perform([self], in: database)[0]
+        case .gathered(let work): try work.perform([self], in: database)
         }
     }
 

@@ -175,6 +175,22 @@ struct ChunkSearchTests {
         }
     }
 
+    @Test("The id of a chunk that is gone is not given again after a restart")
+    func goneIDs() async throws {
+        var random = SeededGenerator(seed: 3)
+        try await withTemporaryFolder { folder in
+            let shelf = try await Shelf(in: folder)
+            for _ in 0..<3 { try await shelf.insert(Self.chunk(&random), undone: false) }
+            let table = shelf.table
+            let before = try await shelf.store.read { db in try table.highestID(db) }
+            for id in shelf.chunks.keys.sorted() { try await shelf.delete(id) }
+            try await shelf.restart()
+            let anew = shelf.table
+            #expect(try await shelf.store.read { db in try anew.highestID(db) } == before)
+            await shelf.store.close()
+        }
+    }
+
     @Test("Chunks of a store of before, their order and the highest id that there ever was are as before")
     func migration() async throws {
         try await withTemporaryFolder { folder in

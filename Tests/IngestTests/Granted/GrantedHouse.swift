@@ -165,7 +165,7 @@ final class GrantedHouse: Sendable {
             try await store.write { [vault] db in
                 try vault.chunks.insert(db, chunk, id: id, sequence: 0)
                 for day in Set(sorted.map { UTCDay.number(of: $0.at.milliseconds) }) {
-                    try DayTable().touch(db, DayKey(series: series, day: day))
+                    _ = try vault.days.touch(db, DayKey(series: series, day: day))
                 }
             }
         }
