@@ -57,7 +57,7 @@ struct SessionRoutes: Sendable {
             .post, "/consent/v1/sessions/refresh", access: .anyone, summary: "Gets the next access token",
             description: """
                 The refresh token is good once: the answer holds the next. One that was used before ends the session, except that for a \
-                minute the same request under the same `Idempotency-Key` gets the same answer. Browsers send `{}` and their cookies.
+                minute the same request under the same `Idempotency-Key` gets the same answer. Browsers send `{}` and their cookies, and `Origin`.
                 """,
             parameters: [
                 .header("Idempotency-Key", .string(length: 1...IdempotencyRule.longestKey), "For asking again where the answer was lost.")
@@ -73,8 +73,8 @@ struct SessionRoutes: Sendable {
             if let token = body.refreshToken {
                 return try Self.answer(try await sessions.refresh(token, retryKey: retryKey), byCookie: false)
             }
-            try exchange.refuseForeignOrigin()
             guard let token = exchange.cookie(Cookie.refreshName) else { throw Problem.sessionOver }
+            try exchange.requireOwnOrigin()
             return try Self.answer(try await sessions.refresh(token, retryKey: retryKey), byCookie: true)
         }
     }

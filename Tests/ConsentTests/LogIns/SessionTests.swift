@@ -312,6 +312,8 @@ struct SessionTests {
             let forged = try await house.request(
                 "POST", "/consent/v1/sessions/refresh", json: [:], headers: ["Cookie": sent, "Origin": "https://evil.example"])
             #expect(forged.status == 403)
+            let unnamed = try await house.request("POST", "/consent/v1/sessions/refresh", json: [:], headers: ["Cookie": sent])
+            #expect(unnamed.status == 403 && unnamed.problem == "wrong-origin", "cookies alone refresh nothing")
             let planted = try await house.request("POST", "/consent/v1/sessions", json: login, headers: ["Origin": "https://evil.example"])
             #expect(planted.status == 403, "nobody is logged in by a foreign page")
 
