@@ -44,5 +44,9 @@ enum IngestSchema {
                     CREATE INDEX activities_by_device ON activities (device);
                     """)
         },
+        Migration(5, "a store that was put back") { db in
+            try StoreLife.create(in: db)
+            try StreamLog.createFormerEpochs(in: db)
+        },
     ]
 }
