@@ -5,7 +5,6 @@ import Contracts
 /// One of many; different for every number below 23,000.
 struct MadeUpPerson: Hashable, Sendable {
     private static let (surname, name, placeOfBirth) = ("Sintetica", "Misura", "H501")
-    private static let months = Array("ABCDEHLMPRST")
 
     let birthDate: String
     let fiscalCode: String
@@ -14,12 +13,10 @@ struct MadeUpPerson: Hashable, Sendable {
 
     init(_ number: Int) {
         // Adults, on days that every month has.
-        let (year, month, day) = (1930 + number % 70, number / 70 % 12, number / 840 % 28 + 1)
-        birthDate = "\(year)-\(Self.two(month + 1))-\(Self.two(day))"
-        let plain =
-            FiscalCode.code(surname: Self.surname) + FiscalCode.code(name: Self.name) + Self.two(year % 100)
-            + String(Self.months[month]) + Self.two(day + 40) + Self.placeOfBirth
-        fiscalCode = plain + String(decoding: [FiscalCode.checkCharacter(plain.utf8)], as: UTF8.self)
+        let (year, month, day) = (1930 + number % 70, number / 70 % 12 + 1, number / 840 % 28 + 1)
+        birthDate = "\(year)-\(Self.two(month))-\(Self.two(day))"
+        fiscalCode = FiscalCode.computed(
+            surname: Self.surname, name: Self.name, year: year, month: month, day: day, sex: .female, place: Self.placeOfBirth)
         email = "bench.person.\(number)@example.org"
         password = "cronometro e metro \(number)"
     }
@@ -34,7 +31,7 @@ struct MadeUpPerson: Hashable, Sendable {
         ]
     }
 
-    fileprivate static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : String(number) }
+    private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : String(number) }
 }
 
 struct MadeUpFirm: Hashable, Sendable {

@@ -39,14 +39,14 @@ struct ConsentParts: Sendable {
     /// Streams and questions are open when this returns; HTTP opens when `services` run.
     init(_ settings: ConsentSettings, on runtime: Runtime) async throws {
         let opened = try await OpenedStore(
-            on: runtime, applicationID: ConsentSchema.applicationID, migrations: ConsentSchema.migrations)
+            on: runtime, applicationID: ConsentSchema.applicationID, migrations: ConsentSchema.migrations,
+            restored: { db in try SessionTable().endAll(db, at: .now) })
         let outbox = try await MessageOutbox(in: opened.store, on: runtime)
         let people = try await opened.relay(of: .people)
         let accountFacts = try await opened.relay(of: .accounts)
         let relays = SharingRelays(grants: try await opened.relay(of: .grants), requests: try await opened.relay(of: .requests))
 
         let profilesBell = Bell()
-
         let lookups = try AccountLookups { try runtime.lookupKey(for: $0) }
         let accountsKey = try runtime.key("accounts")
         logIns = try await LogInParts(

@@ -25,5 +25,9 @@ enum ConsentSchema {
         Migration(2, "subscriptions end by themselves") { db in try SharingTable.createRunning(in: db) },
         Migration(3, "emergency cards") { db in try EmergencySubscribers.create(in: db) },
         Migration(4, "organisations end") { db in try SharingTable.createByOrganisation(in: db) },
+        Migration(5, "a store that was put back") { db in
+            try StoreLife.create(in: db)
+            try StreamLog.createFormerEpochs(in: db)
+        },
     ]
 }

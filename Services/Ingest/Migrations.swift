@@ -45,5 +45,9 @@ enum IngestSchema {
                     """)
         },
         Migration(5, "ids of chunks without AUTOINCREMENT") { db in try ChunkTable.giveOwnIDs(in: db) },
+        Migration(6, "a store that was put back") { db in
+            try StoreLife.create(in: db)
+            try StreamLog.createFormerEpochs(in: db)
+        },
     ]
 }

@@ -81,10 +81,11 @@ struct NotifierParts: Sendable {
         let receipts = ReceiptDesk(
             store: store, pace: settings.pace, orders: carriers.byChannel.reduce(into: [:]) { $0[$1.0] = $1.1.providers },
             metrics: metrics, wake: wake)
+        let gateway = SignedGateway(secret: secrets.gateway)
         let routes =
             HTTPRoutes(people: people, hub: hub, configured: configured).all
-            + ReceiptRoutes(desk: receipts, addresses: addresses, secret: secrets.gateway).all
-            + InboundRoutes(desk: InboundDesk(runtime), token: secrets.inbound, secret: secrets.gateway).all
+            + ReceiptRoutes(desk: receipts, addresses: addresses, signed: gateway).all
+            + InboundRoutes(desk: InboundDesk(runtime), token: secrets.inbound, signed: gateway).all
         let erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys, steps: MessageErasure(store: store).steps)
         let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures)

@@ -20,6 +20,10 @@ enum Migrations {
             try db.execute(sql: personTables)
         },
         Migration(2, "urgent messages go first") { db in try db.execute(sql: urgency) },
+        Migration(3, "a store that was put back") { db in
+            try StoreLife.create(in: db)
+            try StreamLog.createFormerEpochs(in: db)
+        },
     ]
 
     private static let urgency = """

@@ -55,6 +55,7 @@ struct SOSParts: Sendable {
     init(_ settings: Settings, on runtime: Runtime) async throws {
         let logger = runtime.logger
         let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
+        let life = try await runtime.beginLife(of: database) { db in try PairTables.hearAnew(db, at: Place(runtime.peer)) }
         let keys = try runtime.openPersonKeys()
         let pair = try PairParts(settings, keys: keys, on: runtime)
         let store = SOSStore(database, keys: keys, pair: pair.tables, logger: logger)
@@ -147,6 +148,7 @@ struct SOSParts: Sendable {
                 Background { try await calling.streams.forget(calling.registry) },
                 Background { try await answers.expire() },
                 Background(keys.keepBackups),
+                Background { try await life?.run(database) },
                 Background(Follower.accounts(on: runtime, store: database, tokens: tokens, erasures: erasures).run),
                 Background(erasures.run),
                 Background(reminders.run),

@@ -5,6 +5,7 @@ import Foundation
 import HTTPKit
 import NIOCore
 import Sealing
+import ServiceKit
 
 struct HTTPRoutes: Sendable {
     /// An acknowledgement is small.
@@ -84,10 +85,9 @@ struct HTTPRoutes: Sendable {
     private var keys: Route {
         Route(
             .get, "/sos/v1/keys", access: .anyone, summary: "The keys that messages are signed with",
-            answers: [.json(200, "Public keys", PublicKeys.schema)]
+            answers: [.json(200, "Public keys", PublishedKeys.schema(named: "PublicKeys"))]
         ) { _ in
-            let key = PublicKeys.Key(webhook: publicKey.webhookText, jwk: .init(x: Base64URL.encode(publicKey.bytes)))
-            return try .json(PublicKeys(keys: [key]))
+            try .json(PublishedKeys(publicKey))
         }
     }
 

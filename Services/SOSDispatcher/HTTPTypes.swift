@@ -30,40 +30,6 @@ struct AcknowledgementReceipt: Codable, Sendable, Documented {
     }
 }
 
-/// The keys that messages are signed with.
-struct PublicKeys: Codable, Sendable, Documented {
-    /// RFC 8037: an Ed25519 key as JSON Web Key.
-    struct WebKey: Codable, Sendable {
-        var kty = "OKP"
-        var crv = "Ed25519"
-        var use = "sig"
-        var x: String
-    }
-
-    struct Key: Codable, Sendable {
-        /// In the spelling of Standard Webhooks: `whpk_` and base64.
-        var webhook: String
-        var jwk: WebKey
-    }
-
-    var keys: [Key]
-
-    static var schema: JSONSchema {
-        .object(
-            .required(
-                "keys",
-                .array(
-                    of: .object(
-                        .required("webhook", .string(pattern: "^whpk_"), "Verifies the `v1a` signatures of Standard Webhooks."),
-                        .required(
-                            "jwk",
-                            .object(
-                                .required("kty", .oneOf(["OKP"])), .required("crv", .oneOf(["Ed25519"])), .required("use", .oneOf(["sig"])),
-                                .required("x", .string())), "The same key (RFC 8037)."))))
-        ).named("PublicKeys")
-    }
-}
-
 /// One step of an emergency.
 struct TimelineStep: Codable, Sendable, Documented {
     var at: String

@@ -12,6 +12,7 @@ package struct AnswerHeader: Sendable {
     /// On every answer that it is declared for; else it may be missing.
     let isAlways: Bool
 
+    /// - Parameter schema: of the header's value.
     package init(_ name: HTTPField.Name, _ schema: JSONSchema, always isAlways: Bool = false, _ description: String) {
         (self.name, self.schema, self.description, self.isAlways) = (name, schema, description, isAlways)
     }

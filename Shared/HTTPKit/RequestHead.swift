@@ -44,10 +44,6 @@ final class RequestHead: Sendable {
         (requestID, idempotencyKey) = (known.requestID, known.idempotencyKey)
         (accept, acceptLanguage) = (known.accept, known.acceptLanguage)
     }
-
-    var hasBody: Bool {
-        isChunked || (contentLength ?? 0) > 0
-    }
 }
 
 private struct KnownFields {

@@ -7,7 +7,6 @@ final class ServerLoad: Sendable {
     private let draining = Atomic<Bool>(false)
 
     var isDraining: Bool { draining.load(ordering: .relaxed) }
-    var runningRequests: Int { running.load(ordering: .relaxed) }
 
     func startDraining() {
         draining.store(true, ordering: .relaxed)

@@ -26,6 +26,7 @@ package struct WebhookDescription: Sendable {
     /// What is sent beside the body.
     package let headers: [Parameter]
     package let body: BodyShape.Content
+    /// One for each status that means something of its own.
     package let replies: [Reply]
 
     package init(

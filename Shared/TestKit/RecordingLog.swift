@@ -14,6 +14,7 @@ package final class RecordingLog: Sendable {
 
     package var text: String { lines.joined(separator: "\n") }
 
+    /// Writes here, whatever its level.
     package var logger: Logger {
         var logger = Logger(label: "recorded") { _ in Handler(log: self) }
         logger.logLevel = .trace

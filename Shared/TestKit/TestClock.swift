@@ -18,6 +18,7 @@ package final class TestClock: Sendable {
 }
 
 extension Timestamp {
+    /// Now, for tests that compare with what another process says.
     package static var ofTheMachine: Timestamp {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }

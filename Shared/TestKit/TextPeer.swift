@@ -15,6 +15,7 @@ package final class TextPeer: Sendable {
         package var text: String
     }
 
+    /// Nothing could be opened to listen on.
     package struct NoPort: Error {}
 
     private struct Posted: Decodable {

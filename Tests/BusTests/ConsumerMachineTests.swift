@@ -117,20 +117,27 @@ struct ConsumerMachineTests {
         #expect(desk.take() == ["replay 1...1000"])
     }
 
-    @Test("A new epoch of a family without state is heard from its first fact")
+    @Test("A new epoch of a family without state is heard from where the publisher says; until it has said so, nobody is up to date")
     func newEpoch() {
         var desk = Desk(news, next: 41)
         desk.beat(2, epoch: "e2")
+        #expect(desk.take() == ["replay 41...1040"] && !desk.machine.isCurrent)
+        desk.page([], head: 2, epoch: "e2")
         #expect(desk.take() == ["apply [] next 1 of e2", "replay 1...1000 of e2"])
         desk.page([1, 2], head: 2, epoch: "e2")
-        #expect(desk.take() == ["apply [1, 2] next 3 of e2"])
+        #expect(desk.take() == ["apply [1, 2] next 3 of e2"] && desk.machine.isCurrent)
+        var restored = Desk(news, next: 41)
+        restored.beat(33, epoch: "e2")
+        #expect(restored.take() == ["replay 41...1040"])
+        restored.page([], head: 33, oldest: 31, epoch: "e2")
+        #expect(restored.take() == ["apply [] next 31 of e2", "replay 31...1030 of e2"])
     }
 
     @Test("A fact or a replayed page of a new epoch tells it as well as a heartbeat")
     func newEpochByOtherMeans() {
         var desk = Desk(news, next: 41)
         desk.hear(1, epoch: "e2")
-        #expect(desk.take() == ["apply [1] next 2 of e2"])
+        #expect(desk.take() == ["replay 41...1040"])
         var other = Desk(news, next: 41)
         other.beat(41)
         #expect(other.take() == ["replay 41...1040"])
@@ -138,15 +145,37 @@ struct ConsumerMachineTests {
         #expect(other.take() == ["apply [] next 1 of e2", "replay 1...1000 of e2"])
     }
 
-    @Test("A page that was asked for in the former epoch is not applied in the new one")
+    @Test("Where a new epoch begins is asked until it is answered; a page that was asked for before it counts in its own epoch alone")
     func latePage() {
         var desk = Desk(news, next: 1)
         desk.beat(1)
         #expect(desk.take() == ["replay 1...1000"])
-        desk.beat(1, epoch: "e2")
-        #expect(desk.take() == ["apply [] next 1 of e2"])
+        desk.beat(2, epoch: "e2")
+        #expect(desk.take().isEmpty)
         desk.page([1], head: 1)
-        #expect(desk.take() == ["replay 1...1000 of e2"])
+        #expect(desk.take() == ["apply [1] next 2"])
+        desk.beat(2, epoch: "e2")
+        #expect(desk.take() == ["replay 2...1001"])
+        desk.machine.failed("t.news.0", at: desk.now)
+        desk.now += .milliseconds(20)
+        #expect(desk.take() == ["replay 2...1001"])
+        desk.page([], head: 2, oldest: 2, epoch: "e2")
+        #expect(desk.take() == ["apply [] next 2 of e2", "replay 2...1001 of e2"])
+    }
+
+    @Test("A late frame of the epoch that is over throws nobody back")
+    func lateFrame() {
+        var desk = Desk(news, next: 41)
+        desk.beat(30, epoch: "e2")
+        _ = desk.take()
+        desk.page([], head: 30, oldest: 31, epoch: "e2")
+        #expect(desk.take() == ["apply [] next 31 of e2"])
+        desk.hear(41)
+        #expect(desk.take() == ["replay 31...1030 of e2"])
+        desk.page([], head: 30, epoch: "e2")
+        #expect(desk.take().isEmpty && desk.machine.isCurrent)
+        desk.hear(31, epoch: "e2")
+        #expect(desk.take() == ["apply [31] next 32 of e2"])
     }
 
     @Test("A new epoch of a state family asks for a snapshot and holds news back meanwhile")

@@ -148,6 +148,59 @@ struct StreamLogTests {
         }
     }
 
+    @Test("after a restore each consumer goes on behind what it has heard of the log that was put back")
+    func goingOn() async throws {
+        try await withTemporaryFolder { folder in
+            let migrations = Self.migrations + [Migration(2, "former epochs") { db in try StreamLog.createFormerEpochs(in: db) }]
+            let store = try NoteStore.open(in: folder, migrations: migrations)
+            func renew() async throws -> String {
+                try await store.write { [log] db in
+                    let former = try log.epoch(db)
+                    try log.renewEpoch(db)
+                    return former
+                }
+            }
+            func next(_ epoch: String, _ next: Int64, of stream: String = "a", _ peer: Peer = Peer("quick")) async throws -> Int64 {
+                try await store.read { [log] in
+                    try log.goingOn($0, from: StreamPosition(stream: stream, epoch: epoch, next: next), of: peer)
+                }
+            }
+            try await append(store, 5, to: "a", at: at)
+            let slow = StreamPosition(stream: "a", epoch: try await store.read { [log] in try log.epoch($0) }, next: 4)
+            try await store.write { try Confirmations().save($0, of: Peer("slow"), [slow]) }
+            let first = try await renew()
+            // Ahead of the copy, behind it, and where the stream had said nothing.
+            #expect(try await next(first, 9) == 6)
+            #expect(try await next(first, 3) == 3)
+            #expect(try await next(first, 3, of: "b") == 1)
+            try await append(store, 2, to: "a", at: at)
+            let second = try await renew()
+            // From before the restore, and too late.
+            let late = StreamPosition(stream: "a", epoch: second, next: 7)
+            try await store.write { try Confirmations().save($0, of: Peer("slow"), [late]) }
+            #expect(try await next(second, 10) == 8)
+            #expect(try await next(first, 9) == 6)
+            // Of an epoch that this copy has never known.
+            #expect(try await next("unknown", 9) == 1)
+            #expect(try await next("unknown", 9, Peer("slow")) == 4)
+            #expect(try await next("unknown", 2, Peer("slow")) == 2)
+            #expect(try await next("unknown", -7, Peer("slow")) == 1)
+            await store.close()
+        }
+        try await withLog { store in
+            let epoch = try await store.write { [log] db in
+                let former = try log.epoch(db)
+                try log.append(db, stream: "a", type: "t", subject: nil, at: at, body: [])
+                try log.renewEpoch(db)
+                return former
+            }
+            let next = try await store.read { [log] in
+                try log.goingOn($0, from: StreamPosition(stream: "a", epoch: epoch, next: 2), of: .consent)
+            }
+            #expect(next == 1)
+        }
+    }
+
     @Test("a row goes only when it is old enough and every named consumer has confirmed it")
     func release() async throws {
         try await withLog { store in

@@ -24,6 +24,22 @@ struct SchemaTests {
         ("thirdparty-gateway", GatewaySchema.applicationID, GatewaySchema.migrations),
     ]
 
+    @Test("Every service notices that its store was put back; those that say facts know where their logs part from the ones before")
+    func life() async throws {
+        for schema in Self.schemas {
+            try await withTemporaryFolder { folder in
+                let store = try Store.open(
+                    folder.appendingPathComponent("store.db"), applicationID: schema.applicationID, migrations: schema.migrations,
+                    settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                let (hasLife, hasFormer) = try await store.read { db in
+                    (try StoreLife.isKept(in: db), try db.tableExists("stream_former_epochs"))
+                }
+                #expect(hasLife && hasFormer == (schema.name != "thirdparty-gateway"), "\(schema.name)")
+                await store.close()
+            }
+        }
+    }
+
     /// Where there is none, SQLite reads the whole referring table each time that a row goes which could be referred to.
     @Test("An account's erasure does not search everybody's rows: each reference can be followed backwards by an index")
     func references() async throws {

@@ -184,6 +184,38 @@ struct SharingStories {
     }
 
     @Test(
+        "SHR-16, ACC-15: after consent's store was put back from a copy, what was withdrawn since stays so, and everybody logs in anew"
+    )
+    func putBack() async throws {
+        try await StorySuite.with(further: [Spa.peer], hasGateway: false) { suite in
+            try await suite.playing(.thirdPartyGateway) { runtime in
+                let spa = try await Spa(runtime)
+                let (guest, other) = (try await Guest(in: suite), try await Guest(in: suite, named: "Carla"))
+                let weight = try #require(Metric(code: "weight"))
+                func share(_ guest: Guest) async throws -> RequestState {
+                    let request = try await spa.ask(guest.code, [weight]).request
+                    #expect(try await guest.answer(request, "accept") == 200)
+                    return try await spa.state(request)
+                }
+                let (withdrawn, kept) = (try await share(guest), try await share(other))
+                let copy = try await suite.copyStore(of: .consent)
+                let grant = try #require(withdrawn.grant)
+                #expect(try await suite.say("DELETE", suite.consent + "/consent/v1/grants/\(grant)", as: guest.token).status == 200)
+                try await eventually("the withdrawal is heard") { await spa.refusal(withdrawn, weight) == .forbidden }
+                try await suite.putBack(copy, of: .consent)
+
+                try await eventually("its grants are heard anew") {
+                    try await suite.hasHeardAll("consent.grants", of: .consent, by: .ingest)
+                }
+                try await eventually("what is in force is handed out") { (try? await spa.read(kept, weight)) != nil }
+                #expect(try await spa.state(withdrawn.request).status == .approved, "consent itself knows nothing of it")
+                #expect(await spa.refusal(withdrawn, weight) == .forbidden)
+                #expect(try await suite.say("GET", suite.consent + "/consent/v1/accesses", as: guest.token).status == 401)
+            }
+        }
+    }
+
+    @Test(
         "SHR-21, NFR-15, SOS-15, SOS-28, INV-22: consent stops: after five seconds nobody reads what was granted, while a failing heart is called for in time"
     )
     func silence() async throws {

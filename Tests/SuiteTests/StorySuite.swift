@@ -9,6 +9,7 @@ import Outbound
 import Sealing
 import ServiceKit
 import ServiceLifecycle
+import Synchronization
 import TestKit
 
 @testable import Consent
@@ -35,6 +36,8 @@ struct StorySuite: Sendable {
     let deskLedger: URL
     /// Ends consent for the rest of the story, its doors and its voice on the bus, as an orderly stop does.
     let stopConsent: @Sendable () async -> Void
+    /// Stops ingest or consent, lets the body do something to its files, and starts it again.
+    let restart: @Sendable (_ peer: Peer, _ between: @Sendable () throws -> Void) async throws -> Void
     private let sender: HTTPSender
 
     private static let quiet = Logger(label: "story") { _ in SwiftLogNoOpLogHandler() }
@@ -67,7 +70,7 @@ struct StorySuite: Sendable {
                 "TRACKME_SOS_CANARY": "false",
             ]
             let settings = settings.merging(webhook) { $1 }
-            let ingest = try await parts(IngestAssembly.self, layout, ports[0], settings)
+            let ingest = try await Self.parts(IngestAssembly.self, layout, ports[0], settings)
             let sos = try await parts(SOSAssembly.self, layout, ports[1], settings)
             let consent = try await parts(ConsentAssembly.self, layout, ports[3], settings)
             let notifier = try await parts(NotifierAssembly.self, layout, ports[4], settings)
@@ -75,18 +78,39 @@ struct StorySuite: Sendable {
             let parts = [ingest.services, consent.services, notifier.services, sos.services] + gateway.map(\.services)
             let groups = (parts + [[desk.server(port: ports[2])]]).map { ServiceGroup(services: $0, logger: quiet) }
             let running = groups.map { group in Task { try await group.run() } }
+            let again = Mutex<[(group: ServiceGroup, running: Task<Void, any Error>, runtime: Runtime)]>([])
+            let stopAgain: @Sendable () async -> Void = {
+                for one in again.withLock({ $0 }) { await stop([one.group], [one.running], [one.runtime]) }
+            }
             let runtimes = gateway.map(\.runtime) + [sos.runtime, notifier.runtime, consent.runtime, ingest.runtime]
             let suite = StorySuite(
                 layout: layout, server: "http://127.0.0.1:\(ports[0])", consent: "http://127.0.0.1:\(ports[3])",
                 notifier: "http://127.0.0.1:\(ports[4])", sos: "http://127.0.0.1:\(ports[1])", ledger: ledger,
-                stopConsent: { await stop([groups[1]], [running[1]], [consent.runtime]) })
+                stopConsent: { await stop([groups[1]], [running[1]], [consent.runtime]) },
+                restart: { peer, between in
+                    let isIngest = peer == .ingest
+                    let place = isIngest ? 0 : 1
+                    await stop([groups[place]], [running[place]], [isIngest ? ingest.runtime : consent.runtime])
+                    try between()
+                    let port = ports[isIngest ? 0 : 3]
+                    let built =
+                        isIngest
+                        ? try await Self.parts(IngestAssembly.self, layout, port, settings)
+                        : try await Self.parts(ConsentAssembly.self, layout, port, settings)
+                    let group = ServiceGroup(services: built.services, logger: quiet)
+                    let running = Task { try await group.run() }
+                    again.withLock { $0.append((group, running, built.runtime)) }
+                    try await eventually("port \(port) is ready") { await Readiness().isReady(port: port) }
+                })
             do {
                 for port in ports { try await eventually("port \(port) is ready") { await Readiness().isReady(port: port) } }
                 try await body(suite)
             } catch {
+                await stopAgain()
                 await stop(groups, running, runtimes)
                 throw error
             }
+            await stopAgain()
             await stop(groups, running, runtimes)
         }
     }
@@ -111,13 +135,15 @@ struct StorySuite: Sendable {
 
     private init(
         layout: SuiteLayout, server: String, consent: String, notifier: String, sos: String, ledger: URL,
-        stopConsent: @escaping @Sendable () async -> Void
+        stopConsent: @escaping @Sendable () async -> Void,
+        restart: @escaping @Sendable (_ peer: Peer, _ between: @Sendable () throws -> Void) async throws -> Void
     ) {
         var settings = OutboundSettings()
         settings.policy = .anywhere
         sender = HTTPSender(settings, logger: StorySuite.quiet)
         (self.layout, self.server, deskLedger) = (layout, server, ledger)
-        (self.consent, self.notifier, self.sos, self.stopConsent) = (consent, notifier, sos, stopConsent)
+        (self.consent, self.notifier, self.sos) = (consent, notifier, sos)
+        (self.stopConsent, self.restart) = (stopConsent, restart)
     }
 
     /// A further peer at work; its bus is shut down afterwards.

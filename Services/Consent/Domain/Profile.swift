@@ -23,7 +23,7 @@ struct Profile: Hashable, Codable, Sendable {
     var height: Double
     var gender: Gender?
     var userName: UserName?
-    var phone: PhoneNumber?
+    var phone: TelephoneNumber?
     var socialStatus: SocialStatus?
     var workHoursPerDay: Double?
     var sportHoursPerWeek: Double?
@@ -122,49 +122,6 @@ struct BirthDate: Hashable, Sendable {
     }
 }
 
-extension BirthDate: Codable {
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let read = BirthDate(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "expected a date")
-        }
-        self = read
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
-}
-
-/// A telephone number by E.164, coded as `+39…`. Numbers without a country's code are taken for Italian ones.
-struct PhoneNumber: Hashable, Sendable {
-    static let digits = 8...15
-
-    let text: String
-
-    /// Spaces, hyphens, full stops and brackets do not count; `00` is a plus. Nil where nobody can be called by it.
-    init?(_ typed: String) {
-        var digits = typed.filter { !" -./()\u{a0}".contains($0) }
-        if digits.hasPrefix("00") { digits = "+" + digits.dropFirst(2) }
-        if !digits.hasPrefix("+") { digits = "+39" + digits }
-        let rest = digits.dropFirst()
-        guard Self.digits.contains(rest.utf8.count), rest.utf8.allSatisfy({ (48...57).contains($0) }), rest.first != "0" else { return nil }
-        text = digits
-    }
-}
-
-extension PhoneNumber: Codable {
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let read = PhoneNumber(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "expected a telephone number")
-        }
-        self = read
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
+extension BirthDate: TextCoded {
+    static let kind = "a date"
 }

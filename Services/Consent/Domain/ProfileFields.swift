@@ -54,9 +54,9 @@ struct ProfileFields: Sendable {
         ) { UserName($0) }
     }
 
-    func phone(_ form: inout FormReader) -> PhoneNumber? {
+    func phone(_ form: inout FormReader) -> TelephoneNumber? {
         form.read("phone", isRequired: mandatory.contains(.phone), expected: "expected a telephone number such as +39 333 1234567") {
-            PhoneNumber($0)
+            TelephoneNumber($0)
         }
     }
 

@@ -23,17 +23,6 @@ struct UserName: Hashable, Sendable {
     var folded: String { text.lowercased() }
 }
 
-extension UserName: Codable {
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let read = UserName(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "expected a user name")
-        }
-        self = read
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
+extension UserName: TextCoded {
+    static let kind = "a user name"
 }

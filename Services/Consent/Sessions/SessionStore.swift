@@ -144,6 +144,15 @@ struct SessionTable: Sendable {
         try db.cachedStatement(sql: "DELETE FROM sessions WHERE number = ?").execute(arguments: [number])
     }
 
+    /// After a restore: log-ins that were ended since the copy was made, perhaps because of a thief, must not live again. Which they are
+    /// is not known, so everybody logs in anew.
+    func endAll(_ db: Database, at now: Timestamp) throws {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO ended_sessions (session, until) SELECT session, ? FROM sessions",
+            arguments: [SessionLife.lastTokenExpires(lastUsed: now).milliseconds])
+        try db.execute(sql: "DELETE FROM sessions")
+    }
+
     private static let columns = """
         SELECT number, session, account, label, created_at, used_at, must_change, secret, spent_secret, spent_at, spent_key, spent_answer
         FROM sessions

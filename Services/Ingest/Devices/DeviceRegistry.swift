@@ -168,10 +168,6 @@ final class DeviceRegistry: Sendable {
         state.withLock { $0.accounts[person]?.language } ?? .english
     }
 
-    var activeCount: Int {
-        state.withLock { $0.byToken.count }
-    }
-
     // MARK: Changing
 
     /// The place of a change among all; to be taken inside the store's write, whose bodies run one after the other.

@@ -6,8 +6,7 @@ import GRDB
 import Storage
 import Synchronization
 
-/// `granted`: one row for each grant ever heard of, inactive ones too until the person is erased, so that a late fact of an
-/// earlier version never brings one back.
+/// `granted`: one row for each grant ever heard of, inactive ones too until the person is erased, so that nothing ever brings one back.
 struct GrantTable: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
@@ -22,22 +21,22 @@ struct GrantTable: Sendable {
                 """)
     }
 
-    /// Takes over what consent says, unless something later is known.
+    /// Takes over what consent says, as far as it does not bring back what was withdrawn: a grant only ever becomes less. So neither a
+    /// late fact nor a consent that was put back from a copy widens one.
     func save(_ db: Database, _ state: GrantState) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO granted (grant_id, person, version, state) VALUES (?, ?, ?, ?)
-                ON CONFLICT (grant_id) DO UPDATE SET version = excluded.version, state = excluded.state
-                WHERE excluded.version >= version
-                """
-        ).execute(arguments: [Data(state.grant.bytes), Data(state.person.bytes), state.version, try encoder.encode(state)])
+        let state = try find(db, state.grant).map(state.within) ?? state
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO granted (grant_id, person, version, state) VALUES (?, ?, ?, ?)")
+            .execute(arguments: [Data(state.grant.bytes), Data(state.person.bytes), state.version, try encoder.encode(state)])
     }
 
-    /// What a snapshot says is everything: a grant that is not in it is over.
+    /// What a snapshot says is everything: a grant that is not in it is over. What is known to be over stays so.
     func replace(_ db: Database, by states: [GrantState]) throws {
-        try db.execute(sql: "DELETE FROM granted")
+        let named = Set(states.map(\.grant))
+        for over in try active(db) where !named.contains(over.grant) {
+            try db.cachedStatement(sql: "DELETE FROM granted WHERE grant_id = ?").execute(arguments: [Data(over.grant.bytes)])
+        }
         for state in states { try save(db, state) }
     }
 
@@ -64,6 +63,16 @@ struct GrantTable: Sendable {
         guard scope == .account else { return 0 }
         try db.cachedStatement(sql: "DELETE FROM granted WHERE person = ?").execute(arguments: [Data(person.bytes)])
         return db.changesCount
+    }
+}
+
+extension GrantState {
+    /// What both allow, as the later of the two has it.
+    fileprivate func within(_ known: GrantState) -> GrantState {
+        var state = version >= known.version ? self : known
+        state.types = types.filter(known.types.contains)
+        state.active = active && known.active
+        return state
     }
 }
 

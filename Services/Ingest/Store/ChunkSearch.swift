@@ -17,9 +17,10 @@ extension ChunkTable {
             if let number = UInt8(exactly: next) { found.insert(number) }
             last = next
         }
+        let filled = try Self.filled(db)
         return try Metric.all.filter { metric in
             if found.contains(metric.number) { return true }
-            return try later(db, of: Series(person: person, metric: metric)).contains { try exists(db, $0) }
+            return try later(db, of: Series(person: person, metric: metric), above: filled).contains { try exists(db, $0) }
         }
     }
 

@@ -174,8 +174,9 @@ struct ChunkTable: Sendable {
         try db.cachedStatement(sql: "DELETE FROM chunks WHERE id IN (SELECT chunk FROM chunk_times WHERE person = ? LIMIT ?)")
             .execute(arguments: [person, limit])
         var count = db.changesCount
+        let filled = try Self.filled(db)
         for metric in Metric.all where count < limit {
-            for chunk in try later(db, of: Series(person: person, metric: metric)) where count < limit {
+            for chunk in try later(db, of: Series(person: person, metric: metric), above: filled) where count < limit {
                 try delete(db, ids: [chunk.id])
                 count += db.changesCount
             }
@@ -211,7 +212,12 @@ struct ChunkTable: Sendable {
 
     /// The series' chunks with a higher id that the index does not have. Some may be gone.
     func later(_ db: Database, of series: Series, after id: Int64 = 0) throws -> ArraySlice<FreshChunks.Chunk> {
-        let id = max(id, try Self.filled(db))
+        try later(db, of: series, above: max(id, Self.filled(db)))
+    }
+
+    /// The same for whoever asks of many series, and for `filled` once.
+    /// - Parameter id: not below `filled`.
+    func later(_ db: Database, of series: Series, above id: Int64) throws -> ArraySlice<FreshChunks.Chunk> {
         if let known = fresh.chunks(of: series, after: id) { return known }
         // What this reader sees is older than the memory.
         let statement = try db.cachedStatement(

@@ -142,11 +142,6 @@ struct DeviceTable: Sendable {
 
     // MARK: Changing devices
 
-    func countActive(_ db: Database, of person: Int64) throws -> Int {
-        try Int.fetchOne(
-            db.cachedStatement(sql: "SELECT count(*) FROM devices WHERE person = ? AND revoked_at IS NULL"), arguments: [person]) ?? 0
-    }
-
     func add(_ db: Database, _ new: NewDevice, of person: Int64, at: Timestamp) throws {
         try db.execute(
             sql: """

@@ -65,7 +65,7 @@ struct PlannedDelivery: Hashable, Sendable {
             }
             switch channel {
             case .mail: return [addressed(channel, message.recipient.mail, isMail)]
-            case .sms, .call: return [addressed(channel, message.recipient.phone) { PhoneNumber($0) != nil }]
+            case .sms, .call: return [addressed(channel, message.recipient.phone) { TelephoneNumber(e164: $0) != nil }]
             case .push:
                 guard message.recipient.person != nil, !endpoints.isEmpty else {
                     return [PlannedDelivery(channel: channel, reason: "no-channel")]

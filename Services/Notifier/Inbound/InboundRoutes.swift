@@ -3,7 +3,6 @@
 import Contracts
 import Foundation
 import HTTPKit
-import NIOCore
 import Sealing
 
 struct InboundRoutes: Sendable {
@@ -14,8 +13,7 @@ struct InboundRoutes: Sendable {
     let desk: InboundDesk
     /// Shared with Kannel.
     let token: String
-    /// Shared with the signed gateway.
-    let secret: WebhookSecret
+    let signed: SignedGateway
 
     var all: [Route] { [kannel, gateway] }
 
@@ -44,22 +42,11 @@ struct InboundRoutes: Sendable {
     private var gateway: Route {
         Route(
             .post, InboundRoutes.path, access: .anyone, summary: "Takes a text that the signed gateway received",
-            description: "Standard Webhooks: signed as `v1` with the secret that its messages are signed with.",
-            parameters: [
-                .header(WebhookSignature.idHeader, .string(length: 1...256), "The gateway's own id of the text."),
-                .header(WebhookSignature.timestampHeader, .string(length: 1...12), "Seconds since 1970, at most 5 minutes from now."),
-                .header(WebhookSignature.signatureHeader, .string(length: 1...1000), "`v1,` and base64."),
-            ],
+            description: SignedGateway.description, parameters: SignedGateway.parameters(of: "text"),
             body: .json(GatewayText.schema, limit: InboundRoutes.bodyLimit, inflatedLimit: InboundRoutes.bodyLimit),
             answers: [Answer(204, "Taken"), .problem(401, "unauthorised")]
         ) { exchange in
-            let body = Array(try await exchange.body().readableBytesView)
-            let signature = WebhookSignature(
-                id: exchange.header(WebhookSignature.idHeader) ?? "", timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
-                signatures: exchange.header(WebhookSignature.signatureHeader) ?? "")
-            guard (try? signature.verify(body: body, secrets: [secret], now: exchange.receivedAt)) != nil else {
-                throw Problem.unauthorised
-            }
+            let body = try await signed.body(of: exchange)
             let told = try exchange.json(GatewayText.self, in: Data(body))
             _ = try await take(InboundText(from: told.from, text: told.text))
             return .empty()

@@ -3,7 +3,6 @@
 import Contracts
 import Foundation
 import HTTPKit
-import NIOCore
 import Sealing
 
 struct ReceiptRoutes: Sendable {
@@ -12,8 +11,7 @@ struct ReceiptRoutes: Sendable {
 
     let desk: ReceiptDesk
     let addresses: ReceiptAddresses
-    /// Shared with the signed gateway.
-    let secret: WebhookSecret
+    let signed: SignedGateway
 
     var all: [Route] { [kannel, gateway] }
 
@@ -51,24 +49,13 @@ struct ReceiptRoutes: Sendable {
     private var gateway: Route {
         Route(
             .post, "/notify/v1/receipts", access: .anyone, summary: "Takes a receipt of the signed gateway",
-            description: "Standard Webhooks: signed as `v1` with the secret that its messages are signed with.",
-            parameters: [
-                .header(WebhookSignature.idHeader, .string(length: 1...256), "The gateway's own id of the receipt."),
-                .header(WebhookSignature.timestampHeader, .string(length: 1...12), "Seconds since 1970, at most 5 minutes from now."),
-                .header(WebhookSignature.signatureHeader, .string(length: 1...1000), "`v1,` and base64."),
-            ],
+            description: SignedGateway.description, parameters: SignedGateway.parameters(of: "receipt"),
             body: .json(GatewayReceipt.schema, limit: ReceiptRoutes.bodyLimit, inflatedLimit: ReceiptRoutes.bodyLimit),
             answers: [
                 Answer(204, "Taken"), .problem(401, "unauthorised"), .problem(404, "not-found"), .problem(422, "unknown-receipt"),
             ]
         ) { exchange in
-            let body = Array(try await exchange.body().readableBytesView)
-            let signature = WebhookSignature(
-                id: exchange.header(WebhookSignature.idHeader) ?? "", timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
-                signatures: exchange.header(WebhookSignature.signatureHeader) ?? "")
-            guard (try? signature.verify(body: body, secrets: [secret], now: exchange.receivedAt)) != nil else {
-                throw Problem.unauthorised
-            }
+            let body = try await signed.body(of: exchange)
             guard let told = try? JSONDecoder().decode(GatewayReceipt.self, from: Data(body)), let message = MessageID(told.message),
                 let channel = Contracts.Channel(rawValue: told.channel), [.sms, .call].contains(channel),
                 let receipt = Delivery.Receipt(rawValue: told.receipt)

@@ -8,7 +8,6 @@ struct SandboxPerson: Hashable, Sendable {
     static let name = "Prova"
     /// Rome, by its Belfiore code.
     private static let placeOfBirth = "H501"
-    private static let months = Array("ABCDEHLMPRST")
 
     /// A day like 1961-04-09.
     let birthDate: String
@@ -21,7 +20,8 @@ struct SandboxPerson: Hashable, Sendable {
         // Adults of every age; days that every month has.
         let (year, month, day) = (1930 + Int(mark % 70), Int(mark / 70 % 12) + 1, Int(mark / 840 % 28) + 1)
         birthDate = "\(year)-\(Self.twoDigits(month))-\(Self.twoDigits(day))"
-        fiscalCode = Self.code(year: year, month: month, day: day)
+        fiscalCode = FiscalCode.computed(
+            surname: Self.surname, name: Self.name, year: year, month: month, day: day, sex: .female, place: Self.placeOfBirth)
         email = "sandbox.person.\(mark)@example.org"
         password = "sabbia e secchiello \(mark)"
     }
@@ -35,14 +35,6 @@ struct SandboxPerson: Hashable, Sendable {
             "address": "Via della Sabbia 1 (synthetic person)", "occupation": "employed", "weight": 64.0, "height": 168,
             "acceptedTerms": terms, "acceptedPrivacy": terms,
         ]
-    }
-
-    /// Of a woman born in Rome on that day.
-    private static func code(year: Int, month: Int, day: Int) -> String {
-        let plain =
-            FiscalCode.code(surname: surname) + FiscalCode.code(name: name) + twoDigits(year % 100) + String(months[month - 1])
-            + twoDigits(day + 40) + placeOfBirth
-        return plain + String(decoding: [FiscalCode.checkCharacter(plain.utf8)], as: UTF8.self)
     }
 
     private static func twoDigits(_ number: Int) -> String {

@@ -66,23 +66,6 @@ struct ContactForm: Hashable, Codable, Sendable {
     }
 }
 
-/// A telephone number by E.164. Numbers without a country's code are taken for Italian ones.
-struct TelephoneNumber: Hashable, Sendable {
-    static let digits = 8...15
-
-    let text: String
-
-    /// Spaces, hyphens, full stops, slashes and brackets do not count; `00` is a plus. Nil where nobody can be called by it.
-    init?(_ typed: String) {
-        var digits = typed.filter { !" -./()\u{a0}".contains($0) }
-        if digits.hasPrefix("00") { digits = "+" + digits.dropFirst(2) }
-        if !digits.hasPrefix("+") { digits = "+39" + digits }
-        let rest = digits.dropFirst()
-        guard Self.digits.contains(rest.utf8.count), rest.utf8.allSatisfy({ (48...57).contains($0) }), rest.first != "0" else { return nil }
-        text = digits
-    }
-}
-
 /// A subscriber's contacts in their order; at most `EmergencyContact.most`.
 enum ContactList {
     enum Fault: Error, Hashable, Sendable {

@@ -147,10 +147,6 @@ final class PairDesk: Sendable {
         }
     }
 
-    func hasOpened(_ emergency: EmergencyID) -> Bool {
-        state.withLock { $0.opened.contains(emergency) }
-    }
-
     /// The next number from `first` on that the other side has not given to a message of another kind.
     func number(of kind: DispatchMessage.Kind, in emergency: EmergencyID, from first: Int) -> Int {
         state.withLock { state in

@@ -41,6 +41,10 @@ enum Migrations {
         Migration(8, "erasures told to the other dispatcher") { db in try PairTables.createToldErasures(in: db) },
         // Changes nothing by itself: a version that cannot read the compact form must not take everybody for unreadable.
         Migration(9, "subscribers' states in the compact form") { _ in },
+        Migration(10, "a store that was put back") { db in
+            try StoreLife.create(in: db)
+            try StreamLog.createFormerEpochs(in: db)
+        },
     ]
 
     private static let chargingColumns = """

@@ -24,9 +24,7 @@ struct CanaryRoutes: Sendable {
             answers: [Answer(200, "An acknowledgement"), .problem(404, "not-found")]
         ) { exchange in
             let body = Array(try await exchange.body().readableBytesView)
-            let signature = WebhookSignature(
-                id: exchange.header(WebhookSignature.idHeader) ?? "", timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
-                signatures: exchange.header(WebhookSignature.signatureHeader) ?? "")
+            let signature = exchange.webhookSignature
             do {
                 try signature.verify(body: body, secrets: [secret], now: .now)
             } catch {

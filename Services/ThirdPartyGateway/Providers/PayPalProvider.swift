@@ -58,8 +58,8 @@ actor PayPalProvider: PaymentProvider {
             paymentSource: .init(
                 paypal: .init(
                     experienceContext: .init(returnURL: returnURL, cancelURL: "\(returnURL)?\(ProviderRoutes.cancelled)=1"))))
-        guard let body = try? JSONEncoder().encode(order) else { return .ended(reason: "unreadable") }
-        let reply = await call("/v2/checkout/orders", "POST", key: errand.key, body: String(decoding: body, as: UTF8.self))
+        guard let body = try? order.json() else { return .ended(reason: "unreadable") }
+        let reply = await call("/v2/checkout/orders", "POST", key: errand.key, body: body)
         guard case .answer(let status, let answer) = reply else { return .unreachable }
         guard [200, 201].contains(status), let reference = answer["id"].text else {
             return status == 403 ? .unreachable : .ended(reason: Self.reason(answer))

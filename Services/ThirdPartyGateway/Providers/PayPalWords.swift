@@ -113,22 +113,11 @@ struct PayPalOrder: Encodable {
         struct Value: Encodable {
             var currencyCode: String
             var value: String
-
-            enum CodingKeys: String, CodingKey {
-                case currencyCode = "currency_code"
-                case value
-            }
         }
 
         var referenceID: String
         var customID: String
         var amount: Value
-
-        enum CodingKeys: String, CodingKey {
-            case referenceID = "reference_id"
-            case customID = "custom_id"
-            case amount
-        }
     }
 
     struct Source: Encodable {
@@ -136,16 +125,9 @@ struct PayPalOrder: Encodable {
             struct Context: Encodable {
                 var returnURL: String
                 var cancelURL: String
-
-                enum CodingKeys: String, CodingKey {
-                    case returnURL = "return_url"
-                    case cancelURL = "cancel_url"
-                }
             }
 
             var experienceContext: Context
-
-            enum CodingKeys: String, CodingKey { case experienceContext = "experience_context" }
         }
 
         var paypal: PayPal
@@ -155,9 +137,10 @@ struct PayPalOrder: Encodable {
     var purchaseUnits: [Unit]
     var paymentSource: Source
 
-    enum CodingKeys: String, CodingKey {
-        case intent
-        case purchaseUnits = "purchase_units"
-        case paymentSource = "payment_source"
+    /// As PayPal reads it: its members are our names with underscores, like `return_url`.
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 }

@@ -123,37 +123,3 @@ struct DeadLetterItem: Codable, Sendable, Documented {
         ).named("DeadLetter")
     }
 }
-
-/// The keys that verify `v1a` signatures.
-struct WebhookKeysItem: Codable, Sendable, Documented {
-    /// RFC 8037: an Ed25519 key as JSON Web Key.
-    struct WebKey: Codable, Sendable {
-        var kty = "OKP"
-        var crv = "Ed25519"
-        var use = "sig"
-        var x: String
-    }
-
-    struct Key: Codable, Sendable {
-        /// In the spelling of Standard Webhooks.
-        var webhook: String
-        var jwk: WebKey
-    }
-
-    var keys: [Key]
-
-    static var schema: JSONSchema {
-        let jwk = JSONSchema.object(
-            .required("kty", .oneOf(["OKP"])), .required("crv", .oneOf(["Ed25519"])), .required("use", .oneOf(["sig"])),
-            .required("x", .string()))
-        return .object(
-            .required(
-                "keys",
-                .array(
-                    of: .object(
-                        .required("webhook", .string(pattern: "^whpk_"), "Verifies the `v1a` signatures of Standard Webhooks."),
-                        .required("jwk", jwk, "The same key (RFC 8037).")))
-            )
-        ).named("WebhookKeys")
-    }
-}

@@ -147,10 +147,9 @@ struct EndpointRoutes: Sendable {
     private var keys: Route {
         Route(
             .get, "/thirdparty/v1/webhook-keys", access: .anyone, summary: "The keys that webhooks are signed with",
-            answers: [.json(200, "Public keys", WebhookKeysItem.schema, example: Examples.webhookKeys)]
+            answers: [.json(200, "Public keys", PublishedKeys.schema(named: "WebhookKeys"), example: Examples.webhookKeys)]
         ) { _ in
-            let key = WebhookKeysItem.Key(webhook: publicKey.webhookText, jwk: .init(x: Base64URL.encode(publicKey.bytes)))
-            return try .json(WebhookKeysItem(keys: [key]))
+            try .json(PublishedKeys(publicKey))
         }
     }
 

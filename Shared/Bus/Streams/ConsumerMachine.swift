@@ -65,12 +65,12 @@ struct ConsumerMachine: Sendable {
 
     /// Whether it is known where each stream stands, and nothing that is known to exist is left to apply.
     var isCurrent: Bool {
-        lines.values.allSatisfy { $0.next != nil && $0.missing == 0 }
+        lines.values.allSatisfy(\.isCurrent)
     }
 
     /// As `isCurrent`, of one stream, and by the publisher's own word since the connection began.
     func isCurrent(_ stream: String) -> Bool {
-        knowsHeads && lines[stream].map { $0.next != nil && $0.missing == 0 } ?? false
+        knowsHeads && lines[stream]?.isCurrent ?? false
     }
 
     // MARK: What happened
@@ -81,9 +81,9 @@ struct ConsumerMachine: Sendable {
         let header = event.header
         guard lines[header.stream] != nil, header.sequence > 0 else { return }
         if case .at(let epoch, _)? = lines[header.stream]?.place, epoch != header.epoch {
-            begin(header.epoch, head: header.head, of: header.stream)
+            meetEpoch(head: header.head, of: header.stream)
         }
-        receive(event)
+        if lines[header.stream]?.isForeign == false { receive(event) }
     }
 
     mutating func heard(_ heartbeat: Heartbeat, at now: Instant) {
@@ -100,9 +100,9 @@ struct ConsumerMachine: Sendable {
                 }
             case .voided: continue
             case .at(let epoch, _):
-                if epoch != heartbeat.epoch { begin(heartbeat.epoch, head: head, of: stream) }
+                if epoch != heartbeat.epoch { meetEpoch(head: head, of: stream) }
             }
-            lines[stream]?.sawHead(head)
+            if lines[stream]?.isForeign == false { lines[stream]?.sawHead(head) }
         }
     }
 
@@ -111,7 +111,8 @@ struct ConsumerMachine: Sendable {
         guard let asked = endAsk(stream), case .replay(let askedEpoch) = asked, case .at(let epoch, let next)? = lines[stream]?.place,
             epoch == askedEpoch
         else { return }
-        guard page.epoch == epoch else { return begin(page.epoch, head: page.head, of: stream) }
+        guard page.epoch == epoch else { return begin(page, of: stream) }
+        lines[stream]?.isForeign = false
         lines[stream]?.sawHead(page.head)
         if page.oldest > next, page.head >= next { return skipForgotten(stream, epoch: epoch, next: next, page: page) }
         for fact in page.facts where fact.header.stream == stream && fact.header.epoch == epoch && fact.header.sequence > 0 {
@@ -221,21 +222,30 @@ struct ConsumerMachine: Sendable {
         for event in released { steps.append(.event(event)) }
     }
 
-    /// Another epoch: what was known of the stream is void.
-    private mutating func begin(_ epoch: String, head: Int64, of stream: String) {
+    /// Another epoch than the consumer's was heard of. What is known of a state is void; of other streams the publisher is asked where
+    /// to go on. What of the epoch comes before its answer is replayed: it may be a late frame of the one that is over.
+    private mutating func meetEpoch(head: Int64, of stream: String) {
         dropHeld(stream) { _ in true }
         if keepsState {
             lines[stream]?.place = .voided
             lines[stream]?.head = head
         } else {
-            settle(stream, at: epoch, next: 1)
-            lines[stream]?.sawHead(head)
+            lines[stream]?.isForeign = true
         }
+    }
+
+    /// The publisher has said where its new epoch begins for this consumer.
+    private mutating func begin(_ page: ReplayStream.Reply, of stream: String) {
+        meetEpoch(head: page.head, of: stream)
+        guard !keepsState else { return }
+        settle(stream, at: page.epoch, next: max(1, page.oldest))
+        lines[stream]?.sawHead(page.head)
     }
 
     /// The consumer goes on from here.
     private mutating func settle(_ stream: String, at epoch: String, next: Int64, isStored: Bool = false) {
         lines[stream]?.place = .at(epoch: epoch, next: next)
+        lines[stream]?.isForeign = false
         if !isStored { steps.append(.position(StreamPosition(stream: stream, epoch: epoch, next: next))) }
         dropHeld(stream) { $0.header.epoch != epoch || $0.header.sequence < next }
         let highestHeld = lines[stream]?.held.keys.max() ?? 0

@@ -27,6 +27,8 @@ struct StreamLine: Sendable {
     var asked: Ask?
     /// Ask although nothing is known to be missing.
     var mustProbe = false
+    /// The publisher counts in another epoch, and has not said yet where to go on in it.
+    var isForeign = false
     /// A gap was counted and is not closed yet.
     var isBehind = false
     private var failures = 0
@@ -40,6 +42,8 @@ struct StreamLine: Sendable {
     var missing: Int64 {
         next.map { max(0, head - $0 + 1) } ?? 0
     }
+
+    var isCurrent: Bool { next != nil && missing == 0 && !isForeign }
 
     /// What becomes of one fact.
     enum Reception {
@@ -100,7 +104,7 @@ struct StreamLine: Sendable {
             asked = .snapshot
             return .snapshot(stream: stream)
         case .at(let epoch, let next):
-            guard missing > 0 || mustProbe else { return nil }
+            guard missing > 0 || mustProbe || isForeign else { return nil }
             mustProbe = false
             asked = .replay(epoch: epoch)
             let pageEnd = next + Int64(BusLimits.factsPerPage) - 1

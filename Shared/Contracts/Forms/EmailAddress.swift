@@ -46,19 +46,8 @@ package struct EmailAddress: Hashable, Sendable {
     }
 }
 
-extension EmailAddress: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let read = EmailAddress(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "expected an e-mail address")
-        }
-        self = read
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
+extension EmailAddress: TextCoded {
+    package static let kind = "an e-mail address"
 }
 
 extension EmailAddress: CustomStringConvertible {

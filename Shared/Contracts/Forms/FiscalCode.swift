@@ -111,6 +111,19 @@ extension FiscalCode {
         return index == 8 && !months.contains(character) ? nil : character
     }
 
+    /// Of somebody born on that day, as registry offices compute it where nobody has it already.
+    /// - Parameters:
+    ///   - month: 1 to 12.
+    ///   - place: a Belfiore code.
+    package static func computed(
+        surname: String, name: String, year: Int, month: Int, day: Int, sex: Sex, place: String
+    ) -> String {
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : String(number) }
+        let birth = two(year % 100) + String(UnicodeScalar(months[month - 1])) + two(sex == .female ? day + 40 : day)
+        let plain = code(surname: surname) + code(name: name) + birth + place
+        return plain + String(UnicodeScalar(checkCharacter(plain.utf8)))
+    }
+
     /// Of the fifteen characters before it, which are digits and capitals.
     package static func checkCharacter(_ characters: some Sequence<UInt8>) -> UInt8 {
         let sum = characters.enumerated().reduce(0) { sum, item in

@@ -20,6 +20,7 @@ package enum PasswordLength {
 
     /// Of every suite; an operator may ask for more (`acc.password_least`).
     package static let least = 8
+    /// Room for whole sentences: SP 800-63B asks for 64 at least. With a bound, as whoever sends a password makes the suite hash it.
     package static let longest = 128
 
     /// The same password typed on two systems must be the same bytes: compatibility composition, as SP 800-63B recommends.

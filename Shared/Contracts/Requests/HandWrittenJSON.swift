@@ -10,17 +10,6 @@ package protocol HandWrittenJSON: Codable {
     init?(handWritten text: [UInt8])
 }
 
-extension HandWrittenJSON {
-    /// The value that `read` takes off the whole text.
-    static func read<Value>(_ text: [UInt8], _ read: (inout HandWrittenCursor) -> Value?) -> Value? {
-        text.withUnsafeBufferPointer { bytes in
-            var cursor = HandWrittenCursor(bytes)
-            guard let value = read(&cursor), cursor.isAtEnd else { return nil }
-            return value
-        }
-    }
-}
-
 /// Reads what `JSONBytes` writes: members in one order and no spaces. What gives nil is of another kind.
 struct HandWrittenCursor {
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -28,11 +17,20 @@ struct HandWrittenCursor {
     /// Entries of one page are mostly of one type.
     private var known: (code: Range<Int>, metric: Metric)?
 
-    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+    private init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
     }
 
-    var isAtEnd: Bool { index == bytes.count }
+    /// The value that `take` takes off the whole text; nil where it leaves something.
+    static func whole<Value>(_ text: [UInt8], _ take: (inout HandWrittenCursor) -> Value?) -> Value? {
+        text.withUnsafeBufferPointer { whole($0, take) }
+    }
+
+    static func whole<Value>(_ text: UnsafeBufferPointer<UInt8>, _ take: (inout HandWrittenCursor) -> Value?) -> Value? {
+        var cursor = HandWrittenCursor(text)
+        guard let value = take(&cursor), cursor.index == text.count else { return nil }
+        return value
+    }
 
     mutating func take(_ text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
@@ -120,18 +118,21 @@ struct HandWrittenCursor {
         integer().map(Timestamp.init(milliseconds:))
     }
 
+    /// As JSON writes it: no plus sign, no leading zero, no fraction. What 64 bits do not hold is none.
     mutating func integer() -> Int64? {
         let isNegative = take(byte: UInt8(ascii: "-"))
         guard isDigit(index), bytes[index] != UInt8(ascii: "0") || !isDigit(index + 1) else { return nil }
+        // Below zero, where there is room for one more.
         var value: Int64 = 0
         while isDigit(index) {
             let (tens, tooMany) = value.multipliedReportingOverflow(by: 10)
-            let (next, overflow) = tens.addingReportingOverflow(Int64(bytes[index] - UInt8(ascii: "0")))
+            let (next, overflow) = tens.subtractingReportingOverflow(Int64(bytes[index] - UInt8(ascii: "0")))
             guard !tooMany, !overflow else { return nil }
             value = next
             index += 1
         }
-        return isNegative ? -value : value
+        guard isNegative || value != .min else { return nil }
+        return isNegative ? value : -value
     }
 
     mutating func number() -> Double? {

@@ -14,7 +14,7 @@ extension ReadSamples.Reply: HandWrittenJSON {
     }
 
     package init?(handWritten text: [UInt8]) {
-        let read = Self.read(text) { cursor -> Self? in
+        let read = HandWrittenCursor.whole(text) { cursor -> Self? in
             guard cursor.take("{\"columns\":"), let columns = cursor.columns() else { return nil }
             var next: String?
             if cursor.take(",\"next\":") {
@@ -55,7 +55,7 @@ extension ReadSampleRanges.Reply: HandWrittenJSON {
     }
 
     package init?(handWritten text: [UInt8]) {
-        let read = Self.read(text) { cursor -> [ReadSampleRanges.Outcome]? in
+        let read = HandWrittenCursor.whole(text) { cursor -> [ReadSampleRanges.Outcome]? in
             guard cursor.take("{\"outcomes\":"), let outcomes = cursor.list({ $0.outcome() }), cursor.take("}") else { return nil }
             return outcomes
         }

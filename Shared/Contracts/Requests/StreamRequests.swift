@@ -32,7 +32,8 @@ package struct ReplayStream: Codable, Sendable {
         package var epoch: String
         /// The stream's last sequence, which may lie beyond the page.
         package var head: Int64
-        /// The oldest sequence that the log still holds; a consumer that needs an earlier one takes a snapshot.
+        /// The oldest sequence that the log still holds; a consumer that needs an earlier one takes a snapshot. Where the asker's epoch is
+        /// another one: the sequence at which it goes on in the log's, behind everything that it has heard.
         package var oldest: Int64
         /// Starts at `from`; empty where the epoch is another one or `from` is older than `oldest`.
         package var facts: [Fact]

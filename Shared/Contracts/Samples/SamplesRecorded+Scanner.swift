@@ -3,19 +3,17 @@
 extension SamplesRecorded {
     /// The form that ingest writes and nothing else; nil sends the caller to the decoder, which reads all JSON that says the same.
     package init?(scanning text: [UInt8]) {
-        let read = text.withUnsafeBufferPointer { bytes -> Self? in
-            var cursor = HandWrittenCursor(bytes)
+        let read = HandWrittenCursor.whole(text) { cursor -> Self? in
             guard cursor.take("{\"device\":"), let device = cursor.word().flatMap({ DeviceID($0) }), cursor.take(",\"receivedAt\":"),
-                let receivedAt = cursor.integer()
+                let receivedAt = cursor.time()
             else { return nil }
             var interval: Int64?
             if cursor.take(",\"intervalMs\":") {
                 guard let read = cursor.integer() else { return nil }
                 interval = read
             }
-            guard cursor.take(",\"samples\":["), let samples = cursor.recorded(), cursor.take("]}"), cursor.isAtEnd else { return nil }
-            return Self(
-                device: device, receivedAt: Timestamp(milliseconds: receivedAt), intervalMs: interval, samples: samples)
+            guard cursor.take(",\"samples\":["), let samples = cursor.recorded(), cursor.take("]}") else { return nil }
+            return Self(device: device, receivedAt: receivedAt, intervalMs: interval, samples: samples)
         }
         guard let read else { return nil }
         self = read
@@ -27,8 +25,8 @@ extension HandWrittenCursor {
     fileprivate mutating func recorded() -> [Sample]? {
         var samples: [Sample] = []
         repeat {
-            guard take("{\"type\":"), let metric = metric(), take(",\"at\":"), let at = integer() else { return nil }
-            var sample = Sample(type: metric, at: Timestamp(milliseconds: at), value: nil)
+            guard take("{\"type\":"), let metric = metric(), take(",\"at\":"), let at = time() else { return nil }
+            var sample = Sample(type: metric, at: at, value: nil)
             if take(",\"value\":") {
                 // What is so small that it becomes 0 the decoder refuses.
                 guard let value = number(), value != 0 else { return nil }

@@ -71,22 +71,26 @@ extension StreamHeader {
 
     /// The form that `frame` writes and nothing else; nil sends the caller to the slow road.
     package init?(scanning frame: UnsafeRawBufferPointer) {
-        var scanner = HeaderScanner(bytes: frame)
-        guard scanner.skip("{\"v\":"), let v = scanner.number(),
-            scanner.skip(",\"stream\":"), let stream = scanner.text(),
-            scanner.skip(",\"epoch\":"), let epoch = scanner.text(),
-            scanner.skip(",\"sequence\":"), let sequence = scanner.number(),
-            scanner.skip(",\"head\":"), let head = scanner.number(),
-            scanner.skip(",\"type\":"), let type = scanner.text(),
-            scanner.skip(",\"subject\":"), let subject = scanner.text(),
-            scanner.skip(",\"at\":"), let at = scanner.number(),
-            scanner.skip(",\"trace\":"), let trace = scanner.text(),
-            scanner.skip("}"), scanner.isAtEnd, let version = Int(exactly: v)
-        else { return nil }
-        self.init(
-            stream: stream, epoch: epoch, sequence: sequence, head: head, type: type, subject: subject,
-            at: Timestamp(milliseconds: at), trace: trace)
-        self.v = version
+        let read = frame.withMemoryRebound(to: UInt8.self) { bytes in
+            HandWrittenCursor.whole(bytes) { cursor -> StreamHeader? in
+                guard cursor.take("{\"v\":"), let v = cursor.integer(), let version = Int(exactly: v),
+                    cursor.take(",\"stream\":"), let stream = cursor.word(),
+                    cursor.take(",\"epoch\":"), let epoch = cursor.word(),
+                    cursor.take(",\"sequence\":"), let sequence = cursor.integer(),
+                    cursor.take(",\"head\":"), let head = cursor.integer(),
+                    cursor.take(",\"type\":"), let type = cursor.word(),
+                    cursor.take(",\"subject\":"), let subject = cursor.word(),
+                    cursor.take(",\"at\":"), let at = cursor.time(),
+                    cursor.take(",\"trace\":"), let trace = cursor.word(), cursor.take("}")
+                else { return nil }
+                var header = StreamHeader(
+                    stream: stream, epoch: epoch, sequence: sequence, head: head, type: type, subject: subject, at: at, trace: trace)
+                header.v = version
+                return header
+            }
+        }
+        guard let read else { return nil }
+        self = read
     }
 
     /// Any JSON with these keys.
@@ -101,55 +105,4 @@ private let quote = UInt8(ascii: "\"")
 /// Whether a byte can stand in a header's string as itself.
 private func isPlain(_ byte: UInt8) -> Bool {
     byte >= 0x20 && byte < 0x7f && byte != quote && byte != UInt8(ascii: "\\")
-}
-
-/// Walks over the bytes once; every step stays inside them.
-private struct HeaderScanner {
-    let bytes: UnsafeRawBufferPointer
-    private var index = 0
-
-    init(bytes: UnsafeRawBufferPointer) {
-        self.bytes = bytes
-    }
-
-    var isAtEnd: Bool { index == bytes.count }
-
-    mutating func skip(_ text: StaticString) -> Bool {
-        let length = text.utf8CodeUnitCount
-        guard bytes.count - index >= length else { return false }
-        for offset in 0..<length where bytes[index + offset] != text.utf8Start[offset] { return false }
-        index += length
-        return true
-    }
-
-    /// A string without escapes.
-    mutating func text() -> String? {
-        guard index < bytes.count, bytes[index] == quote else { return nil }
-        let start = index + 1
-        var end = start
-        while end < bytes.count, isPlain(bytes[end]) { end += 1 }
-        guard end < bytes.count, bytes[end] == quote else { return nil }
-        index = end + 1
-        return String(decoding: bytes[start..<end], as: UTF8.self)
-    }
-
-    /// An integer as JSON writes it: no plus sign, no leading zero, no fraction. Overflow is no number.
-    mutating func number() -> Int64? {
-        var position = index
-        let isNegative = position < bytes.count && bytes[position] == UInt8(ascii: "-")
-        if isNegative { position += 1 }
-        let start = position
-        var value: Int64 = 0
-        while position < bytes.count, bytes[position] &- 48 <= 9 {
-            let (shifted, overflowed) = value.multipliedReportingOverflow(by: 10)
-            let (added, overflowedAgain) = shifted.subtractingReportingOverflow(Int64(bytes[position] - 48))
-            guard !overflowed, !overflowedAgain else { return nil }
-            value = added
-            position += 1
-        }
-        let digits = position - start
-        guard digits > 0, digits == 1 || bytes[start] != UInt8(ascii: "0"), isNegative || value != .min else { return nil }
-        index = position
-        return isNegative ? value : -value
-    }
 }

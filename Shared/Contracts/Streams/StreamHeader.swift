@@ -9,7 +9,8 @@ package struct StreamHeader: Hashable, Codable, Sendable {
     /// Form of the header; a frame with another one is not read.
     package var v: Int
     package var stream: String
-    /// Made at random with the publisher's store or at a restore, never at a restart. Another one means: what you knew is void.
+    /// Made at random with the publisher's store or at a restore, never at a restart. Another one means: what you knew of a state is
+    /// void; of other streams a replay says where you go on.
     package var epoch: String
     /// The fact's place, gapless per stream from 1. A heartbeat has 0, and so has a fact that is said provisionally.
     package var sequence: Int64

@@ -55,12 +55,9 @@ package final class TokenChecker: Sendable {
 
     /// As `apply`, for a snapshot of one of the streams. Then call `begun`.
     package func begin(_ db: Database, _ stream: String, _ snapshot: [StreamEvent]) throws {
-        switch stream {
-        case StreamFamily.signingKeysStream: try tables.dropKeys(db)
-        case StreamFamily.sessionsStream: try tables.dropSessions(db)
-        // Who is gone stays gone: the snapshot holds the unconfirmed alone.
-        default: break
-        }
+        // Who is gone stays gone: the snapshot holds the unconfirmed alone. So does a session that has ended, of which consent knows
+        // nothing where it was put back from a copy.
+        if stream == StreamFamily.signingKeysStream { try tables.dropKeys(db) }
         for event in snapshot {
             for fact in try Fact.all(of: event) { try keep(db, fact) }
         }
@@ -80,11 +77,7 @@ package final class TokenChecker: Sendable {
     package func begun(_ stream: String, _ snapshot: [StreamEvent]) {
         let facts = snapshot.flatMap { (try? Fact.all(of: $0)) ?? [] }
         rules.withLock { rules in
-            switch stream {
-            case StreamFamily.signingKeysStream: rules.forgetKeys()
-            case StreamFamily.sessionsStream: rules.forgetSessions()
-            default: break
-            }
+            if stream == StreamFamily.signingKeysStream { rules.forgetKeys() }
             for fact in facts { Self.learn(fact, &rules) }
         }
     }

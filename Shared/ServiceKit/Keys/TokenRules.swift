@@ -39,7 +39,6 @@ struct TokenRules: Sendable {
     }
 
     mutating func forgetKeys() { keys = [:] }
-    mutating func forgetSessions() { sessionsEnded = [:] }
 
     mutating func expire(now: Timestamp) {
         keys = keys.filter { $0.value.notAfter >= now }

@@ -47,10 +47,6 @@ struct TokenTables: Sendable {
         try db.execute(sql: "DELETE FROM token_keys")
     }
 
-    func dropSessions(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM token_sessions_ended")
-    }
-
     /// Forgets what no token that is still valid can meet.
     func expire(_ db: Database, now: Timestamp) throws {
         try db.cachedStatement(sql: "DELETE FROM token_keys WHERE not_after < ?").execute(arguments: [now.milliseconds])

@@ -29,12 +29,7 @@ package struct OpenedStore: Sendable {
         restored: @escaping @Sendable (Database) throws -> Void = { _ in }
     ) async throws {
         store = try runtime.openStore(applicationID: applicationID, migrations: migrations)
-        life = try await store.read { db in try StoreLife.isKept(in: db) } ? StoreLife(beside: runtime.storeFile) : nil
-        let isRestored = try await life?.begin(store) { db in
-            try StreamLog().renewEpoch(db)
-            try restored(db)
-        }
-        if isRestored ?? false { runtime.logger.warning("the store was put back from a copy, and begins a new epoch") }
+        life = try await runtime.beginLife(of: store, restored: restored)
         keys = try runtime.openPersonKeys()
         answers = try runtime.answers(in: store)
         (epoch, heads) = try await store.read { db in (try StreamLog().epoch(db), try StreamLog().heads(db)) }
@@ -58,5 +53,22 @@ package struct OpenedStore: Sendable {
             Background(answers.expire),
             Background(keys.keepBackups),
         ] + (life.map { [store] life in [Background { try await life.run(store) }] } ?? [])
+    }
+}
+
+extension Runtime {
+    /// For those who open their store themselves: as `OpenedStore`. Before anything reads the epoch; then run what it gives.
+    /// - Returns: nil where the schema does not hold `StoreLife`.
+    package func beginLife(
+        of store: Store, restored: @escaping @Sendable (Database) throws -> Void = { _ in }
+    ) async throws -> StoreLife? {
+        guard try await store.read({ db in try StoreLife.isKept(in: db) }) else { return nil }
+        let life = StoreLife(beside: storeFile)
+        let isRestored = try await life.begin(store) { db in
+            try StreamLog().renewEpoch(db)
+            try restored(db)
+        }
+        if isRestored { logger.warning("the store was put back from a copy, and begins a new epoch") }
+        return life
     }
 }

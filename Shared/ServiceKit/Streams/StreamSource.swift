@@ -35,7 +35,7 @@ package struct StreamSource: Sendable {
 
     /// Adds the answers to the service's own.
     package func register(in methods: inout Methods) {
-        methods.onReplay { request, _ in try await replay(request) }
+        methods.onReplay { request, context in try await replay(request, for: context.peer) }
         methods.onSnapshot { request, _ in try await snapshot(request) }
         methods.onConfirm { request, context in
             try await store.write { try Confirmations().save($0, of: context.peer, request.positions) }
@@ -45,7 +45,7 @@ package struct StreamSource: Sendable {
         }
     }
 
-    private func replay(_ request: ReplayStream) async throws -> ReplayStream.Reply {
+    private func replay(_ request: ReplayStream, for consumer: Peer) async throws -> ReplayStream.Reply {
         guard families.contains(where: { $0.streams.contains(request.stream) }) || further(request.stream) else {
             throw Failure(.notFound, "no such stream here")
         }
@@ -53,9 +53,12 @@ package struct StreamSource: Sendable {
         return try await store.read { db in
             let stream = request.stream
             let (epoch, head, oldest) = try (log.epoch(db), log.head(db, stream), log.oldest(db, stream))
-            guard request.epoch == epoch, request.from >= oldest else {
-                return ReplayStream.Reply(epoch: epoch, head: head, oldest: oldest, facts: [])
+            guard request.epoch == epoch else {
+                let position = StreamPosition(stream: stream, epoch: request.epoch, next: request.from)
+                let next = try log.goingOn(db, from: position, of: consumer)
+                return ReplayStream.Reply(epoch: epoch, head: head, oldest: next, facts: [])
             }
+            guard request.from >= oldest else { return ReplayStream.Reply(epoch: epoch, head: head, oldest: oldest, facts: []) }
             let rows = try log.rows(
                 db, stream, from: request.from, through: min(request.through, head), limit: StreamSource.factsPerPage)
             var facts: [ReplayStream.Fact] = []

@@ -24,10 +24,12 @@ package struct Confirmations: Sendable {
                 """)
     }
 
-    /// Remembers how far the consumer is; within an epoch it never goes back. A consumer that had been forgotten counts again.
+    /// Remembers how far the consumer is; it never goes back. What is said in another epoch than the log's is passed over: where a consumer
+    /// was before a restore still counts (`StreamLog.goingOn`). A consumer that had been forgotten counts again.
     package func save(_ db: Database, of consumer: Peer, _ positions: [StreamPosition]) throws {
         try db.cachedStatement(sql: "DELETE FROM stream_forgotten_consumers WHERE consumer = ?").execute(arguments: [consumer.name])
-        for position in positions {
+        let own = try StreamLog().epoch(db)
+        for position in positions where position.epoch == own {
             try db.cachedStatement(
                 sql: """
                     INSERT INTO stream_confirmations (consumer, stream, epoch, next) VALUES (?, ?, ?, ?)
@@ -49,6 +51,16 @@ package struct Confirmations: Sendable {
             lowest = min(lowest, next ?? 1)
         }
         return lowest
+    }
+
+    /// What the consumer had confirmed before the log began its epoch, where it has confirmed nothing since; nil where that is not known.
+    func nextInFormerEpoch(_ db: Database, _ stream: String, of consumer: Peer) throws -> Int64? {
+        try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT next FROM stream_confirmations AS confirmed WHERE consumer = ? AND stream = ?
+                AND EXISTS (SELECT 1 FROM stream_former_epochs AS former WHERE former.epoch = confirmed.epoch AND former.stream = confirmed.stream)
+                """, arguments: [consumer.name, stream])
     }
 
     /// What a consumer has confirmed, by stream, for those who watch how far behind it is.

@@ -44,10 +44,41 @@ package struct StreamLog: Sendable {
         return epoch
     }
 
-    /// After a restore from a copy: consumers must not take what is said from now on for what they already know. Those of a stream
-    /// without snapshots then hear all that the log holds once more.
+    /// For a migration of a store that begins new epochs: how far its log is one with that of each epoch before.
+    package static func createFormerEpochs(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE stream_former_epochs (
+                    epoch TEXT NOT NULL,
+                    stream TEXT NOT NULL,
+                    head INTEGER NOT NULL,
+                    PRIMARY KEY (epoch, stream)
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+
+    /// After a restore from a copy: consumers must not take what is said from now on for what they already know; `goingOn` says where
+    /// each goes on.
     package func renewEpoch(_ db: Database) throws {
+        if try keepsFormerEpochs(db) {
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO stream_former_epochs SELECT epoch, stream, head FROM stream_epoch, stream_heads")
+        }
         try db.execute(sql: "UPDATE stream_epoch SET epoch = lower(hex(randomblob(16)))")
+    }
+
+    /// The next sequence of a consumer that stands in another epoch: behind all that it has applied of what this log holds. Where the
+    /// log does not know that epoch, behind what the consumer had confirmed in one that it knows, or else at the beginning.
+    package func goingOn(_ db: Database, from position: StreamPosition, of consumer: Peer) throws -> Int64 {
+        guard try keepsFormerEpochs(db) else { return 1 }
+        let alike = try Int64.fetchOne(
+            db, sql: "SELECT head FROM stream_former_epochs WHERE epoch = ? AND stream = ?", arguments: [position.epoch, position.stream])
+        let next = try alike.map { $0 + 1 } ?? Confirmations().nextInFormerEpoch(db, position.stream, of: consumer) ?? 1
+        return max(1, min(position.next, next))
+    }
+
+    private func keepsFormerEpochs(_ db: Database) throws -> Bool {
+        try db.tableExists("stream_former_epochs")
     }
 
     /// Adds one fact at the end of the stream.

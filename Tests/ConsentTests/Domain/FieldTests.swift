@@ -62,7 +62,22 @@ struct FieldTests {
             ("+0123456789", nil), ("", nil),
         ] as [(String, String?)])
     func phone(_ text: String, _ expected: String?) {
-        #expect(PhoneNumber(text)?.text == expected)
+        #expect(TelephoneNumber(text)?.text == expected)
+    }
+
+    @Test("an address, a telephone number, a user name and a date are coded as their text, and no other text is read as one")
+    func coding() throws {
+        func check<Value: TextCoded & Equatable>(_ value: Value?, _ text: String) throws {
+            let value = try #require(value)
+            let coded = try JSONEncoder().encode([value])
+            #expect(String(decoding: coded, as: UTF8.self) == #"["\#(text)"]"#)
+            #expect(try JSONDecoder().decode([Value].self, from: coded) == [value])
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode([Value].self, from: Data(#"["?"]"#.utf8)) }
+        }
+        try check(EmailAddress("anna@example.org"), "anna@example.org")
+        try check(TelephoneNumber("333 1234567"), "+393331234567")
+        try check(UserName("anna.rossi"), "anna.rossi")
+        try check(BirthDate("1940-05-01"), "1940-05-01")
     }
 
     @Test(

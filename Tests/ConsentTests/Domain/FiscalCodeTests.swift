@@ -75,6 +75,19 @@ struct FiscalCodeTests {
         #expect(FiscalCode.code(name: name) == asName)
     }
 
+    @Test(
+        "ACC-03: computed codes are those that are known",
+        arguments: [
+            ("Rossi", "Maria", [1980, 1, 1], FiscalCode.Sex.male, "H501", "RSSMRA80A01H501U"),
+            ("Moretti", "Matteo", [1925, 4, 9], .male, "F205", "MRTMTT25D09F205Z"),
+            ("Miller", "Samantha", [1982, 9, 25], .female, "Z404", "MLLSNT82P65Z404U"),
+        ])
+    func computed(_ surname: String, _ name: String, _ birth: [Int], _ sex: FiscalCode.Sex, _ place: String, _ expected: String) {
+        let code = FiscalCode.computed(
+            surname: surname, name: name, year: birth[0], month: birth[1], day: birth[2], sex: sex, place: place)
+        #expect(code == expected)
+    }
+
     @Test("ACC-03: a code agrees with the birth, place and names that it was made of, and with no others")
     func agreement() throws {
         let code = try #require(FiscalCode(Applicant.fiscalCode()))

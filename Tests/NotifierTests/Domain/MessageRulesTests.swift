@@ -89,6 +89,6 @@ struct MessageRulesTests {
             ("+1234567", false), ("+1234567890123456", false), ("+39333123456\r\n", false), ("", false), ("+", false),
         ])
     func phones(text: String, isNumber: Bool) {
-        #expect((PhoneNumber(text) != nil) == isNumber)
+        #expect((TelephoneNumber(e164: text) != nil) == isNumber)
     }
 }

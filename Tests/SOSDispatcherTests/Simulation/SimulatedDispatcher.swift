@@ -21,8 +21,6 @@ struct SimulatedDispatcher {
     var changes = SimulatedBatch()
     var journal = SimulatedJournal()
     var waiterNumber = 0
-    /// Waiters whose messages have gone out because the disk took too long.
-    var sentUnstored: Set<Int> = []
     /// Calls that wait for the disk, by waiter.
     var waiting: [Int: SimulatedWaiter] = [:]
 }

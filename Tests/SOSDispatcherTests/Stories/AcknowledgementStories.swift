@@ -22,9 +22,8 @@ struct AcknowledgementStories {
     @Test("UI-14: an acknowledgement that cannot be taken is refused with the field that is wrong: an ackId of two words, above all")
     func fields() async throws {
         let desk = Desk(.silent)
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let id = "\(try await stage.callForHelp(.random()))-0"
             try await eventually("the call") { !desk.receipts.isEmpty }
             func json(_ fields: String) -> String { "{\"ack\":{\"messageId\":\"\(id)\",\(fields)}}" }
@@ -54,7 +53,6 @@ struct AcknowledgementStories {
             #expect(try await !stage.timeline(EmergencyID(id.dropLast(2)) ?? .random()).contains("acknowledged"))
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     private static let sender = HTTPSender(

@@ -19,10 +19,9 @@ struct AutonomyStories {
     )
     func untouched() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let settings = ["TRACKME_SOS_SIGNAL_LOST_S": "5", "TRACKME_SOS_DISPATCH_AT_S": "3"]
-            let before = try await stage.start(deskPort: port, settings)
+            let before = try await stage.start(settings)
             let anna = PersonID.random()
             try await stage.subscribe(anna)
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 70)])
@@ -30,20 +29,19 @@ struct AutonomyStories {
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 71)])
             try await eventually("and ends by itself", isTrue: { try await Self.standing(anna, stage) == "monitoring" })
             await before.stop()
-            let after = try await stage.start(deskPort: port, settings)
+            let after = try await stage.start(settings)
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 31)])
             try await eventually("the ambulance is called", isTrue: { !desk.receipts.isEmpty })
             try await eventually("and has acknowledged", isTrue: { try await Self.standing(anna, stage) == "dispatched" })
             await after.stop()
         }
-        await door.stop()
     }
 
     @Test(
         "SOS-22, SOS-25, SOS-28: a process that dies the moment a lost signal is stored takes no warning with it: what person and contacts are told is in the same transaction, and the next process sends it"
     )
     func warningOutlivesProcess() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
+        try await Stage.play { stage in
             let settings = ["TRACKME_SOS_SIGNAL_LOST_S": "5", "TRACKME_SOS_SILENCE_CONTACTS_S": "5"]
             let anna = PersonID.random()
             // Decides and stores; of what follows nothing ever runs, as if it had died there.
@@ -59,7 +57,7 @@ struct AutonomyStories {
             await dying.close()
 
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let next = try await stage.start(deskPort: 9, settings)
+            let next = try await stage.start(settings)
             let told = try await eventually("the warning") { notifier.messages(.sosSignalLost).first }
             #expect(told.recipient.person == anna && told.channels == [.push, .inbox])
             let asked = try await eventually("the contact is asked to look") { notifier.messages(.sosSilenceContacts).first }
@@ -74,16 +72,15 @@ struct AutonomyStories {
     )
     func takenBackAfterLoss() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let settings = ["TRACKME_SOS_DISPATCH_AT_S": "4.9"]
             let anna = PersonID.random()
-            let first = try await stage.start(deskPort: port, settings)
+            let first = try await stage.start(settings)
             try await stage.subscribe(anna)
             await first.stop()
             let lost = try StoredFolder(stage.folder.appendingPathComponent("\(Peer.sosDispatcher)"))
 
-            let second = try await stage.start(deskPort: port, settings)
+            let second = try await stage.start(settings)
             // Ingest's clock is set back afterwards, so that the next process counts from its own hearing and has not called yet.
             try await stage.ingest.say(
                 anna, [Sample(type: .heartRate, at: .now, value: 31)], receivedAt: .now + .seconds(30))
@@ -95,7 +92,7 @@ struct AutonomyStories {
             // None of it had got to the disk.
             try lost.restore()
 
-            let third = try await stage.start(deskPort: port, settings)
+            let third = try await stage.start(settings)
             let reply = try await eventually("it is judged again") {
                 let reply = try? await stage.question(AnswerPrompt(person: anna, answer: .fine))
                 return reply?.emergency == emergency ? reply : nil
@@ -106,7 +103,6 @@ struct AutonomyStories {
             if !reply.alreadyDispatched { #expect(try await stage.timeline(emergency).contains("muted"), "nobody here knew") }
             await third.stop()
         }
-        await door.stop()
     }
 
     @Test(
@@ -114,15 +110,14 @@ struct AutonomyStories {
     )
     func receivedMeanwhile() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let anna = PersonID.random()
-            let before = try await stage.start(deskPort: port)
+            let before = try await stage.start()
             try await stage.subscribe(anna)
             await before.stop()
             let received = Timestamp.now
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: received, value: 31)], receivedAt: received)
-            let after = try await stage.start(deskPort: port)
+            let after = try await stage.start()
             let started = Timestamp.now
             try await eventually("the call", isTrue: { !desk.receipts.isEmpty })
             let emergency = try #require(try await stage.question(ListEmergencies(person: anna, limit: 1)).emergencies.first)
@@ -131,15 +126,13 @@ struct AutonomyStories {
             #expect(try #require(emergency.dispatchedAt) < max(received + .milliseconds(3600), started + .milliseconds(2500)))
             await after.stop()
         }
-        await door.stop()
     }
 
     @Test("SOS-14: \"I am fine\" to the process that has seen it all sends nothing to anybody")
     func nothingToTakeBack() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port, ["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
+            let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
             let anna = PersonID.random()
             try await stage.subscribe(anna)
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 31)])
@@ -151,7 +144,6 @@ struct AutonomyStories {
             await dispatcher.stop()
             #expect(desk.receipts.isEmpty)
         }
-        await door.stop()
     }
 }
 

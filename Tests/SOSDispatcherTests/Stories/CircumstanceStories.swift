@@ -29,8 +29,8 @@ struct CircumstanceStories {
 
     @Test("SOS-27, SOS-28: on charge is shown as such, also after a restart; a phone that measures nothing vital goes on charge unnoticed")
     func charging() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let before = try await stage.start(deskPort: 9)
+        try await Stage.play { stage in
+            let before = try await stage.start()
             let listener = Listener()
             before.parts.supervision.tidings.add(listener)
             let (person, watch, phone) = (PersonID.random(), DeviceID.random(), DeviceID.random())
@@ -44,7 +44,7 @@ struct CircumstanceStories {
             try await eventually("charging is shown", isTrue: { try await Self.standing(person, stage) == "charging" })
             try await eventually("and told", isTrue: { listener.kinds == [.subscribed, .charging] })
             await before.stop()
-            let dispatcher = try await stage.start(deskPort: 9)
+            let dispatcher = try await stage.start()
             #expect(try await Self.standing(person, stage) == "charging")
             try await stage.ingest.say(DeviceState(device: watch, person: person, active: true, intervalMs: 1000))
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 71)])
@@ -55,11 +55,11 @@ struct CircumstanceStories {
 
     @Test("SOS-25: the person is told of a silence, then the contacts; by option the ambulance, under an id of its own")
     func silence() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
+        try await Stage.play { stage in
             let settings = [
                 "TRACKME_SOS_SIGNAL_LOST_S": "5", "TRACKME_SOS_SILENCE_CONTACTS_S": "5", "TRACKME_SOS_SILENCE_CALLS_AMBULANCE": "true",
             ]
-            let dispatcher = try await stage.start(deskPort: 9, settings)
+            let dispatcher = try await stage.start(settings)
             let listener = Listener()
             dispatcher.parts.supervision.tidings.add(listener)
             let person = PersonID.random()
@@ -79,9 +79,9 @@ struct CircumstanceStories {
 
     @Test("SOS-25: while ingest itself is silent the person is warned, but no contact hears of a silence that is not the person's")
     func ingestSilent() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
+        try await Stage.play { stage in
             let settings = ["TRACKME_SOS_SIGNAL_LOST_S": "5", "TRACKME_SOS_SILENCE_CONTACTS_S": "5"]
-            let dispatcher = try await stage.start(deskPort: 9, settings)
+            let dispatcher = try await stage.start(settings)
             let listener = Listener()
             let supervision = dispatcher.parts.supervision
             supervision.tidings.add(listener)
@@ -103,8 +103,8 @@ struct CircumstanceStories {
 
     @Test("SOS-23: shaking is told to whoever alerts the contacts, for subscribers who switched it on")
     func shaking() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let dispatcher = try await stage.start(deskPort: 9)
+        try await Stage.play { stage in
+            let dispatcher = try await stage.start()
             let listener = Listener()
             dispatcher.parts.supervision.tidings.add(listener)
             let person = PersonID.random()
@@ -120,8 +120,8 @@ struct CircumstanceStories {
 
     @Test("SOS-07: personalised bounds are in force through a restart, and the emergency they make is told with its id in order")
     func personalised() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let before = try await stage.start(deskPort: 9)
+        try await Stage.play { stage in
+            let before = try await stage.start()
             let person = PersonID.random()
             try await stage.subscribe(person)
             // Whoever joins is fitted at once: here to nothing, which must not come after what is set now.
@@ -130,7 +130,7 @@ struct CircumstanceStories {
             fit.bounds = [.heartRate: Bounds(low: nil, high: 90)]
             await before.parts.supervision.fitted(fit, of: person)
             await before.stop()
-            let dispatcher = try await stage.start(deskPort: 9)
+            let dispatcher = try await stage.start()
             let listener = Listener()
             dispatcher.parts.supervision.tidings.add(listener)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 95)])
@@ -142,11 +142,11 @@ struct CircumstanceStories {
 
     @Test("SOS-28: an emergency that runs when a process begins is told to those who may have missed it")
     func goesOn() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let before = try await stage.start(deskPort: 9)
+        try await Stage.play { stage in
+            let before = try await stage.start()
             let emergency = try await stage.callForHelp(.random())
             await before.stop()
-            let dispatcher = try await stage.start(deskPort: 9)
+            let dispatcher = try await stage.start()
             let known = await dispatcher.parts.supervision.running()
             #expect(known.map(\.kind) == [.goesOn] && known.map(\.emergency) == [emergency])
             await dispatcher.stop()

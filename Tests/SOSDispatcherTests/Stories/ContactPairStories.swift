@@ -42,11 +42,10 @@ struct ContactPairStories {
     @Test("SOS-22, SOS-28: nobody has answered and the first is down: the second calls on down the list, where the first left off")
     func callsOn() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let first = try await stage.start(deskPort: port, Self.pace)
-            let second = try await stage.start(deskPort: port, Self.pace, place: .second)
+            let first = try await stage.start(Self.pace)
+            let second = try await stage.start(Self.pace, place: .second)
             let emergency = try await Self.call(stage, first, second)
             try await eventually("the first calls again") { Self.calls(notifier).count >= 2 }
             try await eventually("the second has counted") { await second.alarm(emergency)?.calls ?? 0 >= 2 }
@@ -60,7 +59,7 @@ struct ContactPairStories {
             // What is said to the second while the first is down, the first knows when it is back.
             let path = try #require(notifier.messages(.sosContactAlert).first { $0.recipient.phone == "+39333000001" }?.path)
             #expect(try await Visitor(of: second).press("on-my-way", at: path).status == 303)
-            let back = try await stage.start(deskPort: port, Self.pace)
+            let back = try await stage.start(Self.pace)
             try await eventually("the first knows") { await back.alarm(emergency)?.contacts.first?.answer == .onMyWay }
             #expect(await back.nextCall(emergency) == nil)
             #expect(try await stage.timeline(emergency).contains("contact-answered"))
@@ -68,17 +67,15 @@ struct ContactPairStories {
             await back.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 
     @Test("SOS-22, SOS-28: somebody has answered at the first: the second calls nobody when the first is down, across its own restart too")
     func keepsQuiet() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let first = try await stage.start(deskPort: port, Self.pace)
-            let second = try await stage.start(deskPort: port, Self.pace, place: .second)
+            let first = try await stage.start(Self.pace)
+            let second = try await stage.start(Self.pace, place: .second)
             let emergency = try await Self.call(stage, first, second)
             let alerts = try await eventually("both contacts are told") {
                 let alerts = notifier.messages(.sosContactAlert).filter { $0.channels != [.call] }
@@ -95,7 +92,7 @@ struct ContactPairStories {
             await first.stop()
             #expect(await second.nextCall(emergency) == nil)
             await second.stop()
-            let again = try await stage.start(deskPort: port, Self.pace, listening: false, place: .second)
+            let again = try await stage.start(Self.pace, listening: false, place: .second)
             #expect(await again.alarm(emergency)?.contacts.map(\.answer) == [.onScene, .seen])
             #expect(await again.nextCall(emergency) == nil)
             let page = try await Visitor(of: again).open(carlo)
@@ -106,7 +103,6 @@ struct ContactPairStories {
             await again.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 }
 

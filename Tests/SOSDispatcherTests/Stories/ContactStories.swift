@@ -36,10 +36,9 @@ struct ContactStories {
     )
     func wholeAlarm() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             let emergency = try await callForHelp(stage, anna)
 
@@ -88,16 +87,14 @@ struct ContactStories {
             await dispatcher.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 
     @Test("SOS-22: a contact who cannot be reached is shown in the timeline, the others are told all the same")
     func unreached() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             let emergency = try await callForHelp(stage, anna)
             let alerts = try await eventually("both are told") {
@@ -115,16 +112,14 @@ struct ContactStories {
             await dispatcher.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 
     @Test("while nobody is on the way the contacts are called again down the list")
     func calledAgain() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let dispatcher = try await stage.start(deskPort: port, ["TRACKME_SOS_CONTACT_CALL_S": "1"])
+            let dispatcher = try await stage.start(["TRACKME_SOS_CONTACT_CALL_S": "1"])
             let anna = try await subscribe(stage, dispatcher)
             _ = try await callForHelp(stage, anna)
             let calls = try await eventually("two calls more") {
@@ -137,7 +132,6 @@ struct ContactStories {
             await dispatcher.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 
     @Test(
@@ -145,9 +139,8 @@ struct ContactStories {
     )
     func restarts() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             _ = try await callForHelp(stage, anna)
             let first = dispatcher
@@ -159,7 +152,7 @@ struct ContactStories {
                 for table in ["contact_cases", "contact_notices", "message_outbox"] { try db.execute(sql: "DELETE FROM \(table)") }
             }
             await dispatcher.stop()
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             let notifier = try await TalkingNotifier(in: stage.folder)
             let alerts = try await eventually("both are told") {
                 let alerts = notifier.messages(.sosContactAlert)
@@ -169,23 +162,21 @@ struct ContactStories {
             #expect(try await Visitor(of: dispatcher).press("cannot", at: path).status == 303)
             await dispatcher.stop()
 
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             let visitor = await Visitor(of: dispatcher)
             #expect(try await visitor.open(path).text.contains("You said: cannot help"), "answers survive")
             #expect(notifier.messages(.sosContactAlert).count == 2)
             await dispatcher.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 
     @Test("SOS-23, CON-31: shaking alarms the contacts of who has switched it on, without an ambulance; the person calls it off")
     func shaking() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             try await dispatcher.parts.supervision.prefer(SupervisionPreferences(shaking: true), of: anna)
             try await stage.ingest.say(anna, [Sample(type: .shaking, at: .now, value: 12)])
@@ -205,16 +196,14 @@ struct ContactStories {
             await dispatcher.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 
     @Test("SOS-25: a long silence is told to the contacts, and a sign of life ends it")
     func silence() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             let began = Timestamp.now
             // As supervision tells it after minutes of silence.
@@ -235,15 +224,13 @@ struct ContactStories {
             await dispatcher.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 
     @Test("ACC-29: nothing about contacts is readable in the file, and erasure leaves nothing of them")
     func sealedAndErased() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             _ = try await callForHelp(stage, anna)
             let database = dispatcher.parts.store.store
@@ -271,6 +258,5 @@ struct ContactStories {
             #expect(left == 0)
             await dispatcher.stop()
         }
-        await door.stop()
     }
 }

@@ -14,7 +14,7 @@ import TestKit
 
 @testable import SOSDispatcher
 
-/// Receives dispatches, keeps them all, and answers in one of several ways.
+/// Receives dispatches while it is open, keeps them all, and answers in one of several ways.
 final class Desk: Sendable {
     enum Manner: Sendable {
         case acknowledges(Acknowledgement.Result)
@@ -44,6 +44,7 @@ final class Desk: Sendable {
     private let manner: Mutex<Manner>
     private let received = Mutex<[Receipt]>([])
     private let secret: Mutex<WebhookSecret?>
+    private let door = Mutex<(running: Running?, port: Int?)>((nil, nil))
 
     init(_ manner: Manner, secret: WebhookSecret? = nil) {
         self.manner = Mutex(manner)
@@ -60,13 +61,27 @@ final class Desk: Sendable {
         self.secret.withLock { $0 = secret }
     }
 
-    /// Listens on loopback; 0 takes a free port.
-    func open(port: Int = 0) async -> (running: Running, port: Int) {
+    /// Where it is called, open or not. At port 9 (discard, RFC 863), where one that was never open is, nobody listens.
+    var address: String { "http://127.0.0.1:\(door.withLock { $0.port } ?? 9)/desk/v1/messages" }
+
+    /// Listens on loopback; a second time at the address of the first.
+    func open() async {
+        let port = door.withLock { $0.port }
         let server = HTTPServer(
-            .init(title: "Desk", version: "1", summary: "A desk for tests.", prefix: "desk"), routes: [route], port: port,
+            .init(title: "Desk", version: "1", summary: "A desk for tests.", prefix: "desk"), routes: [route], port: port ?? 0,
             health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in throw Problem.unauthorised }, logger: Running.quiet)
         let running = Running([server])
-        return (running, await server.boundPort)
+        let bound = await server.boundPort
+        door.withLock { $0 = (running, bound) }
+    }
+
+    /// A second time changes nothing.
+    func close() async {
+        let running = door.withLock { door in
+            defer { door.running = nil }
+            return door.running
+        }
+        await running?.stop()
     }
 
     private var route: Route {

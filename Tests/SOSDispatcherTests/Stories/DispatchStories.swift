@@ -17,9 +17,8 @@ struct DispatchStories {
     @Test("SOS-15, SOS-16, INV-22: a heart that fails is called for at t0 + 3.5 s and acknowledged in the response")
     func acknowledgedInResponse() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             try await stage.subscribe(person)
             let t0 = Timestamp.now
@@ -40,19 +39,17 @@ struct DispatchStories {
             #expect(desk.receipts.count == 1)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("The webhook is signed with v1 and v1a over the stored bytes, and the public key is at /sos/v1/keys")
     func signatures() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             _ = try await stage.callForHelp(.random())
             let receipt = try await eventually("the call") { desk.receipts.first }
             let keys = try await Self.get("/sos/v1/keys", of: dispatcher)
-            let published = try JSONDecoder().decode(PublicKeys.self, from: Data(keys.body))
+            let published = try JSONDecoder().decode(PublishedKeys.self, from: Data(keys.body))
             let verifying = try VerifyingKey(webhookText: try #require(published.keys.first).webhook)
             let files = KeyFiles(folder: stage.folder.appendingPathComponent("keys"))
             let secret = try WebhookSecret(files.readSecret(files.file("webhook.secret", of: .sosDispatcher)))
@@ -62,15 +59,13 @@ struct DispatchStories {
             try signature.verify(body: receipt.body, keys: [verifying], now: .now)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-19: a bare 2xx is no acknowledgement: the same bytes come again under the same id, until one is posted")
     func bareSuccess() async throws {
         let desk = Desk(.silent)
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let emergency = try await stage.callForHelp(.random())
             try await eventually("repeats") { desk.receipts.count >= 4 }
             #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
@@ -90,15 +85,13 @@ struct DispatchStories {
             #expect(try await stage.timeline(emergency).count { $0 == "acknowledged" } == 1)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("A forged, unsigned or misdirected acknowledgement is ignored, a rejection is recorded, and repeating goes on")
     func notBelieved() async throws {
         let desk = Desk(.forges)
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let emergency = try await stage.callForHelp(.random())
             for manner in [Desk.Manner.unsigned, .confuses, .fails(500), .fails(302), .acknowledges(.rejected)] {
                 let seen = desk.receipts.count
@@ -112,41 +105,37 @@ struct DispatchStories {
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-19, SOS-28: a desk that is down is called until it is back, across a restart, with the same bytes under the same id")
     func deskDownAndRestart() async throws {
         let desk = Desk(.silent)
-        let (first, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let person = PersonID.random()
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             let emergency = try await stage.callForHelp(person)
             try await eventually("the call") { desk.receipts.count >= 1 }
-            await first.stop()
+            await desk.close()
             try await eventually("failed attempts") {
                 try await stage.question(ReadTimeline(emergency: emergency)).steps.contains { $0.detail.contains("failed") }
             }
             await dispatcher.stop()
             desk.become(.acknowledges(.accepted))
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             #expect(try await stage.state(emergency) == "dispatching")
-            let (second, _) = await desk.open(port: port)
+            await desk.open()
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
             #expect(Set(desk.receipts.map(\.body)).count == 1)
             await dispatcher.stop()
-            await second.stop()
         }
     }
 
     @Test("SOS-21: after the acknowledgement a false alarm sends a cancellation with the same reference, which is acknowledged too")
     func cancelled() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             let emergency = try await stage.callForHelp(person)
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
@@ -163,15 +152,13 @@ struct DispatchStories {
             try await eventually("the end") { try await stage.state(emergency) == "closed" }
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-14: I am fine in time calls nobody")
     func fine() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
@@ -184,15 +171,13 @@ struct DispatchStories {
             #expect(desk.receipts.isEmpty)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("A call does not wait for a disk that does not answer, and what it did is stored when the disk is back")
     func sickDisk() async throws {
         let desk = Desk(.silent)
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             try await stage.subscribe(person)
             let disk = DispatchSemaphore(value: 0)
@@ -208,30 +193,26 @@ struct DispatchStories {
             #expect(Set(desk.receipts.map(\.body)).count == 1)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-19: a slow desk is heard: attempts go on, and the answer to an early one still counts")
     func slowDesk() async throws {
         let desk = Desk(.slow(4))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let emergency = try await stage.callForHelp(.random())
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             #expect(desk.receipts.count >= 4)
             #expect(Set(desk.receipts.map(\.body)).count == 1)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("A late acknowledgement of something that has ended long ago is taken again and changes nothing")
     func lateAcknowledgement() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             let emergency = try await stage.callForHelp(person)
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
@@ -244,7 +225,6 @@ struct DispatchStories {
             #expect(try await stage.timeline(emergency).count { $0 == "acknowledged" } == 1)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     // MARK: Over HTTP

@@ -58,10 +58,9 @@ struct ErasureStories {
     @Test("ACC-31, SOS-03: the end of an account ends supervision, but a call under way is made first; then nothing of the person is left")
     func account() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let (anna, bruno) = (PersonID.random(), PersonID.random())
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             try await stage.subscribe(bruno)
             try await stage.ingest.say(DeviceState(device: .random(), person: anna, active: true, intervalMs: 1000))
             try await stage.subscribe(anna)
@@ -85,32 +84,28 @@ struct ErasureStories {
             #expect(try await stage.question(VerifyAudit()).firstBroken == nil)
             await dispatcher.stop()
         }
-        await door.stop()
     }
 
     @Test("ACC-31: an emergency that nobody ends does not keep an account for ever")
     func patience() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let anna = PersonID.random()
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             _ = try await stage.callForHelp(anna)
             let longAgo = Timestamp.now - SupervisionErasure.patience - .seconds(1)
             _ = try await erase(.account, of: anna, in: dispatcher, at: longAgo)
             #expect(try await rows(of: anna, in: dispatcher).isEmpty)
             await dispatcher.stop()
         }
-        await door.stop()
     }
 
     @Test("ACC-29, SOS-28: with the data alone erased the person is watched on, by their own bounds, also after a restart")
     func dataOnly() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let anna = PersonID.random()
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             try await stage.subscribe(anna, bounds: ["heart-rate": Bounds(low: 40, high: 100)])
             let place = Position(latitude: 45.4642, longitude: 9.19)
             let running = dispatcher
@@ -120,7 +115,7 @@ struct ErasureStories {
             _ = try await erase(.data, of: anna, in: dispatcher)
             #expect(await !dispatcher.parts.supervision.knowsPlace(of: anna))
             await dispatcher.stop()
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             #expect(await dispatcher.parts.supervision.isSubscribed(anna))
             #expect(await !dispatcher.parts.supervision.knowsPlace(of: anna))
             // Within the usual bounds, beyond the person's own.
@@ -130,6 +125,5 @@ struct ErasureStories {
             }
             await dispatcher.stop()
         }
-        await door.stop()
     }
 }

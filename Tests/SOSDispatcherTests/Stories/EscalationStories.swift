@@ -19,8 +19,8 @@ struct EscalationStories {
         ServiceArea(circle: .init(centre: .init(latitude: milan.latitude, longitude: milan.longitude), radiusKm: km))
     }
 
-    private static func register(_ stage: Stage, _ name: String, _ km: Double, _ desk: Desk, _ port: Int) async throws {
-        let settings = IntegratorSettings(name: name, area: area(km), url: "http://127.0.0.1:\(port)/desk/v1/messages")
+    private static func register(_ stage: Stage, _ name: String, _ km: Double, _ desk: Desk) async throws {
+        let settings = IntegratorSettings(name: name, area: area(km), url: desk.address)
         let reply = try await stage.question(AddIntegrator(settings: settings, replaces: false))
         desk.share(try WebhookSecret(reply.webhookSecret))
     }
@@ -37,10 +37,9 @@ struct EscalationStories {
     func silence() async throws {
         // Two, so that there is nobody left to be called after the next one, however long this machine takes.
         let (silent, next) = (Desk(.silent), Desk(.silent))
-        let opened = [await silent.open(), await next.open()]
-        try await Stage.play(next) { stage in
-            var dispatcher = try await stage.start(deskPort: opened[1].port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
-            try await Self.register(stage, "milan", 30, silent, opened[0].port)
+        try await Stage.play(next, and: silent) { stage in
+            var dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
+            try await Self.register(stage, "milan", 30, silent)
             let person = PersonID.random()
             try await stage.subscribe(person)
             let emergency = try await Self.call(stage, person)
@@ -55,7 +54,7 @@ struct EscalationStories {
 
             // Whom to call is in the file: with a bound that never comes, both go on being called.
             let before = [silent.receipts.count, next.receipts.count]
-            dispatcher = try await stage.start(deskPort: opened[1].port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"])
+            dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"])
             try await eventually("both are called on") { silent.receipts.count > before[0] + 1 && next.receipts.count > before[1] + 1 }
             #expect(Set((silent.receipts + next.receipts).map(\.id)) == ["\(emergency)-0"])
             next.become(.acknowledges(.accepted))
@@ -83,7 +82,6 @@ struct EscalationStories {
             #expect(try await stage.question(VerifyAudit()).firstBroken == nil)
             await dispatcher.stop()
         }
-        for (running, _) in opened { await running.stop() }
     }
 
     @Test(
@@ -91,14 +89,11 @@ struct EscalationStories {
     )
     func pair() async throws {
         let (silent, next) = (Desk(.silent), Desk(.silent))
-        let opened = [await silent.open(), await next.open()]
-        try await Stage.play(next) { stage in
-            let port = opened[1].port
-            let first = try await stage.start(deskPort: port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
+        try await Stage.play(next, and: silent) { stage in
+            let first = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
             // The second would never call anybody in addition by itself.
-            let second = try await stage.start(
-                deskPort: port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], place: .second, lead: .seconds(1))
-            try await Self.register(stage, "milan", 30, silent, opened[0].port)
+            let second = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], place: .second, lead: .seconds(1))
+            try await Self.register(stage, "milan", 30, silent)
             try await eventually("the second knows both") { await second.parts.dispatcher.registry.integrator("milan") != nil }
             let person = PersonID.random()
             try await stage.subscribe(person)
@@ -117,7 +112,7 @@ struct EscalationStories {
             #expect(release.message?.takenBy == Self.settingsName)
 
             // The first comes back: it takes over what was said meanwhile, under the same name and in the same bytes.
-            let back = try await stage.start(deskPort: port, ["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"])
+            let back = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"])
             try await eventually("the first knows") { try await back.parts.store.emergency(emergency)?.state == .dispatched }
             await second.stop()
             let told = silent.receipts.count { $0.id == release.id }
@@ -128,6 +123,5 @@ struct EscalationStories {
             #expect(!next.receipts.contains { $0.id == release.id })
             await back.stop()
         }
-        for (running, _) in opened { await running.stop() }
     }
 }

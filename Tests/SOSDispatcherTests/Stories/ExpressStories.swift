@@ -18,9 +18,8 @@ struct ExpressStories {
     @Test("P6, SOS-10: a provisional critical entry opens the emergency at once; the stored fact finds the same one, and one call goes out")
     func sameEmergency() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             try await stage.subscribe(person)
             let at = Timestamp.now
@@ -41,14 +40,13 @@ struct ExpressStories {
             #expect(await dispatcher.parts.supervision.people[person]?.subscriber.course.readings[.heartRate]?.count == 1)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("A provisional fact moves no position: a dispatcher that was killed hears the stored one again, and it is the same emergency")
     func noPosition() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
+        try await Stage.play { stage in
             let person = PersonID.random()
-            let dispatcher = try await stage.start(deskPort: 9)
+            let dispatcher = try await stage.start()
             try await stage.subscribe(person)
             let before = try await dispatcher.parts.store.store.read { try ConsumerPositions().load($0) }
             let at = Timestamp.now
@@ -61,7 +59,7 @@ struct ExpressStories {
             let after = try await positions(stage)
             #expect(after.first { $0.stream == stream } == before.first { $0.stream == stream })
             try await stage.ingest.say(person, [heart(31, at: at)], receivedAt: at)
-            let again = try await stage.start(deskPort: 9)
+            let again = try await stage.start()
             try await eventually("the stored fact is heard") {
                 await again.parts.supervision.people[person]?.heard != nil
             }
@@ -72,7 +70,7 @@ struct ExpressStories {
     }
 
     private func positions(_ stage: Stage) async throws -> [StreamPosition] {
-        let dispatcher = try await stage.start(deskPort: 9, listening: false)
+        let dispatcher = try await stage.start(listening: false)
         let found = try await dispatcher.parts.store.store.read { try ConsumerPositions().load($0) }
         await dispatcher.stop()
         return found
@@ -80,8 +78,8 @@ struct ExpressStories {
 
     @Test("SOS-11: a critical entry that is sent again after the values are back in range alerts nobody")
     func sentAgain() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let dispatcher = try await stage.start(deskPort: 9)
+        try await Stage.play { stage in
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             try await stage.subscribe(person)
             let first = Timestamp.now - .seconds(2)

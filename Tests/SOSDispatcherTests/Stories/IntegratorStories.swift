@@ -66,9 +66,6 @@ struct IntegratorStories {
         }
     }
 
-    /// The endpoint of a desk.
-    private static func address(_ port: Int) -> String { "http://127.0.0.1:\(port)/desk/v1/messages" }
-
     private func call(_ stage: Stage, _ person: PersonID, at place: Position? = milan) async throws -> EmergencyID {
         try await stage.subscribe(person)
         try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: place)])
@@ -85,10 +82,9 @@ struct IntegratorStories {
     @Test("SOS-17: the call goes to the one in whose area the person is, and to the one of the settings where there is no place")
     func byPlace() async throws {
         let (everywhere, local) = (Desk(.acknowledges(.accepted)), Desk(.acknowledges(.accepted)))
-        let ((first, port), (second, localPort)) = (await everywhere.open(), await local.open())
-        try await Stage.play(everywhere) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
-            try await register(stage, IntegratorSettings(name: "milan", area: Self.around, url: Self.address(localPort)), local)
+        try await Stage.play(everywhere, and: local) { stage in
+            let dispatcher = try await stage.start()
+            try await register(stage, IntegratorSettings(name: "milan", area: Self.around, url: local.address), local)
             let here = try await call(stage, .random())
             try await eventually("the acknowledgement of Milan") { try await stage.state(here) == "dispatched" }
             #expect(local.receipts.map(\.message?.emergencyId) == ["\(here)"] && everywhere.receipts.isEmpty)
@@ -97,18 +93,15 @@ struct IntegratorStories {
             #expect(everywhere.receipts.map(\.message?.emergencyId) == ["\(nowhere)"] && local.receipts.count == 1)
             await dispatcher.stop()
         }
-        await first.stop()
-        await second.stop()
     }
 
     @Test("A refusal passes the call on at once, across a restart too; a cancel goes to whoever has it, even if it was removed meanwhile")
     func refusal() async throws {
         let (refusing, next, everywhere) = (Desk(.acknowledges(.rejected)), Desk(.silent), Desk(.silent))
-        let opened = [await refusing.open(), await next.open(), await everywhere.open()]
-        try await Stage.play(everywhere) { stage in
-            var dispatcher = try await stage.start(deskPort: opened[2].port)
-            try await register(stage, IntegratorSettings(name: "milan", area: Self.around, url: Self.address(opened[0].port)), refusing)
-            try await register(stage, IntegratorSettings(name: "north", area: Self.wider, url: Self.address(opened[1].port)), next)
+        try await Stage.play(everywhere, and: refusing, next) { stage in
+            var dispatcher = try await stage.start()
+            try await register(stage, IntegratorSettings(name: "milan", area: Self.around, url: refusing.address), refusing)
+            try await register(stage, IntegratorSettings(name: "north", area: Self.wider, url: next.address), next)
             let person = PersonID.random()
             let emergency = try await call(stage, person)
             try await eventually("the next one's call") { !next.receipts.isEmpty }
@@ -116,7 +109,7 @@ struct IntegratorStories {
             try await eventually("it is noted") { try await stage.timeline(emergency).contains("passed-on") }
             await dispatcher.stop()
             let (asked, called) = (refusing.receipts.count, next.receipts.count)
-            dispatcher = try await stage.start(deskPort: opened[2].port)
+            dispatcher = try await stage.start()
             try await eventually("it goes on with the next one") { next.receipts.count > called }
             next.become(.acknowledges(.accepted))
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
@@ -130,20 +123,17 @@ struct IntegratorStories {
             #expect(list.first { $0.settings.name == "north" }?.isRetired == true)
             await dispatcher.stop()
         }
-        for (running, _) in opened { await running.stop() }
     }
 
     @Test("SOS-18: a dead endpoint delays neither the second endpoint nor the text; texts have one reference and end with the code")
     func twoChannels() async throws {
-        let second = Desk(.silent)
-        let (open, port) = await second.open()
+        let (dead, second) = (Desk(.silent), Desk(.silent))
         let number = "+39021234567"
-        try await Stage.play(Desk(.silent)) { stage in
+        try await Stage.play(and: second) { stage in
             let texts = try await Texts(stage.folder)
-            let dispatcher = try await stage.start(deskPort: 1)
-            // Port 1 answers nobody.
+            let dispatcher = try await stage.start()
             let settings = IntegratorSettings(
-                name: "milan", area: Self.around, url: Self.address(1), secondURL: Self.address(port), number: number)
+                name: "milan", area: Self.around, url: dead.address, secondURL: second.address, number: number)
             try await register(stage, settings, second)
             let emergency = try await call(stage, .random())
             let text = try await eventually("the text") { texts.all.first }
@@ -165,15 +155,13 @@ struct IntegratorStories {
             await dispatcher.stop()
             await texts.close()
         }
-        await open.stop()
     }
 
     @Test("An operator ends the repetition with a second person; one person alone, or a call that is over, is refused")
     func byHand() async throws {
         let desk = Desk(.silent)
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let emergency = try await stage.callForHelp(.random())
             try await eventually("the call") { !desk.receipts.isEmpty }
             await #expect(throws: Failure.self) {
@@ -188,19 +176,17 @@ struct IntegratorStories {
             }
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("An integrator's peer hears its own stream without gaps, replayed after a break, and acknowledges its own messages alone")
     func overTheBus() async throws {
         let desk = Desk(.silent)
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let keys = KeyFiles(folder: stage.folder.appendingPathComponent("keys"))
             let rights = KeyFiles.PublicPeer(
                 peer: Peer("milan-desk"), key: "", hear: [StreamFamily.dispatchesName(to: "milan")], ask: [AcknowledgeDispatch.method])
             _ = try keys.makeBusKeys(rights)
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             try await register(stage, IntegratorSettings(name: "milan", area: Self.around, peer: "milan-desk"))
             let peer = try Stage.runtime(Peer("milan-desk"), stage.folder, [:])
             let asker = try await peer.client(of: .sosDispatcher)
@@ -214,7 +200,7 @@ struct IntegratorStories {
             _ = try? await following.value
             let second = try await call(stage, .random())
             await dispatcher.stop()
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             following = try await heard.follow(peer, family)
             let events = try await eventually("the second message, replayed") { heard.events.count >= 2 ? heard.events : nil }
             let messages = try events.map { try JSONDecoder().decode(DispatchMessage.self, from: Data($0.payload)) }
@@ -238,17 +224,15 @@ struct IntegratorStories {
             await peer.bus.shutdown()
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test(
         "An integrator that wants CAP gets CAP, signed as it is, and acknowledges with a CAP Ack by call-back; others' tokens see nothing")
     func cap() async throws {
         let (everywhere, local) = (Desk(.silent), Desk(.silent))
-        let ((first, port), (second, localPort)) = (await everywhere.open(), await local.open())
-        try await Stage.play(everywhere) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
-            let settings = IntegratorSettings(name: "milan", area: Self.around, url: Self.address(localPort), format: .cap)
+        try await Stage.play(everywhere, and: local) { stage in
+            let dispatcher = try await stage.start()
+            let settings = IntegratorSettings(name: "milan", area: Self.around, url: local.address, format: .cap)
             let secrets = try await register(stage, settings, local)
             let emergency = try await call(stage, .random())
             let receipt = try await eventually("the call") { local.receipts.first }
@@ -284,16 +268,13 @@ struct IntegratorStories {
             #expect(try await post(fresh) == 200)
             await dispatcher.stop()
         }
-        await first.stop()
-        await second.stop()
     }
 
     @Test("A drill goes the real way with status test, is acknowledged and timed, and is no emergency")
     func drill() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let drill = try await stage.question(RunDrill(integrator: "desk", kind: .exercise)).emergency
             let ended = try await eventually("its end") {
                 try await stage.question(ReadDrills(integrator: "desk", limit: 10)).drills.first { $0.outcome != nil }
@@ -312,14 +293,12 @@ struct IntegratorStories {
             #expect(try await stage.question(VerifyAudit()).firstBroken == nil)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("What cannot be registered is refused, twice the same name too, and secrets survive a change of the rest")
     func registering() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: 1)
+        try await Stage.play { stage in
+            let dispatcher = try await stage.start()
             let settings = IntegratorSettings(name: "milan", area: Self.around, url: "https://desk.example/sos")
             let first = try await register(stage, settings)
             await #expect(throws: Failure.self) { try await register(stage, settings) }

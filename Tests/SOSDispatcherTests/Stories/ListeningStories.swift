@@ -22,9 +22,9 @@ struct ListeningStories {
 
     @Test("SOS-28: a dispatcher killed as soon as it took a subscription hears the critical entry that was said while it was down")
     func killedAtOnce() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
+        try await Stage.play { stage in
             let person = PersonID.random()
-            var dispatcher = try await stage.start(deskPort: 9)
+            var dispatcher = try await stage.start()
             try await stage.subscribe(person)
             let (live, left) = (stage.folder.appendingPathComponent("sos-dispatcher"), stage.folder.appendingPathComponent("left"))
             try await leave(dispatcher, live, in: left)
@@ -34,7 +34,7 @@ struct ListeningStories {
 
             let first = Timestamp.now - .milliseconds(200)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: first, value: 31)], receivedAt: first)
-            dispatcher = try await stage.start(deskPort: 9)
+            dispatcher = try await stage.start()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             let emergency = try await eventually("the alert") {
                 try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first
@@ -55,8 +55,8 @@ struct ListeningStories {
 
     @Test("Where a stream begins is on disk when its first stretch has been taken, with all that was decided before")
     func beginning() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let dispatcher = try await stage.start(deskPort: 9)
+        try await Stage.play { stage in
+            let dispatcher = try await stage.start()
             let position = StreamPosition(stream: StreamFamily.samples.streams[3], epoch: "restored", next: 7)
             await dispatcher.parts.supervision.apply([], [position])
             let stored = try await dispatcher.parts.store.store.read { try ConsumerPositions().load($0) }
@@ -68,9 +68,9 @@ struct ListeningStories {
 
     @Test("As long as ingest was never heard the dispatcher is not ready and takes no subscription")
     func neverHeard() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
+        try await Stage.play { stage in
             await stage.ingest.close()
-            let dispatcher = try await stage.start(deskPort: 9, listening: false)
+            let dispatcher = try await stage.start(listening: false)
             let health = OutboundRequest(url: "http://127.0.0.1:\(await dispatcher.parts.server.boundPort)/health/ready")
             #expect(try await Self.sender.send(health).status == 503)
             do {

@@ -20,8 +20,8 @@ struct MonitoringPauseStories {
 
     @Test("ACC-28, SOS-04, SOS-25: a paused person is shown as paused and not as lost, also after a restart; resuming ends it")
     func pause() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let before = try await stage.start(deskPort: 9, ["TRACKME_SOS_SIGNAL_LOST_S": "5"])
+        try await Stage.play { stage in
+            let before = try await stage.start(["TRACKME_SOS_SIGNAL_LOST_S": "5"])
             let person = PersonID.random()
             #expect(try await Self.status(person, stage).subscribed == false)
             try await stage.subscribe(person)
@@ -30,7 +30,7 @@ struct MonitoringPauseStories {
             try await stage.ingest.say(MonitoringState(person: person, paused: true))
             try await eventually("the pause is heard", isTrue: { try await Self.status(person, stage).paused })
             await before.stop()
-            let dispatcher = try await stage.start(deskPort: 9, ["TRACKME_SOS_SIGNAL_LOST_S": "5"])
+            let dispatcher = try await stage.start(["TRACKME_SOS_SIGNAL_LOST_S": "5"])
             #expect(try await Self.status(person, stage).paused)
             #expect(await Self.stage(of: person, dispatcher) == .monitoring)
             #expect(await dispatcher.parts.supervision.people[person]?.subscriber.supervision.monitoringPaused == true)
@@ -43,8 +43,8 @@ struct MonitoringPauseStories {
 
     @Test("ACC-28: who subscribes while monitoring is paused is not taken for silent either")
     func subscribedMeanwhile() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let dispatcher = try await stage.start(deskPort: 9)
+        try await Stage.play { stage in
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             try await stage.ingest.say(MonitoringState(person: person, paused: true))
             try await eventually("the pause is stored", isTrue: { try await dispatcher.parts.store.isMonitoringPaused(person) })

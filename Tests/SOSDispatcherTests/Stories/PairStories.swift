@@ -25,10 +25,9 @@ struct PairStories {
     @Test("SOS-15, SOS-24: while the first calls, the second knows the same emergency and the same bytes, and sends nothing")
     func secondIsSilent() async throws {
         let desk = Desk(.silent)
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let first = try await stage.start(deskPort: port, ["TRACKME_SOS_RETRY_S": "1"])
-            let second = try await stage.start(deskPort: port, ["TRACKME_SOS_RETRY_S": "1"], place: .second, lead: .seconds(60))
+            let first = try await stage.start(["TRACKME_SOS_RETRY_S": "1"])
+            let second = try await stage.start(["TRACKME_SOS_RETRY_S": "1"], place: .second, lead: .seconds(60))
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
@@ -51,16 +50,14 @@ struct PairStories {
             await second.stop()
             await first.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-15, SOS-28: the first ends between t0 and the call: the second calls for somebody who subscribed at the first")
     func secondCalls() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let first = try await stage.start(deskPort: port)
-            let second = try await stage.start(deskPort: port, place: .second)
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             let t0 = Timestamp.now
@@ -76,16 +73,14 @@ struct PairStories {
             #expect(Set(desk.receipts.map(\.id)).count == 1)
             await second.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-14, SOS-28: what the person said to the second while the first was down holds when the first is back: nobody is called")
     func answeredAtTheSecond() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let first = try await stage.start(deskPort: port)
-            let second = try await stage.start(deskPort: port, place: .second)
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             await first.stop()
@@ -95,7 +90,7 @@ struct PairStories {
                 try await stage.question(ListEmergencies(person: person, limit: 1), of: .second).emergencies.first?.emergency
             }
             _ = try await stage.question(AnswerPrompt(person: person, answer: .fine), of: .second)
-            let back = try await stage.start(deskPort: port)
+            let back = try await stage.start()
             try await eventually("the first knows") { try await back.parts.store.emergency(emergency)?.state == .muted }
             try await eventually("its time is over") { Timestamp.now - t0 > .seconds(5) }
             #expect(desk.receipts.isEmpty)
@@ -107,16 +102,14 @@ struct PairStories {
             await second.stop()
             await back.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-19: an acknowledgement that was posted to the second stops the first when it is back, and the call goes on without it")
     func acknowledgedAtTheSecond() async throws {
         let desk = Desk(.silent)
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let first = try await stage.start(deskPort: port)
-            let second = try await stage.start(deskPort: port, place: .second)
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             let emergency = try await stage.callForHelp(person)
@@ -131,25 +124,23 @@ struct PairStories {
             _ = try await second.parts.dispatcher.receive(acknowledgement, from: configured, form: "post")
             try await eventually("it stops") { try await second.parts.store.emergency(emergency)?.state == .dispatched }
             let heard = desk.receipts.count
-            let back = try await stage.start(deskPort: port)
+            let back = try await stage.start()
             try await eventually("the first knows") { try await back.parts.store.emergency(emergency)?.state == .dispatched }
             #expect(desk.receipts.count == heard)
             #expect(try await stage.timeline(emergency).contains("acknowledged"))
             await second.stop()
             await back.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-24: from the same entries each of the two makes the same id and the same bytes by itself")
     func sameBytes() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let (person, t0) = (PersonID.random(), Timestamp.now)
             let entry = Sample(type: .heartRate, at: t0, value: 31, position: Position(latitude: 45.5, longitude: 9.25))
             for place in Place.allCases {
-                let dispatcher = try await stage.start(deskPort: port, place: place)
+                let dispatcher = try await stage.start(place: place)
                 _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), of: place)
                 try await stage.ingest.say(person, [entry], receivedAt: t0)
                 let count = place == .first ? 1 : 2
@@ -159,20 +150,18 @@ struct PairStories {
             #expect(Set(desk.receipts.map(\.id)).count == 1)
             #expect(Set(desk.receipts.map(\.body)).count == 1)
         }
-        await open.stop()
     }
 
     @Test("A second that comes new knows who is subscribed, with own bounds, and an emergency that runs; a lost store is made good")
     func newcomer() async throws {
         let desk = Desk(.silent)
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let first = try await stage.start(deskPort: port)
+            let first = try await stage.start()
             let (calm, calling) = (PersonID.random(), PersonID.random())
             try await stage.subscribe(calm, bounds: ["heart-rate": Bounds(low: 50, high: nil)])
             let emergency = try await stage.callForHelp(calling)
             for round in 0..<2 {
-                let second = try await stage.start(deskPort: port, place: .second)
+                let second = try await stage.start(place: .second)
                 try await eventually("it knows both") {
                     let people = await second.parts.supervision.people
                     return people[calm]?.subscriber.supervision.own[.heartRate]?.low == 50
@@ -186,14 +175,13 @@ struct PairStories {
             #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
             await first.stop()
         }
-        await open.stop()
     }
 
     @Test("ACC-31: an erasure is confirmed once both dispatchers have erased, and the certificate names the stores of both")
     func erasure() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let first = try await stage.start(deskPort: 9)
-            let second = try await stage.start(deskPort: 9, place: .second)
+        try await Stage.play { stage in
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             try await eventually("the first has heard of the second") { try await first.parts.store.hasDeputy() }
@@ -207,7 +195,7 @@ struct PairStories {
             try await eventually("the first knows") { first.parts.pair.erased(erasure) == stores }
             await second.stop()
             await first.stop()
-            let again = try await stage.start(deskPort: 9)
+            let again = try await stage.start()
             #expect(again.parts.pair.erased(erasure) == stores)
             await again.stop()
         }
@@ -215,15 +203,15 @@ struct PairStories {
 
     @Test("ACC-31: what the second had erased before the first ever followed it, the first knows: no erasure waits for it for ever")
     func erasedBeforeTheFirstFollowed() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let second = try await stage.start(deskPort: 9, place: .second)
+        try await Stage.play { stage in
+            let second = try await stage.start(place: .second)
             let erasure = ErasureID.random()
             let stores = [ErasedStore(store: "sos-deputy.db", removed: 3, at: .now, kept: PersonErasure.kept)]
             var batch = StoreBatch()
             batch.told = [.erased(erasure, stores)]
             second.parts.journal.note(batch)
             try await second.parts.journal.commit()
-            let first = try await stage.start(deskPort: 9)
+            let first = try await stage.start()
             try await eventually("the first knows") { first.parts.pair.erased(erasure) == stores }
             await first.stop()
             await second.stop()

@@ -16,14 +16,12 @@ struct PanelStories {
     private static let watch = ReadAbilities.Ability(metrics: [.heartRate], intervalMs: 1000)
     private static let phone = ReadAbilities.Ability(metrics: [.position], intervalMs: nil)
 
-    private func play(_ body: (Stage, Desk, Int) async throws -> Void) async throws {
+    private func play(_ body: (Stage, Desk) async throws -> Void) async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             stage.ingest.can([Self.watch, Self.phone])
-            try await body(stage, desk, port)
+            try await body(stage, desk)
         }
-        await door.stop()
     }
 
     private func said(_ dispatcher: Stage.Dispatcher) async throws -> [SubscriptionState] {
@@ -37,8 +35,8 @@ struct PanelStories {
     @Test(
         "SOS-01, SOS-02: nobody is subscribed without a device that can show an emergency, or with ingest silent; what is missing is named")
     func joining() async throws {
-        try await play { stage, _, port in
-            let dispatcher = try await stage.start(deskPort: port)
+        try await play { stage, _ in
+            let dispatcher = try await stage.start()
             let (panel, anna) = (dispatcher.parts.panel, PersonID.random())
             for (devices, missing) in [([], 2), ([Self.watch], 1), ([Self.phone], 1)] as [([ReadAbilities.Ability], Int)] {
                 stage.ingest.can(devices)
@@ -69,8 +67,8 @@ struct PanelStories {
 
     @Test("SOS-02: consent's wish of a registration obeys the same rule; an operator's enrolment does not need a device")
     func enrolment() async throws {
-        try await play { stage, _, port in
-            let dispatcher = try await stage.start(deskPort: port)
+        try await play { stage, _ in
+            let dispatcher = try await stage.start()
             stage.ingest.can([Self.watch])
             let refused = await #expect(throws: Failure.self) {
                 try await dispatcher.parts.panel.enrolment.requireAbilities(of: .random())
@@ -86,8 +84,8 @@ struct PanelStories {
 
     @Test("SOS-03: leaving during an emergency ends supervision at once, and the emergency is completed")
     func leavingInAnEmergency() async throws {
-        try await play { stage, desk, port in
-            let dispatcher = try await stage.start(deskPort: port)
+        try await play { stage, desk in
+            let dispatcher = try await stage.start()
             let anna = PersonID.random()
             try await dispatcher.parts.panel.join(anna, .init(), at: .now)
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 31)])
@@ -103,8 +101,8 @@ struct PanelStories {
 
     @Test("SOS-04: whoever paused is reminded each interval, once, through restarts, and not after resuming")
     func reminders() async throws {
-        try await play { stage, _, port in
-            var dispatcher = try await stage.start(deskPort: port)
+        try await play { stage, _ in
+            var dispatcher = try await stage.start()
             let anna = PersonID.random()
             let panel = dispatcher.parts.panel
             let refused = await #expect(throws: Failure.self) { try await panel.pause(anna, true) }
@@ -125,7 +123,7 @@ struct PanelStories {
             #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.pausedSince == since, "pausing again is the same as once")
             await dispatcher.stop()
 
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             await remind(afterHours: 23)
             #expect(try await waiting() == 1)
             await remind(afterHours: 40)
@@ -139,7 +137,7 @@ struct PanelStories {
 
     @Test("SOS-07: bounds are fitted from the history that ingest gives, own ones stay; who wants none has none; leaving forgets them")
     func fitting() async throws {
-        try await play { stage, _, port in
+        try await play { stage, _ in
             let now = Timestamp.now
             stage.ingest.remember(
                 (0..<2900).map { index in
@@ -147,7 +145,7 @@ struct PanelStories {
                     return HistoryMinute(
                         at: now - .seconds(Int64(2900 - index) * 864), least: mean, mean: mean, greatest: mean, count: 60)
                 })
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let (anna, supervision) = (PersonID.random(), dispatcher.parts.supervision)
             try await dispatcher.parts.panel.join(anna, .init(), at: .now)
             let fit = try await eventually("the fit") { await supervision.subscriber(of: anna)?.fit }
@@ -165,7 +163,7 @@ struct PanelStories {
 
     @Test("SOS-08: a preview says what the last 30 days would have raised, and saves nothing")
     func preview() async throws {
-        try await play { stage, _, port in
+        try await play { stage, _ in
             let now = Timestamp.now
             // A value a minute over two days; three of them critical by proposed bounds, one also by the defaults.
             stage.ingest.remember(
@@ -174,7 +172,7 @@ struct PanelStories {
                     return HistoryMinute(
                         at: now - .seconds(Int64(2880 - index) * 60), least: value, mean: value, greatest: value, count: 1)
                 })
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let (anna, panel) = (PersonID.random(), dispatcher.parts.panel)
             try await panel.join(anna, .init(), at: .now)
             let own: [Metric: Bounds] = [.heartRate: Bounds(low: nil, high: 110)]
@@ -191,8 +189,8 @@ struct PanelStories {
 
     @Test("SOS-16, SOS-22: contacts, preferences and the card are kept through a restart, sealed; notes are told only as consented")
     func kept() async throws {
-        try await play { stage, _, port in
-            var dispatcher = try await stage.start(deskPort: port)
+        try await play { stage, _ in
+            var dispatcher = try await stage.start()
             let anna = PersonID.random()
             let panel = dispatcher.parts.panel
             await #expect(throws: Failure.self) { try await panel.contacts(of: anna) }
@@ -212,7 +210,7 @@ struct PanelStories {
             #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.card?.medicalNotes == "penicillina-canarina")
             await dispatcher.stop()
 
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             let subscriber = try #require(await dispatcher.parts.supervision.subscriber(of: anna))
             #expect(subscriber.contacts == [mother])
             #expect(subscriber.card?.name == card.name && subscriber.language == .english)

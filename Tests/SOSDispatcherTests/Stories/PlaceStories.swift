@@ -27,9 +27,8 @@ struct PlaceStories {
     )
     func learntLate() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             let emergency = try await stage.callForHelp(person)
             let alert = try await Self.message(0, of: emergency, at: desk)
@@ -53,15 +52,13 @@ struct PlaceStories {
             #expect(next.msgType == .cancel && next.location.lat == Self.near.latitude)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-20, SOS-28: a call named an old place, the dispatcher starts again: the present place is an update under the next number")
     func renewedLate() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await stage.ingest.say(person, [Self.place(Self.milan, at: .now - .seconds(900))])
@@ -71,13 +68,12 @@ struct PlaceStories {
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             await dispatcher.stop()
 
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             try await stage.ingest.say(person, [Self.place(Self.near)])
             let update = try await Self.message(1, of: emergency, at: desk)
             #expect(update.msgType == .update && update.location.lat == Self.near.latitude && update.location.trusted)
             #expect(update.location.previous.map(\.lat) == [Self.milan.latitude])
             await dispatcher.stop()
         }
-        await open.stop()
     }
 }

@@ -22,10 +22,9 @@ struct PromptStories {
     )
     func fine() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let dispatcher = try await stage.start(deskPort: port, ["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
+            let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
             let anna = PersonID.random()
             try await stage.subscribe(anna)
             let prompt = try await alert(stage, dispatcher, anna)
@@ -53,7 +52,6 @@ struct PromptStories {
             await dispatcher.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 
     @Test(
@@ -61,10 +59,9 @@ struct PromptStories {
     )
     func afterTheCall() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let anna = PersonID.random()
             let prompts = dispatcher.parts.people.prompts
             try await stage.subscribe(anna)
@@ -85,22 +82,20 @@ struct PromptStories {
             await #expect(throws: Failure.self) { try await prompts.answer(.fine, to: .random(), by: anna) }
             await dispatcher.stop()
 
-            let again = try await stage.start(deskPort: port)
+            let again = try await stage.start()
             #expect(try await again.parts.people.prompts.answer(.falseAlarm, to: emergency, by: anna) == first, "also after a restart")
             #expect(try await stage.timeline(emergency).count { $0 == "cancelled" } == 1)
             #expect(try await Visitor(of: again).open(path).status == 200, "the link still opens")
             await again.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 
     @Test("SOS-13: the event stream shows a prompt at once and removes it; who reconnects gets what is new, and nothing that was seen")
     func feed() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port, ["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
+            let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
             let anna = PersonID.random()
             let prompts = dispatcher.parts.people.prompts
             try await stage.subscribe(anna)
@@ -120,16 +115,14 @@ struct PromptStories {
             #expect(open.count <= PromptHub.mostPerPerson, "streams of one person are bounded")
             await dispatcher.stop()
         }
-        await door.stop()
     }
 
     @Test("SOS-25: the person is told when no data arrive")
     func signalLost() async throws {
         let desk = Desk(.silent)
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
-            let dispatcher = try await stage.start(deskPort: port, ["TRACKME_SOS_SIGNAL_LOST_S": "5"])
+            let dispatcher = try await stage.start(["TRACKME_SOS_SIGNAL_LOST_S": "5"])
             let anna = PersonID.random()
             try await stage.subscribe(anna)
             let told = try await eventually("the warning") { notifier.messages(.sosSignalLost).first }
@@ -137,6 +130,5 @@ struct PromptStories {
             await dispatcher.stop()
             await notifier.close()
         }
-        await door.stop()
     }
 }

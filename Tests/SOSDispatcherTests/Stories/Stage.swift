@@ -17,7 +17,7 @@ import TestKit
 /// A suite of three peers on ipc: an ingest that only talks, the dispatcher under test, and the operator who asks.
 final class Stage: Sendable {
     let folder: URL
-    let desk: Desk
+    private let desk: Desk
     let ingest: TalkingIngest
     private let operatorsRuntime: Runtime
     private let ask: BusClient
@@ -36,22 +36,28 @@ final class Stage: Sendable {
         askDeputy = try await operatorsRuntime.client(of: .sosDeputy)
     }
 
-    static func play(_ desk: Desk, _ body: (Stage) async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - desk: where the settings send calls; without one nobody listens there.
+    ///   - others: are open as well as long as the story goes.
+    static func play(_ desk: Desk? = nil, and others: Desk..., body: (Stage) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
-            let stage = try await Stage(folder, desk)
+            let stage = try await Stage(folder, desk ?? Desk(.silent))
+            let desks = others + (desk.map { [$0] } ?? [])
+            for desk in desks { await desk.open() }
             do {
                 try await body(stage)
             } catch {
-                await stage.close()
+                await stage.close(desks)
                 throw error
             }
-            await stage.close()
+            await stage.close(desks)
         }
     }
 
-    private func close() async {
+    private func close(_ desks: [Desk]) async {
         await ingest.close()
         await operatorsRuntime.bus.shutdown()
+        for desk in desks { await desk.close() }
     }
 
     /// The dispatcher, running.
@@ -69,11 +75,11 @@ final class Stage: Sendable {
     /// Returns once it hears ingest, unless that is not to be awaited.
     /// - Parameter lead: how much later than the first the second calls, where a loaded machine must not decide.
     func start(
-        deskPort: Int, _ settings: [String: String] = [:], listening: Bool = true, place: Place = .first, lead: Duration? = nil
+        _ settings: [String: String] = [:], listening: Bool = true, place: Place = .first, lead: Duration? = nil
     ) async throws -> Dispatcher {
         let environment = [
-            "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(deskPort)/desk/v1/messages", "TRACKME_SOS_RETRY_S": "0.2",
-            "TRACKME_SOS_CANARY": "false", "TRACKME_SOS_PLACE": place.rawValue,
+            "TRACKME_SOS_WEBHOOK_URL": desk.address, "TRACKME_SOS_RETRY_S": "0.2", "TRACKME_SOS_CANARY": "false",
+            "TRACKME_SOS_PLACE": place.rawValue,
         ].merging(settings) { $1 }
         var reader = SettingsReader(environment: environment)
         let runtime = try Stage.runtime(place.peer, folder, environment)

@@ -14,8 +14,8 @@ import Testing
 struct SupervisionStories {
     @Test("SOS-01, SOS-08: without the clauses or with impossible bounds nobody is subscribed, and the reason helps")
     func refused() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let dispatcher = try await stage.start(deskPort: 9)
+        try await Stage.play { stage in
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             await #expect(throws: Failure.self) {
                 try await stage.question(SubscribePerson(person: person, clausesAccepted: false, bounds: [:]))
@@ -35,32 +35,29 @@ struct SupervisionStories {
     @Test("SOS-28: an alert that is running when the service stops is called for after the restart, with the id it had")
     func restartInTheMiddle() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let person = PersonID.random()
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             try await stage.subscribe(person)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             let emergency = try await eventually("the alert") {
                 try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first?.emergency
             }
             await dispatcher.stop()
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             let receipt = try await eventually("the call") { desk.receipts.first }
             #expect(receipt.id == "\(emergency)-0")
             #expect(try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.count == 1)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-28: a subscriber whose stored state cannot be read is watched all the same, also with an emergency open")
     func unreadableState() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (door, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let person = PersonID.random()
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             let before = try await stage.callForHelp(person)
             try await eventually("the first acknowledgement") { try await stage.state(before) == "dispatched" }
             await dispatcher.stop()
@@ -68,7 +65,7 @@ struct SupervisionStories {
             let store = try Store.open(file, applicationID: Migrations.applicationID, migrations: Migrations.all, logger: Running.quiet)
             try await store.write { try $0.execute(sql: "UPDATE subscribers SET sealed = x'00'") }
             await store.close()
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 190)])
             let after = try await eventually("the next call") {
                 let reply = try? await stage.question(AnswerPrompt(person: person, answer: .help))
@@ -78,41 +75,37 @@ struct SupervisionStories {
             try await eventually("the second acknowledgement") { try await stage.state(after) == "dispatched" }
             await dispatcher.stop()
         }
-        await door.stop()
     }
 
     @Test("SOS-28: entries said while the service was down are heard when it is back")
     func heardLater() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let person = PersonID.random()
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             try await stage.subscribe(person)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 75)])
             await dispatcher.stop()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             try await eventually("the call") { desk.receipts.count == 1 }
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("INV-15: the same entries judged again from the beginning give the same emergency, byte for byte the same message")
     func sameID() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
             let person = PersonID.random()
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             try await stage.subscribe(person)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 75)])
             await dispatcher.stop()
             let (live, before) = (stage.folder.appendingPathComponent("sos-dispatcher"), stage.folder.appendingPathComponent("before"))
             try FileManager.default.copyItem(at: live, to: before)
 
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             try await eventually("the call") { desk.receipts.count == 1 }
             await dispatcher.stop()
@@ -121,7 +114,7 @@ struct SupervisionStories {
             let seen = desk.receipts.count
             try FileManager.default.removeItem(at: live)
             try FileManager.default.moveItem(at: before, to: live)
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             try await eventually("the call again") { desk.receipts.count > seen }
             #expect(Set(desk.receipts.map(\.id)).count == 1)
             #expect(Set(desk.receipts.map(\.body)).count == 1)
@@ -131,15 +124,13 @@ struct SupervisionStories {
             }
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-20: the position known to ingest at the subscription is the place of the call until a newer one comes")
     func positionFromIngest() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let place = Position(latitude: 41.875, longitude: 12.5)
             stage.ingest.know([Sample(type: .position, at: .now - .seconds(600), value: nil, position: place)])
             let person = PersonID.random()
@@ -152,15 +143,13 @@ struct SupervisionStories {
             #expect(location.lat == 41.875 && !location.trusted && (location.ageS ?? 0) >= 600)
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("Nothing that was measured, and no place, is readable in any file")
     func sealed() async throws {
         let desk = Desk(.silent)
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port)
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             try await stage.subscribe(person, bounds: ["body-temperature": Bounds(low: 34.28125, high: nil)])
             let place = Position(latitude: 45.4642137, longitude: 9.1896346)
@@ -182,15 +171,13 @@ struct SupervisionStories {
                 }
             }
         }
-        await open.stop()
     }
 
     @Test("SOS-29: the audit chain verifies, refuses changes, and a flipped bit in the file names its row")
     func audit() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             let emergency = try await stage.callForHelp(.random())
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             let sound = try await stage.question(VerifyAudit())
@@ -207,19 +194,18 @@ struct SupervisionStories {
                 try db.execute(sql: "UPDATE audit SET entry = replace(entry, 'alerted', 'alertee') WHERE entry LIKE '%alerted%'")
             }
             await store.close()
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             let broken = try await stage.question(VerifyAudit())
             let row = try #require(broken.firstBroken)
             #expect((1...sound.rows).contains(row))
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("SOS-25: the declared interval of the person's devices decides how long the first silence may be")
     func interval() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let dispatcher = try await stage.start(deskPort: 9)
+        try await Stage.play { stage in
+            let dispatcher = try await stage.start()
             let person = PersonID.random()
             try await stage.ingest.say(DeviceState(device: .random(), person: person, active: true, intervalMs: 60_000))
             try await eventually("the device") { try await dispatcher.parts.store.longestInterval(of: person) == .seconds(60) }
@@ -236,15 +222,14 @@ struct SupervisionStories {
     @Test("SOS-03, SOS-04: who pauses or leaves is not supervised, also after a restart")
     func pauseAndLeave() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            var dispatcher = try await stage.start(deskPort: port)
+            var dispatcher = try await stage.start()
             let (pausing, leaving, staying) = (PersonID.random(), PersonID.random(), PersonID.random())
             for person in [pausing, leaving, staying] { try await stage.subscribe(person) }
             _ = try await stage.question(PauseSupervision(person: pausing, paused: true))
             _ = try await stage.question(UnsubscribePerson(person: leaving))
             await dispatcher.stop()
-            dispatcher = try await stage.start(deskPort: port)
+            dispatcher = try await stage.start()
             for person in [pausing, leaving, staying] {
                 try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             }
@@ -259,6 +244,5 @@ struct SupervisionStories {
             }
             await dispatcher.stop()
         }
-        await open.stop()
     }
 }

@@ -19,9 +19,8 @@ struct WatchStories {
     @Test("NFR-05: a test emergency goes through ingest, supervision and dispatch, is acknowledged, counted, and leaves nothing behind")
     func canary() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        let (open, port) = await desk.open()
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(deskPort: port, ["TRACKME_SOS_CANARY": "true", "TRACKME_SOS_DISPATCH_AT_S": "3"])
+            let dispatcher = try await stage.start(["TRACKME_SOS_CANARY": "true", "TRACKME_SOS_DISPATCH_AT_S": "3"])
             // On a loaded machine one may come late, or be given up.
             let counted = try await eventually("a flight", within: .seconds(60)) {
                 let reply = try await stage.question(ReadAvailability(hours: 24))
@@ -40,7 +39,6 @@ struct WatchStories {
             await #expect(throws: Failure.self) { try await stage.question(ReadAvailability(hours: 0)) }
             await dispatcher.stop()
         }
-        await open.stop()
     }
 
     @Test("A sign of life goes to whoever watches from outside, signed, and says whether ingest is heard")
@@ -50,9 +48,7 @@ struct WatchStories {
             .post, "/watch/v1/beats", access: .anyone, summary: "Take a heartbeat", body: BodyShape([.init(MediaType.json, .anything)]),
             answers: [Answer(204, "Taken")]
         ) { exchange in
-            let signature = WebhookSignature(
-                id: exchange.header(WebhookSignature.idHeader) ?? "", timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
-                signatures: exchange.header(WebhookSignature.signatureHeader) ?? "")
+            let signature = exchange.webhookSignature
             let body = Array(try await exchange.body().readableBytesView)
             received.withLock { $0.append((signature, body)) }
             return .empty(status: 204)
@@ -62,8 +58,8 @@ struct WatchStories {
             health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in throw Problem.unauthorised }, logger: Running.quiet)
         let running = Running([server])
         let url = "http://127.0.0.1:\(await server.boundPort)/watch/v1/beats"
-        try await Stage.play(Desk(.silent)) { stage in
-            let dispatcher = try await stage.start(deskPort: 9, ["TRACKME_SOS_HEARTBEAT_URL": url])
+        try await Stage.play { stage in
+            let dispatcher = try await stage.start(["TRACKME_SOS_HEARTBEAT_URL": url])
             let (signature, body) = try await eventually("a heartbeat") { received.withLock { $0.first } }
             let files = KeyFiles(folder: stage.folder.appendingPathComponent("keys"))
             let secret = try WebhookSecret(files.readSecret(files.file("heartbeat.secret", of: .sosDispatcher)))

@@ -64,8 +64,10 @@ struct PayPalProviderTests {
             let unit = try #require(body["purchase_units"].items.first)
             #expect(
                 body["intent"].text == "CAPTURE" && unit["amount"]["value"].text == "6.22" && unit["amount"]["currency_code"].text == "EUR")
-            #expect(unit["custom_id"].text == "\(PaymentID(bits: 9))")
-            #expect(body["payment_source"]["paypal"]["experience_context"]["return_url"].text == "https://suite.example/back")
+            #expect(unit["custom_id"].text == "\(PaymentID(bits: 9))" && unit["reference_id"] == unit["custom_id"])
+            let context = body["payment_source"]["paypal"]["experience_context"]
+            #expect(context["return_url"].text == "https://suite.example/back")
+            #expect(context["cancel_url"].text?.hasPrefix("https://suite.example/back?") == true)
             // The token serves for the next call too.
             _ = await payPal.carry(errand(.open, .paypal))
             #expect(server.lines.filter { $0.hasSuffix("token") }.count == 1)

@@ -10,66 +10,84 @@ import Testing
 
 @testable import ThirdPartyGateway
 
-@Suite("Payments of requests that are over")
-struct StoppedRequestTests {
-    private static let types: [Metric] = [.heartRate]
+/// A subscription that its person has accepted and nobody has paid, in a gateway of its own.
+private struct AcceptedSubscription: Sendable {
+    let parts: GatewayParts
+    let person: PersonID
+    let accepted: RequestState
 
-    /// A subscription that its person has accepted and nobody has paid.
-    private static func accepted(
-        _ parts: GatewayParts, of organisation: OrganisationID
-    ) async throws -> (request: RequestState, person: PersonID) {
-        let now = Timestamp.now
-        let person = PersonID.random()
-        var state = RequestState(
-            request: .random(), organisation: organisation, status: .pending, types: types, from: now - .seconds(60),
+    private init(_ parts: GatewayParts, of organisation: OrganisationID) async throws {
+        let (now, person) = (Timestamp.now, PersonID.random())
+        let pending = RequestState(
+            request: .random(), organisation: organisation, status: .pending, types: [.heartRate], from: now - .seconds(60),
             to: now + .seconds(86_400), granularity: .minutes, grant: nil, changedAt: now, answerBy: now + .seconds(3600), receipt: nil)
-        let pending = state
-        (state.status, state.grant) = (.approved, .random())
-        let approved = state
+        var accepted = pending
+        (accepted.status, accepted.grant) = (.approved, .random())
+        (self.parts, self.person, self.accepted) = (parts, person, accepted)
         _ = try await parts.opened.keys.makeKey(for: person)
-        try await parts.opened.store.write { db in
-            _ = try PriceListTable().add(db, PaymentSamples.prices, at: now)
-            try parts.requests.news.take(db, pending, person: person)
-            try parts.requests.news.take(db, approved, person: person)
-        }
-        return (approved, person)
+        try await parts.opened.store.write { db in _ = try PriceListTable().add(db, PaymentSamples.prices, at: now) }
+        for state in [pending, accepted] { try await hear(state) }
     }
 
-    private static func change(
-        _ parts: GatewayParts, _ request: RequestID, _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]
-    ) async throws {
-        let (book, now) = (parts.payments.book, Timestamp.now)
+    static func run(_ body: (AcceptedSubscription) async throws -> Void) async throws {
+        try await MatrixHouse.run { house in
+            let organisation = try await house.organisation(.active, named: "clinic", vatNumber: "IT00743110157")
+            try await body(AcceptedSubscription(house.parts, of: organisation.id))
+        }
+    }
+
+    /// Consent tells it.
+    private func hear(_ state: RequestState) async throws {
+        try await parts.opened.store.write { [parts, person] db in try parts.requests.news.take(db, state, person: person) }
+    }
+
+    /// Consent tells that the request is in this state now, and else as it was accepted.
+    func becomes(_ status: RequestStatus) async throws {
+        var state = accepted
+        state.status = status
+        try await hear(state)
+    }
+
+    func change(_ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]) async throws {
+        let (book, request, now) = (parts.payments.book, accepted.request, Timestamp.now)
         try await parts.opened.store.write { db in
             guard let bill = try book.bill(db, of: request) else { throw PaidRequest.NotPaid() }
             try book.ledger.change(db, bill.payment, at: now) { try event(&$0, now) }
         }
     }
 
-    private static func transferred(_ parts: GatewayParts, _ request: RequestID) async throws {
-        try await change(parts, request) { bill, now in
+    func payByTransfer() async throws {
+        try await change { bill, now in
             if bill.live != nil { _ = try bill.abandon(at: now) }
             return try bill.transferred(at: now)
         }
     }
 
-    private static func shown(_ parts: GatewayParts, _ request: RequestID) async throws -> (made: MadeRequest?, feed: Feed?, bill: Bill?) {
-        let book = parts.payments.book
+    /// The handler's word about the latest attempt to pay.
+    func paymentStands(_ standing: MoneyStanding) async throws {
+        try await change { bill, now in bill.heard(.stands(standing), of: bill.attempts.count, at: now) }
+    }
+
+    func shown() async throws -> (made: MadeRequest?, feed: Feed?, bill: Bill?) {
+        let (book, request) = (parts.payments.book, accepted.request)
         return try await parts.opened.store.read { db in
             (try RequestTable().find(db, request), try FeedTable().find(db, request), try book.bill(db, of: request))
         }
     }
 
+    var availability: DataAvailability? {
+        get async throws { try await shown().made.map(DataAvailability.init) }
+    }
+}
+
+@Suite("Payments of requests that are over")
+struct StoppedRequestTests {
     @Test("SHR-25: what is due for a request that was stopped unpaid can be paid still, and nothing begins by that")
     func stopped() async throws {
-        try await MatrixHouse.run { house in
-            let organisation = try await house.organisation(.active, named: "stopped", vatNumber: "IT00743110157")
-            let (approved, person) = try await Self.accepted(house.parts, of: organisation.id)
-            var ended = approved
-            ended.status = .ended
-            let last = ended
-            try await house.parts.opened.store.write { db in try house.parts.requests.news.take(db, last, person: person) }
-            try await Self.transferred(house.parts, approved.request)
-            let (made, feed, bill) = try await Self.shown(house.parts, approved.request)
+        try await AcceptedSubscription.run { subscription in
+            try await subscription.becomes(.ended)
+            try await subscription.payByTransfer()
+            let (made, feed, bill) = try await subscription.shown()
             #expect(bill?.status == .paid, "amounts that were due stay due, and can be settled")
             #expect(feed == nil, "no subscription begins")
             #expect(made?.status == .ended && made?.paidAt == nil && made.map(DataAvailability.init) == .closed)
@@ -78,14 +96,12 @@ struct StoppedRequestTests {
 
     @Test("ORG-20, PAY-04: a request whose amount went back does not say that a payment is outstanding")
     func givenBack() async throws {
-        try await MatrixHouse.run { house in
-            let organisation = try await house.organisation(.active, named: "given", vatNumber: "IT00743110157")
-            let (approved, _) = try await Self.accepted(house.parts, of: organisation.id)
-            #expect(try await Self.shown(house.parts, approved.request).made.map(DataAvailability.init) == .paymentOutstanding)
-            try await Self.transferred(house.parts, approved.request)
-            #expect(try await Self.shown(house.parts, approved.request).made.map(DataAvailability.init) == .ready)
-            try await Self.change(house.parts, approved.request) { try $0.refundOrdered(at: $1) }
-            let (made, feed, bill) = try await Self.shown(house.parts, approved.request)
+        try await AcceptedSubscription.run { subscription in
+            #expect(try await subscription.availability == .paymentOutstanding)
+            try await subscription.payByTransfer()
+            #expect(try await subscription.availability == .ready)
+            try await subscription.change { try $0.refundOrdered(at: $1) }
+            let (made, feed, bill) = try await subscription.shown()
             let request = try #require(made)
             #expect(bill?.status == .refunded && DataAvailability(request) == .givenBack && feed?.ending == .unpaid)
             #expect(throws: DataAccess.Refusal.held(.givenBack)) { try DataAccess.grant(of: request, isPaid: false) }
@@ -96,47 +112,31 @@ struct StoppedRequestTests {
 
     @Test("PAY-04: a subscription rests while its payment is contested, and goes on with what came meanwhile once that is decided")
     func contested() async throws {
-        try await MatrixHouse.run { house in
-            let organisation = try await house.organisation(.active, named: "contested", vatNumber: "IT00743110157")
-            let (approved, person) = try await Self.accepted(house.parts, of: organisation.id)
-            try await Self.transferred(house.parts, approved.request)
-            #expect(try await Self.shown(house.parts, approved.request).feed?.state == .running)
-            try await Self.change(house.parts, approved.request) { bill, now in
-                bill.heard(.stands(.disputed(reason: "fraudulent")), of: bill.attempts.count, at: now)
-            }
-            let contested = try await Self.shown(house.parts, approved.request)
+        try await AcceptedSubscription.run { subscription in
+            try await subscription.payByTransfer()
+            #expect(try await subscription.shown().feed?.state == .running)
+            try await subscription.paymentStands(.disputed(reason: "fraudulent"))
+            let contested = try await subscription.shown()
             #expect(contested.bill?.status == .disputed && contested.feed?.state == .held)
             #expect(contested.made.map(DataAvailability.init) == .paymentContested)
             #expect(DataAccess.Refusal.held(.contested).problem.type == Problem.prefix + "payment-outstanding")
-            try await Self.change(house.parts, approved.request) { bill, now in bill.heard(.stands(.kept), of: bill.attempts.count, at: now)
-            }
-            let decided = try await Self.shown(house.parts, approved.request)
+            try await subscription.paymentStands(.kept)
+            let decided = try await subscription.shown()
             #expect(decided.feed?.state == .running && decided.made.map(DataAvailability.init) == .ready)
             // Withdrawn while it rests: a decision for us does not bring it back.
-            try await Self.change(house.parts, approved.request) { bill, now in
-                bill.heard(.stands(.disputed(reason: "fraudulent")), of: bill.attempts.count, at: now)
-            }
-            var revoked = approved
-            revoked.status = .revoked
-            let last = revoked
-            try await house.parts.opened.store.write { db in try house.parts.requests.news.take(db, last, person: person) }
-            try await Self.change(house.parts, approved.request) { bill, now in bill.heard(.stands(.kept), of: bill.attempts.count, at: now)
-            }
-            #expect(try await Self.shown(house.parts, approved.request).feed?.state == .over)
+            try await subscription.paymentStands(.disputed(reason: "fraudulent"))
+            try await subscription.becomes(.revoked)
+            try await subscription.paymentStands(.kept)
+            #expect(try await subscription.shown().feed?.state == .over)
         }
     }
 
     @Test("SHR-S: an answer that overtakes an older fact is not undone by it, and nobody is told twice")
     func overtaken() async throws {
-        try await MatrixHouse.run { house in
-            let organisation = try await house.organisation(.active, named: "overtaken", vatNumber: "IT00743110157")
-            let (approved, person) = try await Self.accepted(house.parts, of: organisation.id)
-            var ended = approved
-            ended.status = .ended
-            let last = ended
-            for state in [last, approved, last] {
-                try await house.parts.opened.store.write { db in try house.parts.requests.news.take(db, state, person: person) }
-                #expect(try await Self.shown(house.parts, approved.request).made?.status == .ended)
+        try await AcceptedSubscription.run { subscription in
+            for status in [RequestStatus.ended, .approved, .ended] {
+                try await subscription.becomes(status)
+                #expect(try await subscription.shown().made?.status == .ended)
             }
         }
     }

@@ -155,42 +155,38 @@ struct FeedEpochTests {
 
     // MARK: Gaps
 
-    @Test("SHR-14: what arrived while nobody could listen is read back, late entries too, as long as what was delivered is kept")
-    func readBack() async throws {
+    /// Five entries are delivered. Then nothing is heard for some days, in which ingest gets a late entry of before and one at the end
+    /// of each of some of these days; then what it has is read back.
+    /// - Returns: the items after the five, and when the silence began.
+    private static func unheard(days: Int64, entriesAfter given: [Int64]) async throws -> (items: [FeedItem], since: Timestamp) {
         try await FeedHouse.run { house in
             let feed = try await house.subscribe()
-            try await Self.add(house, feed, 60...64)
-            let start = house.world.clock.now.milliseconds
-            house.world.clock.advance(.seconds(5 * 86_400))
-            // Ingest told of it, and this gateway never heard: one late, two after.
-            house.world.ingest.keep(feed.grant, .heartRate, start - 4500, 80)
-            for day in [1, 4] as [Int64] { house.world.ingest.keep(feed.grant, .heartRate, start + day * 86_400_000, 90) }
+            try await add(house, feed, 60...64)
+            let start = house.world.clock.now
+            house.world.clock.advance(.seconds(days * 86_400))
+            house.world.ingest.keep(feed.grant, .heartRate, start.milliseconds - 4500, 80)
+            for day in given { house.world.ingest.keep(feed.grant, .heartRate, start.milliseconds + day * 86_400_000, 90) }
+            try await house.upkeep.turn()
             try await house.store.write { db in try house.book.lostTrack(db) }
             try await house.readAll()
-            let items = try await house.items(feed, after: 5)
-            #expect(Self.numbers(items) == [6, 7, 8] && items.first?.replaces == 1)
-            #expect(items.allSatisfy { $0.members?.contains("gap") == false })
+            return (try await house.items(feed, after: 5), start)
         }
+    }
+
+    @Test("SHR-14: what arrived while nobody could listen is read back, late entries too, as long as what was delivered is kept")
+    func readBack() async throws {
+        let (items, _) = try await Self.unheard(days: 5, entriesAfter: [1, 4])
+        #expect(Self.numbers(items) == [6, 7, 8] && items.first?.replaces == 1)
+        #expect(items.allSatisfy { $0.members?.contains("gap") == false })
     }
 
     @Test(
         "where what was delivered is not kept any more, an item says that late entries before a time may be missing; the rest is read back"
     )
     func noticed() async throws {
-        try await FeedHouse.run { house in
-            let feed = try await house.subscribe()
-            try await Self.add(house, feed, 60...64)
-            let start = house.world.clock.now.milliseconds
-            house.world.clock.advance(.seconds(20 * 86_400))
-            house.world.ingest.keep(feed.grant, .heartRate, start - 4500, 80)
-            for day in [1, 19] as [Int64] { house.world.ingest.keep(feed.grant, .heartRate, start + day * 86_400_000, 90) }
-            try await house.upkeep.turn()
-            try await house.store.write { db in try house.book.lostTrack(db) }
-            try await house.readAll()
-            let items = try await house.items(feed, after: 5)
-            #expect(items.first?.json == #"{"number":6,"gap":{"before":"\#(Timestamp(milliseconds: start).rfc3339)"}}"#)
-            #expect(Self.numbers(items) == [6, 7, 8] && Self.values(items).allSatisfy { $0.hasSuffix(#""value":90"#) })
-        }
+        let (items, since) = try await Self.unheard(days: 20, entriesAfter: [1, 19])
+        #expect(items.first?.json == #"{"number":6,"gap":{"before":"\#(since.rfc3339)"}}"#)
+        #expect(Self.numbers(items) == [6, 7, 8] && Self.values(items).allSatisfy { $0.hasSuffix(#""value":90"#) })
     }
 
     @Test("SHR-14: facts that ingest's log holds no longer are read back by the running gateway")

@@ -37,7 +37,7 @@ struct SubscriptionStories {
             let posts = stage.hook.received("subscription.items")
             for post in posts {
                 try post.verify(secret: endpoint.secret ?? "")
-                let keys: WebhookKeysItem = try await stage.request("GET", "/webhook-keys", as: nil).decoded()
+                let keys: PublishedKeys = try await stage.request("GET", "/webhook-keys", as: nil).decoded()
                 try post.verify(key: keys.keys[0].webhook)
                 #expect(throws: SealingError.self) { try post.verify(secret: WebhookSecret.random().text) }
             }

@@ -1,0 +1,89 @@
+// The dispatcher's store is put back from a copy: no emergency is lost, and none is called under another name.
+
+import Contracts
+import Foundation
+import GRDB
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("A dispatcher that was put back, whole service")
+struct RestoreStories {
+    private static func store(_ stage: Stage) -> URL {
+        stage.folder.appendingPathComponent("sos-dispatcher/sos-dispatcher.db")
+    }
+
+    /// As an operator copies it, while the dispatcher runs.
+    private static func copy(_ stage: Stage) async throws -> URL {
+        let copy = stage.folder.appendingPathComponent("copy.db")
+        try await DatabaseQueue(path: store(stage).path).vacuum(into: copy.path)
+        return copy
+    }
+
+    private static func putBack(_ copy: URL, _ stage: Stage) throws {
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store(stage).path + suffix) }
+        try FileManager.default.copyItem(at: copy, to: store(stage))
+    }
+
+    private static func epoch(_ dispatcher: Stage.Dispatcher) async throws -> String {
+        try await dispatcher.parts.store.store.read { try StreamLog().epoch($0) }
+    }
+
+    @Test(
+        "SOS-28, INV-15: a restored dispatcher calls again, under the same id and byte for byte, what it does not know it has called; new entries are heard"
+    )
+    func callsAgain() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let (person, next) = (PersonID.random(), PersonID.random())
+            var dispatcher = try await stage.start()
+            for person in [person, next] { try await stage.subscribe(person) }
+            try await dispatcher.parts.journal.commitEverything()
+            let (copy, epoch) = (try await Self.copy(stage), try await Self.epoch(dispatcher))
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let id = try await eventually("the call") { desk.receipts.first?.id }
+            await dispatcher.stop()
+            let seen = desk.receipts.count
+
+            try Self.putBack(copy, stage)
+            dispatcher = try await stage.start()
+            #expect(try await Self.epoch(dispatcher) != epoch)
+            try await eventually("the call again") { desk.receipts.count > seen }
+            try await stage.ingest.say(next, [Sample(type: .heartRate, at: .now, value: 31)])
+            try await eventually("a call for the next") { desk.receipts.contains { $0.id != id } }
+            let first = desk.receipts.filter { $0.id == id }
+            #expect(Set(first.map(\.body)).count == 1 && Set(desk.receipts.map(\.id)).count == 2)
+            try await eventually("two emergencies") {
+                try await stage.question(ListEmergencies(person: nil, limit: 10)).emergencies.count == 2
+            }
+            let restored = try await Self.epoch(dispatcher)
+            await dispatcher.stop()
+            dispatcher = try await stage.start()
+            #expect(try await Self.epoch(dispatcher) == restored, "a restart begins no epoch")
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-24: who subscribed since the copy was made is watched again, as far as there is a second dispatcher that knows")
+    func subscribersOfThePair() async throws {
+        try await Stage.play { stage in
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
+            let person = PersonID.random()
+            let copy = try await Self.copy(stage)
+            try await stage.subscribe(person, bounds: ["heart-rate": Bounds(low: 50, high: nil)])
+            try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
+            await first.stop()
+            try Self.putBack(copy, stage)
+            let restored = try await stage.start()
+            try await eventually("the first knows again") {
+                await restored.parts.supervision.people[person]?.subscriber.supervision.own[.heartRate]?.low == 50
+            }
+            await restored.stop()
+            await second.stop()
+        }
+    }
+}

@@ -1,0 +1,153 @@
+// Followers of a store that was put back from a copy: each goes on behind what it has heard, and hears everything that is new.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import Logging
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@Suite("Following a store that was put back", .timeLimit(.minutes(2)))
+struct RestoredStreamTests {
+    private static let family = StreamFamily.deliveries
+    private static let migrations = [
+        Migration(1, "streams") { db in
+            try StreamLog.create(in: db)
+            try Confirmations.create(in: db)
+            try AnswerTable.create(in: db)
+            try StoreLife.create(in: db)
+            try StreamLog.createFormerEpochs(in: db)
+        }
+    ]
+
+    private static func runtime(_ peer: Peer, in folder: URL) throws -> Runtime {
+        var reader = SettingsReader(environment: [
+            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
+            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
+            "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
+        ])
+        return try Runtime(
+            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// One run of the publishing service.
+    private struct Speaker {
+        let runtime: Runtime
+        let opened: OpenedStore
+        let facts: FactStream
+
+        init(in folder: URL) async throws {
+            runtime = try RestoredStreamTests.runtime(.notifier, in: folder)
+            opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: RestoredStreamTests.migrations)
+            let relay = try await opened.relay(of: RestoredStreamTests.family)
+            facts = FactStream(stream: RestoredStreamTests.family.streams[0], epoch: opened.epoch, relay: relay)
+            var methods = Methods(memory: opened.answers)
+            StreamSource(families: [RestoredStreamTests.family], store: opened.store, render: { [facts] in try facts.render($1) })
+                .register(in: &methods)
+            try await runtime.answer(methods)
+        }
+
+        func say(_ words: String...) async throws {
+            for word in words {
+                let fact = try await opened.store.write { [facts] db in
+                    try facts.append(db, type: "word.v1", subject: nil, body: word, at: .now)
+                }
+                facts.publish(fact)
+            }
+        }
+
+        func stop() async throws {
+            await runtime.bus.shutdown()
+            // As the last of its parts does.
+            try await StoreLife(beside: runtime.storeFile).goOn(opened.store)
+            await opened.store.close()
+            await opened.keys.close()
+        }
+    }
+
+    /// A follower with what it would have on disk.
+    private final class Hearer: Sendable {
+        private let runtime: Runtime
+        private let heard = Mutex<[String]>([])
+        private let positions = Mutex<[StreamPosition]>([])
+        private let task = Mutex<Task<Void, any Error>?>(nil)
+
+        init(_ peer: Peer, in folder: URL) throws {
+            runtime = try RestoredStreamTests.runtime(peer, in: folder)
+        }
+
+        var words: [String] { heard.withLock { $0 } }
+        var isPlaced: Bool { positions.withLock { !$0.isEmpty } }
+
+        func listen() async throws {
+            let consumer = try await runtime.consumer(of: RestoredStreamTests.family)
+            let from = positions.withLock { $0 }
+            let running = Task { [self] in
+                try await consumer.run(from: from) { [self] events, next in
+                    let words = try events.map { try JSONDecoder().decode(String.self, from: Data($0.payload)) }
+                    heard.withLock { $0 += words }
+                    positions.withLock { $0 = next }
+                } restart: { _, _ in
+                }
+            }
+            task.withLock { $0 = running }
+        }
+
+        func stopListening() async {
+            let running = task.withLock { $0 }
+            running?.cancel()
+            _ = await running?.result
+        }
+
+        func end() async {
+            await stopListening()
+            await runtime.bus.shutdown()
+        }
+    }
+
+    @Test("who was ahead of the copy hears what is new and nothing twice; who was away hears what it missed as well")
+    func putBack() async throws {
+        try await withTemporaryFolder { folder in
+            for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
+            let (copy, store) = (folder.appendingPathComponent("copy.db"), folder.appendingPathComponent("notifier/notifier.db"))
+            var speaker = try await Speaker(in: folder)
+            let (awake, away) = (try Hearer(.consent, in: folder), try Hearer(.sosDispatcher, in: folder))
+            for hearer in [awake, away] { try await hearer.listen() }
+            try await eventually("both know where to begin") { awake.isPlaced && away.isPlaced }
+            try await speaker.say("one", "two")
+            try await eventually("both have heard") { [awake, away].allSatisfy { $0.words == ["one", "two"] } }
+            await away.stopListening()
+            try await speaker.say("three")
+            // As every consumer does every five seconds.
+            let confirmed = StreamPosition(stream: Self.family.streams[0], epoch: speaker.opened.epoch, next: 4)
+            try await speaker.opened.store.write { db in try Confirmations().save(db, of: .consent, [confirmed]) }
+            try await speaker.opened.store.copy(to: copy)
+            try await speaker.say("lost", "lost too")
+            try await eventually("everything is heard") { awake.words.count == 5 }
+
+            for expected in [["four", "five"], ["six", "seven"]] {
+                try await speaker.stop()
+                for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store.path + suffix) }
+                try FileManager.default.copyItem(at: copy, to: store)
+                speaker = try await Speaker(in: folder)
+                // Fewer than were lost: their sequences were all given before.
+                try await speaker.say(expected[0])
+                try await speaker.say(expected[1])
+                try await eventually("what is new is heard") { awake.words.suffix(2) == expected[...] }
+                guard expected[0] == "four" else { continue }
+                try await away.listen()
+                try await eventually("who was away hears it too") { away.words == ["one", "two", "three", "four", "five"] }
+            }
+            // The copy knew nothing of the epoch before the second restore: it went by what had been confirmed.
+            #expect(awake.words == ["one", "two", "three", "lost", "lost too", "four", "five", "six", "seven"])
+            await awake.end()
+            await away.end()
+            try await speaker.stop()
+        }
+    }
+}
