@@ -118,9 +118,9 @@ extension Exchange {
     }
 
     /// Reads a parameter with `read`; nil from it is 400 and says what was `expected`.
-    package func query<Value>(_ name: String, expected: String, _ read: (String) -> Value?) throws(Problem) -> Value? {
+    package func query<Value>(_ name: String, expected: @autoclosure () -> String, _ read: (String) -> Value?) throws(Problem) -> Value? {
         guard let text = try query(name) else { return nil }
-        guard let value = read(text) else { throw .invalidParameter("query:\(name)", "expected \(expected)") }
+        guard let value = read(text) else { throw .invalidParameter("query:\(name)", "expected \(expected())") }
         return value
     }
 

@@ -92,16 +92,14 @@ fileprivate extension RouteTable.Place {
     /// The values of the parameters; nil where the path is another one. A parameter is never empty.
     func match(_ path: [Substring]) -> [Substring]? {
         guard path.count == segments.count else { return nil }
-        var values: [Substring] = []
-        for (segment, text) in zip(segments, path) {
-            switch segment {
-            case .text(let expected): guard text == expected else { return nil }
-            case .parameter:
-                guard !text.isEmpty else { return nil }
-                values.append(text)
+        // The paths of one service begin alike: they are told apart from their ends.
+        for place in path.indices.reversed() {
+            switch segments[place] {
+            case .text(let expected): guard path[place] == expected else { return nil }
+            case .parameter: guard !path[place].isEmpty else { return nil }
             }
         }
-        return values
+        return path.indices.filter { segments[$0] == .parameter }.map { path[$0] }
     }
 
     func finding(_ method: String, _ values: [Substring]) -> RouteTable.Finding {

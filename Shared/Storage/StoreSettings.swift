@@ -11,6 +11,8 @@ package struct StoreSettings: Sendable {
     package var waitingLimit = 4096
     /// Connections that read at the same time.
     package var readers = 4
+    /// Further ones for `readBriefly`: as many as tasks run at the same time on a small machine.
+    package var briefReaders = 2
     /// How long SQLite waits for a lock. Nobody else has the file open, so it is short waits behind checkpoints only.
     package var lockTimeout: Duration = .seconds(2)
     /// Time between looks at the write-ahead log.

@@ -71,16 +71,34 @@ struct HandWrittenJSONTests {
         #expect(together.bytes == single.bytes)
     }
 
-    @Test("columns that do not belong together are refused, by hand and by the decoder")
-    func lengths() {
-        for text in [
-            #"{"columns":{"positions":[],"steps":[1,1],"type":"heart-rate","values":[1]}}"#,
-            #"{"columns":{"positions":[],"steps":[1],"type":"position","values":[1]}}"#,
-            #"{"columns":{"positions":[{"latitude":1,"longitude":1}],"steps":[1],"type":"heart-rate","values":[1]}}"#,
-        ] {
-            #expect(ReadSamples.Reply(handWritten: Array(text.utf8)) == nil)
-            #expect(throws: DecodingError.self) { try JSONDecoder().decode(ReadSamples.Reply.self, from: Data(text.utf8)) }
-        }
+    @Test(
+        "columns that do not belong together are refused, by hand and by the decoder, before anything is made of how many they say to be",
+        arguments: [
+            #"{"columns":{"paces":[1,2],"positions":[],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns":{"paces":[1,1],"positions":[],"type":"heart-rate","values":[1,2]}}"#,
+            #"{"columns":{"paces":[1],"positions":[],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns":{"paces":[1,1,5],"positions":[],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns":{"paces":[1,0],"positions":[],"type":"heart-rate","values":[]}}"#,
+            #"{"columns":{"paces":[1,-1,1,2],"positions":[],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns":{"paces":[1,9223372036854775807,1,9223372036854775807],"positions":[],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns":{"paces":[1,1],"positions":[],"type":"position","values":[1]}}"#,
+            #"{"columns":{"paces":[1,1],"positions":[{"latitude":1,"longitude":1}],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns":{"paces":[1,1],"positions":[{"latitude":1,"longitude":1}],"type":"heart-rate","values":[]}}"#,
+        ])
+    func lengths(text: String) {
+        #expect(ReadSamples.Reply(handWritten: Array(text.utf8)) == nil)
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(ReadSamples.Reply.self, from: Data(text.utf8)) }
+    }
+
+    @Test("SHR-20: a thousand entries that keep one pace say it once; each change of pace is said")
+    func paces() {
+        let start: Int64 = 1_763_800_000_000
+        let times = (0..<1000).map { (place: Int64) -> Int64 in start + place * 1000 + (place < 500 ? 0 : 250) }
+        let columns = SampleColumns(of: .heartRate, times: times, values: times.map { _ in 60 }, positions: [])
+        #expect(columns.paces == [start, 1, 1000, 499, 1250, 1, 1000, 499])
+        #expect(columns.samples.map { $0.at.milliseconds } == times)
+        #expect(SampleColumns(of: .heartRate, times: [5, 10], values: [1, 2], positions: []).paces == [5, 2])
+        #expect(SampleColumns.none(of: .position).paces == [])
     }
 
     @Test("SHR-24: a question for a page and the record of one read back alike, by hand and by the decoder", arguments: 0..<50)
@@ -124,16 +142,17 @@ struct HandWrittenJSONTests {
     @Test(
         "INV-04: what is not exactly that text is left to the decoder",
         arguments: [
-            "", "{", "{}", "null", #"{"columns":{"positions":[],"steps":[],"type":"heart-rate","values":[]}"#,
-            #"{"columns":{"positions":[],"steps":[],"type":"heart-rate","values":[]}} "#,
-            #"{"columns":{"positions":[],"steps":[1],"type":"no-such-type","values":[1]}}"#,
-            #"{"columns":{"positions":[],"steps":[1],"type":"heart-rate","values":[1e999]}}"#,
-            #"{"columns":{"positions":[],"steps":[99999999999999999999],"type":"heart-rate","values":[1]}}"#,
-            #"{"columns":{"positions":[],"steps":[1],"type":"heart-rate","values":[]}}"#,
-            #"{"columns":{"positions":[],"steps":[1],"type":"heart-rate","values":[1.]}}"#,
-            #"{"columns":{"positions":[],"steps":[1,],"type":"heart-rate","values":[1]}}"#,
-            #"{"next":"x","columns":{"positions":[],"steps":[1],"type":"heart-rate","values":[1]}}"#,
-            #"{"columns": {"positions":[],"steps":[],"type":"heart-rate","values":[]}}"#,
+            "", "{", "{}", "null", #"{"columns":{"paces":[],"positions":[],"type":"heart-rate","values":[]}"#,
+            #"{"columns":{"paces":[],"positions":[],"type":"heart-rate","values":[]}} "#,
+            #"{"columns":{"paces":[1,1],"positions":[],"type":"no-such-type","values":[1]}}"#,
+            #"{"columns":{"paces":[1,1],"positions":[],"type":"heart-rate","values":[1e999]}}"#,
+            #"{"columns":{"paces":[1,1],"positions":[],"type":"heart-rate","values":[1e-999]}}"#,
+            #"{"columns":{"paces":[99999999999999999999,1],"positions":[],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns":{"paces":[1,1],"positions":[],"type":"heart-rate","values":[]}}"#,
+            #"{"columns":{"paces":[1,1],"positions":[],"type":"heart-rate","values":[1.]}}"#,
+            #"{"columns":{"paces":[1,1,],"positions":[],"type":"heart-rate","values":[1]}}"#,
+            #"{"next":"x","columns":{"paces":[1,1],"positions":[],"type":"heart-rate","values":[1]}}"#,
+            #"{"columns": {"paces":[],"positions":[],"type":"heart-rate","values":[]}}"#,
         ])
     func others(text: String) {
         #expect(ReadSamples.Reply(handWritten: Array(text.utf8)) == nil)

@@ -64,11 +64,29 @@ struct ByteReader {
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
+    /// The sum of the next `count` signed numbers, which may overflow. Mostly each is one byte, and eight are added at once.
+    mutating func sum(of count: Int) throws(CorruptBytes) -> Int64 {
+        var (sum, rest): (Int64, Int) = (0, count)
+        while rest > 0 {
+            if rest >= 8, left >= 8, bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 {
+                let zigzag = bytes.loadUnaligned(fromByteOffset: at, as: SIMD8<UInt8>.self)
+                let numbers = SIMD8<Int8>(truncatingIfNeeded: (zigzag &>> 1) ^ (0 &- (zigzag & 1)))
+                sum = sum &+ Int64(SIMD8<Int16>(truncatingIfNeeded: numbers).wrappedSum())
+                (at, rest) = (at + 8, rest - 8)
+            } else {
+                sum = sum &+ (try signed())
+                rest -= 1
+            }
+        }
+        return sum
+    }
+
     /// How many zeros come next, at most `limit`; they are taken.
     @inline(__always)
     mutating func zeros(atMost limit: Int) -> Int {
         let start = at
         let end = min(limit, left) + start
+        while at + 8 <= end, bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self) == 0 { at += 8 }
         while at < end, bytes[at] == 0 { at += 1 }
         return at - start
     }

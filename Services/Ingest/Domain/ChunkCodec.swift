@@ -79,12 +79,12 @@ enum ChunkCodec {
         _ bytes: UnsafeRawBufferPointer, metric: Metric, in period: Range<Int64>?, limit: Int
     ) throws(CorruptBytes) -> [Sample] {
         var reader = ByteReader(bytes)
-        let (times, flags) = try header(&reader)
+        let (times, flags, isOrdered) = try header(&reader)
         let values = flags.contains(.values) ? try NumberColumn.read(count: times.count, from: &reader) : []
         let positions = flags.contains(.positions) ? try readPositions(&reader, flags, count: times.count) : []
         try reader.finish()
         var samples: [Sample] = []
-        let wanted = period.map { wantedPlaces(times, in: $0, limit: limit) } ?? times.startIndex..<times.endIndex
+        let wanted = period.map { wantedPlaces(times, isOrdered, in: $0, limit: limit) } ?? times.startIndex..<times.endIndex
         samples.reserveCapacity(wanted.count)
         for index in wanted where period?.contains(times[index]) ?? true {
             samples.append(
@@ -100,8 +100,8 @@ enum ChunkCodec {
         _ bytes: UnsafeRawBufferPointer, metric: Metric, in period: Range<Int64>, limit: Int
     ) throws(CorruptBytes) -> EntryColumns {
         var reader = ByteReader(bytes)
-        let (times, flags) = try header(&reader)
-        let wanted = wantedPlaces(times, in: period, limit: limit)
+        let (times, flags, isOrdered) = try header(&reader)
+        let wanted = wantedPlaces(times, isOrdered, in: period, limit: limit)
         var columns = EntryColumns()
         if metric.definition.shape == .position {
             guard flags == [.positions, .everyPosition] else { throw CorruptBytes() }
@@ -116,11 +116,12 @@ enum ChunkCodec {
     }
 
     /// Where to look for them. What is not in order of time is looked through as a whole.
-    private static func wantedPlaces(_ times: [Int64], in period: Range<Int64>, limit: Int) -> Range<Int> {
-        var start = times.count
-        for index in times.indices {
-            if index > 0, times[index] < times[index - 1] { return times.startIndex..<times.endIndex }
-            if start == times.count, times[index] >= period.lowerBound { start = index }
+    private static func wantedPlaces(_ times: [Int64], _ isOrdered: Bool, in period: Range<Int64>, limit: Int) -> Range<Int> {
+        guard isOrdered else { return times.startIndex..<times.endIndex }
+        var (start, end) = (0, times.count)
+        while start < end {
+            let middle = (start + end) / 2
+            if times[middle] < period.lowerBound { start = middle + 1 } else { end = middle }
         }
         return start..<(limit < times.count - start ? start + max(0, limit) : times.count)
     }
@@ -131,28 +132,33 @@ enum ChunkCodec {
         return try header(&reader).times
     }
 
-    private static func header(_ reader: inout ByteReader) throws(CorruptBytes) -> (times: [Int64], flags: Flags) {
+    private static func header(_ reader: inout ByteReader) throws(CorruptBytes) -> (times: [Int64], flags: Flags, isOrdered: Bool) {
         guard try reader.byte() == version else { throw CorruptBytes() }
         let count = try reader.count()
         let flags = Flags(rawValue: try reader.byte())
         guard flags.isSubset(of: .known) else { throw CorruptBytes() }
-        var times: [Int64] = []
-        times.reserveCapacity(count)
-        var time: Int64 = 0
-        var step: Int64 = 0
-        while times.count < count {
+        var times = [Int64](repeating: 0, count: count)
+        let isOrdered = try times.withUnsafeMutableBufferPointer { (times) throws(CorruptBytes) in try readTimes(&reader, into: times) }
+        return (times, flags, isOrdered)
+    }
+
+    /// - Returns: whether none is earlier than the one before it.
+    private static func readTimes(
+        _ reader: inout ByteReader, into times: UnsafeMutableBufferPointer<Int64>
+    ) throws(CorruptBytes) -> Bool {
+        var (time, step, place, isOrdered): (Int64, Int64, Int, Bool) = (0, 0, 0, true)
+        while place < times.count {
             let difference = try reader.signed()
-            step = times.count <= 1 ? difference : step &+ difference
-            time = time &+ step
-            times.append(time)
-            guard times.count > 1 else { continue }
+            step = place <= 1 ? difference : step &+ difference
             // As long as a device keeps its pace, the differences of differences are 0.
-            for _ in 0..<reader.zeros(atMost: count - times.count) {
-                time = time &+ step
-                times.append(time)
-            }
+            let run = place == 0 ? 1 : 1 + reader.zeros(atMost: times.count - place - 1)
+            for offset in 0..<run { times[place + offset] = time &+ step &* Int64(offset + 1) }
+            let (length, isTooLong) = step.multipliedReportingOverflow(by: Int64(run))
+            if place > 0, step < 0 || isTooLong || time.addingReportingOverflow(length).overflow { isOrdered = false }
+            time = times[place + run - 1]
+            place += run
         }
-        return (times, flags)
+        return isOrdered
     }
 
     private static func readPositions(

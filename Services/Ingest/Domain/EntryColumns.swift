@@ -15,6 +15,13 @@ struct EntryColumns: Hashable, Sendable {
     var count: Int { times.count }
     var isEmpty: Bool { times.isEmpty }
 
+    /// For as many more.
+    mutating func makeRoom(for other: EntryColumns) {
+        times.reserveCapacity(times.count + other.times.count)
+        values.reserveCapacity(values.count + other.values.count)
+        positions.reserveCapacity(positions.count + other.positions.count)
+    }
+
     mutating func append(contentsOf other: EntryColumns) {
         times += other.times
         values += other.values

@@ -96,6 +96,7 @@ struct GranuleFold: Sendable {
     }
 
     mutating func add(_ entries: EntryColumns) {
+        complete.makeRoom(for: entries)
         for index in entries.times.indices {
             begin(with: entries.times[index])
             if entries.positions.isEmpty {
@@ -115,8 +116,13 @@ struct GranuleFold: Sendable {
 
     private mutating func begin(with time: Int64) {
         if let step, step.contains(time) { return }
+        // Mostly it is in the next one: no division.
+        let next = step?.upperBound
         close()
-        let start = time.flooredQuotientAndRemainder(dividingBy: width).quotient * width
+        let start: Int64 =
+            if let next, time >= next, time &- next < width { next } else {
+                time.flooredQuotientAndRemainder(dividingBy: width).quotient * width
+            }
         step = start..<start + width
     }
 

@@ -62,8 +62,7 @@ enum NumberColumn {
         }
         guard Int(scale) <= DecimalForm.maximumScale, reader.left >= count else { throw CorruptBytes() }
         values.reserveCapacity(wanted.count)
-        var mantissa: Int64 = 0
-        for _ in 0..<wanted.lowerBound { mantissa = mantissa &+ (try reader.signed()) }
+        var mantissa = try reader.sum(of: wanted.lowerBound)
         for _ in wanted {
             mantissa = mantissa &+ (try reader.signed())
             values.append(DecimalForm.value(mantissa, scale: Int(scale)))

@@ -53,6 +53,17 @@ struct GrantedAccessStore: Sendable {
         return GrantedStretch(asked: asked, grant: grant, plan: plan, granules: granules, hasMore: hasMore)
     }
 
+    /// As the other, in a read of its own: pages of a usual size at once, larger ones beside the other work.
+    func take(
+        _ asked: ReadSamples, limit: Int, in store: Store, clock: @escaping @Sendable () -> Timestamp,
+        silence: @escaping @Sendable () -> Duration
+    ) async throws -> GrantedStretch {
+        let body: @Sendable (Database) throws -> GrantedStretch = { db in
+            try take(db, asked, limit: limit, now: clock(), silence: silence())
+        }
+        return try await limit <= GrantedPage.brief ? store.readBriefly(body) : store.read(body)
+    }
+
     /// Judges once more and writes down what is about to leave (SHR-24). Whatever was withdrawn while it was made is seen here: the
     /// facts of consent go through the same writer.
     /// - Returns: what is to be published after the commit; nil where nothing leaves. A denial is no reason to undo what others do in

@@ -47,9 +47,7 @@ struct GrantedReading: Sendable {
 
     private func page(_ asked: ReadSamples, _ context: RequestContext) async throws -> ReadSamples.Reply {
         let limit = min(asked.limit, GrantedPage.bytes / GrantedPage.bytes(of: asked.type))
-        let stretch = try await store.read { [accesses, clock, silence] db in
-            try accesses.take(db, asked, limit: limit, now: clock(), silence: silence())
-        }
+        let stretch = try await accesses.take(asked, limit: limit, in: store, clock: clock, silence: silence)
         guard !stretch.granules.isEmpty else { return ReadSamples.Reply(columns: stretch.columns, next: nil) }
         if let fact = try await store.write(GrantedAccess(stretch: stretch, trace: context.trace, reading: self)).get() {
             facts.publish(fact)
@@ -63,6 +61,8 @@ struct GrantedReading: Sendable {
 /// How much one answer holds.
 enum GrantedPage {
     static let bytes = 1_000_000
+    /// Steps of a page that is taken at once; larger ones are taken beside the other work.
+    static let brief = 1000
 
     /// JSON of one value at most: the longest code, numbers of the longest spelling and the names around them.
     static func bytes(of metric: Metric) -> Int {

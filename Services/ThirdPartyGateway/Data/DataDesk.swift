@@ -14,11 +14,13 @@ struct DataDesk: Sendable {
     let store: Store
     let data: GrantedData
     let hooks: RequestHooks
+    let memory: RequestMemory
     let clock: @Sendable () -> Timestamp
     private let table = RequestTable()
 
     init(store: Store, data: GrantedData, hooks: RequestHooks, clock: @escaping @Sendable () -> Timestamp) {
         (self.store, self.data, self.hooks, self.clock) = (store, data, hooks, clock)
+        memory = RequestMemory(store: store)
     }
 
     /// Nil where there is no such request of this organisation.
@@ -26,17 +28,20 @@ struct DataDesk: Sendable {
     func open(
         _ id: RequestID, of organisation: OrganisationID, type: Metric, from: Timestamp?, to: Timestamp?
     ) async throws -> OpenedAccess? {
-        guard let (stored, isPaid) = try await find(id, of: organisation) else { return nil }
+        guard let found = try await find(id, of: organisation) else { return nil }
         return OpenedAccess(
-            stored: stored, access: try DataAccess(stored.request, isPaid: isPaid, type: type, from: from, to: to))
+            stored: found.stored, access: try DataAccess(found.stored.request, isPaid: found.isPaid, type: type, from: from, to: to))
     }
 
     /// Nil where there is no such request of this organisation.
-    func find(_ id: RequestID, of organisation: OrganisationID) async throws -> (stored: StoredMadeRequest, isPaid: Bool)? {
-        try await store.read { [table, hooks] db in
-            guard let stored = try table.stored(db, id), stored.request.organisation == organisation else { return nil }
-            return (stored, try hooks.isPaid(db, id))
+    func find(_ id: RequestID, of organisation: OrganisationID) async throws -> PayableState? {
+        let found = try await memory.find(id) {
+            try await store.readBriefly { [table, hooks] db in
+                guard let stored = try table.stored(db, id) else { return nil }
+                return PayableState(stored: stored, isPaid: try hooks.isPaid(db, id))
+            }
         }
+        return found?.stored.request.organisation == organisation ? found : nil
     }
 
     /// One page, oldest first.

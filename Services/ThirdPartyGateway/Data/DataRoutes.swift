@@ -58,7 +58,7 @@ struct DataRoutes: Sendable {
 
     private static func format(_ exchange: Exchange) throws(Problem) -> DataFormat {
         if let format: DataFormat = try exchange.queryChoice("format") { return format }
-        return DataFormat(mediaType: try exchange.preferred(of: DataFormat.allCases.map(\.mediaType))) ?? .json
+        return DataFormat(mediaType: try exchange.preferred(of: DataFormat.mediaTypes)) ?? .json
     }
 
     /// Turns what the desk refuses into problems.

@@ -93,9 +93,9 @@ struct DataFileDesk: Sendable {
     /// (SHR-16), and so does consent's silence.
     func mayLeave(_ job: DataFileJob) async throws -> Bool {
         guard isConsentHeard(), try await find(job.job, of: job.request)?.state == .done,
-            let (stored, isPaid) = try await data.find(job.request, of: job.organisation)
+            let found = try await data.find(job.request, of: job.organisation)
         else { return false }
-        return (try? DataAccess.grant(of: stored.request, isPaid: isPaid)) != nil
+        return (try? DataAccess.grant(of: found.stored.request, isPaid: found.isPaid)) != nil
     }
 
     /// The file's blocks, opened one after the other.

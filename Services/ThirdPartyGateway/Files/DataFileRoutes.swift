@@ -38,18 +38,18 @@ struct DataFileRoutes: Sendable {
             let standing = try await admit(exchange, .dataRead)
             let id: RequestID = try exchange.identifier("request")
             let body: NewDataFile = try await exchange.json()
-            guard let (stored, isPaid) = try await data.find(id, of: standing.id) else { throw Problem.absent }
+            guard let found = try await data.find(id, of: standing.id) else { throw Problem.absent }
             return try await DataRoutes.answering {
-                let order = try body.order(for: stored.request)
+                let order = try body.order(for: found.stored.request)
                 for type in order.types {
                     do throws(DataAccess.Refusal) {
-                        _ = try DataAccess(stored.request, isPaid: isPaid, type: type, from: order.from, to: order.to)
+                        _ = try DataAccess(found.stored.request, isPaid: found.isPaid, type: type, from: order.from, to: order.to)
                     } catch {
                         throw error.problem(body.pointers(of: type))
                     }
                 }
                 do {
-                    switch try await desk.begin(order, of: stored.request) {
+                    switch try await desk.begin(order, of: found.stored.request) {
                     case .begun(let job):
                         return try .json(item(job), status: 202)
                             .with(.location, "/thirdparty/v1/requests/\(id)/files/\(job.job)")
@@ -99,10 +99,9 @@ struct DataFileRoutes: Sendable {
         _ exchange: Exchange, _ standing: Standing
     ) async throws -> (job: DataFileJob, request: MadeRequest, isPaid: Bool) {
         let id: RequestID = try exchange.identifier("request")
-        guard let (stored, isPaid) = try await data.find(id, of: standing.id),
-            let job = try await desk.find(exchange.identifier("file"), of: id)
+        guard let found = try await data.find(id, of: standing.id), let job = try await desk.find(exchange.identifier("file"), of: id)
         else { throw Problem.absent }
-        return (job, stored.request, isPaid)
+        return (job, found.stored.request, found.isPaid)
     }
 
     private var download: Route {

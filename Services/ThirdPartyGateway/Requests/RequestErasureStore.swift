@@ -9,6 +9,7 @@ struct RequestErasure: Sendable {
     let files: DataFileTable
     let custody: RequestCustody
     let keeper: RequestFileKeeper
+    let memory: RequestMemory
 
     var steps: ErasureSteps {
         ErasureSteps(
@@ -20,7 +21,8 @@ struct RequestErasure: Sendable {
                 let removed = try files.delete(db, of: order.person)
                 return try order.scope == .account ? removed + table.forget(db, order.person) : removed
             },
-            finish: { [custody, keeper] order in
+            finish: { [custody, keeper, memory] order in
+                memory.forget()
                 try await keeper.sweep()
                 custody.takeAgain(order.person)
             },

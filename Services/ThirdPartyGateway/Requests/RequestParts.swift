@@ -55,7 +55,7 @@ struct RequestParts: Sendable {
             try await store.read { db in try fileTable.withFiles(db) }
         }
         erasure =
-            RequestErasure(table: RequestTable(), files: fileTable, custody: custody, keeper: keeper).steps
+            RequestErasure(table: RequestTable(), files: fileTable, custody: custody, keeper: keeper, memory: data.memory).steps
         routes =
             RequestRoutes(book: book, desk: desk, hub: hub, firstAnswers: firstAnswers, admit: neighbours.admit).all
             + RequestListRoutes(store: store, desk: desk, firstAnswers: firstAnswers, admit: neighbours.admit).all

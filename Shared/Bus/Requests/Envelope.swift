@@ -28,7 +28,7 @@ struct Question {
     var envelope: [UInt8] {
         let head =
             "{\"v\":1,\"id\":\"\(id)\",\"method\":\"\(method)\",\"deadline\":\(deadline.milliseconds),\"trace\":\"\(trace)\",\"body\":"
-        return Array(head.utf8) + body + [UInt8(ascii: "}")]
+        return enveloped(head, body)
     }
 }
 
@@ -56,13 +56,23 @@ struct Answer {
         let head = "{\"v\":1,\"id\":\"\(id)\","
         switch result {
         case .success(let body):
-            return Array((head + "\"ok\":").utf8) + body + [UInt8(ascii: "}")]
+            return enveloped(head + "\"ok\":", body)
         case .failure(let failure):
             // A failure is two strings: encoding it cannot fail.
             let body = (try? JSONEncoder().encode(failure)).map(Array.init) ?? Array("{\"code\":\"internal\",\"reason\":\"\"}".utf8)
-            return Array((head + "\"failure\":").utf8) + body + [UInt8(ascii: "}")]
+            return enveloped(head + "\"failure\":", body)
         }
     }
+}
+
+/// `body` as the last member of an object that `head` begins; copied once.
+private func enveloped(_ head: String, _ body: [UInt8]) -> [UInt8] {
+    var envelope: [UInt8] = []
+    envelope.reserveCapacity(head.utf8.count + body.count + 1)
+    envelope += head.utf8
+    envelope += body
+    envelope.append(UInt8(ascii: "}"))
+    return envelope
 }
 
 /// How bodies are written; the same value always gives the same bytes.
@@ -85,8 +95,15 @@ func busWord(_ text: String) -> String {
 
 /// 128 random bits in hex.
 func randomQuestionID() -> String {
-    let digits = String(UInt128.random(in: .min ... .max), radix: 16)
-    return String(repeating: "0", count: 32 - digits.count) + digits
+    var rest = UInt128.random(in: .min ... .max)
+    return String(unsafeUninitializedCapacity: 32) { text in
+        for place in 0..<32 {
+            let digit = UInt8(truncatingIfNeeded: rest & 15)
+            text[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            rest >>= 4
+        }
+        return 32
+    }
 }
 
 /// The wall clock, for deadlines and for `at` of heartbeats.

@@ -4,10 +4,16 @@
 /// Names with escapes, names that come twice and more than 16 members are refused.
 struct JSONMembers {
     private let bytes: [UInt8]
-    private var ranges: [(name: Range<Int>, value: Range<Int>)] = []
+    private let ranges: [(name: Range<Int>, value: Range<Int>)]
 
     init?(_ bytes: [UInt8]) {
         self.bytes = bytes
+        guard let ranges = bytes.withUnsafeBufferPointer(Self.ranges) else { return nil }
+        self.ranges = ranges
+    }
+
+    private static func ranges(_ bytes: UnsafeBufferPointer<UInt8>) -> [(name: Range<Int>, value: Range<Int>)]? {
+        var ranges: [(name: Range<Int>, value: Range<Int>)] = []
         var scanner = MemberScanner(bytes: bytes)
         guard scanner.take(UInt8(ascii: "{")) else { return nil }
         if !scanner.take(UInt8(ascii: "}")) {
@@ -19,7 +25,7 @@ struct JSONMembers {
             } while scanner.take(UInt8(ascii: ","))
             guard scanner.take(UInt8(ascii: "}")) else { return nil }
         }
-        guard scanner.isAtEnd else { return nil }
+        return scanner.isAtEnd ? ranges : nil
     }
 
     func value(_ name: StaticString) -> [UInt8]? {
@@ -51,10 +57,10 @@ func isWordByte(_ byte: UInt8) -> Bool {
 }
 
 private struct MemberScanner {
-    let bytes: [UInt8]
+    let bytes: UnsafeBufferPointer<UInt8>
     private var index = 0
 
-    init(bytes: [UInt8]) {
+    init(bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
     }
 
@@ -88,6 +94,11 @@ private struct MemberScanner {
         let start = index
         var depth = 0
         while index < bytes.count {
+            // Digits, commas and colons of what lies within the value: most of a page.
+            if depth > 0, bytes[index] > UInt8(ascii: "\""), bytes[index] < UInt8(ascii: "[") {
+                index += 1
+                continue
+            }
             switch bytes[index] {
             case UInt8(ascii: "\""):
                 guard skipString() else { return nil }

@@ -115,21 +115,24 @@ extension JSONBytes {
 extension JSONBytes {
     /// Each entry as `exported` writes it without a source, separated by commas.
     package mutating func exported(_ columns: SampleColumns) {
-        var opening = EntryOpening(columns.type)
+        let isPlaces = !columns.positions.isEmpty
         var ending = JSONBytes()
-        if columns.positions.isEmpty {
+        if !isPlaces {
             ending.literal(",\"unit\":")
             ending.string(columns.type.definition.unit)
         }
         ending.byte("}")
-        var time: Int64 = 0
-        for index in columns.steps.indices {
-            time = time &+ columns.steps[index]
-            opening.turn(to: time)
-            if index > 0 { byte(",") }
-            append(opening.text)
-            if columns.positions.isEmpty { number(columns.values[index]) } else { position(columns.positions[index]) }
-            append(ending.bytes)
+        // Pointers throughout: whoever takes a byte array in hand for each of a thousand values spends more on that than on the digits.
+        ending.bytes.withUnsafeBufferPointer { ending in
+            EntryOpening.of(columns.type) { opening in
+                let room = opening.room + ending.count + (isPlaces ? JSONPlace.longestPosition : JSONPlace.longestNumber)
+                var times = columns.times
+                list(columns.count, room: room) { place, index in
+                    opening.write(times.next(), to: &place)
+                    if isPlaces { place.position(columns.positions[index]) } else { place.number(columns.values[index]) }
+                    place.copy(ending)
+                }
+            }
         }
     }
 }
@@ -137,48 +140,65 @@ extension JSONBytes {
 /// What stands before the value or position of each of many entries. Neighbours mostly share their minute and all but the last digits of
 /// this text.
 private struct EntryOpening {
-    private let before: [UInt8]
+    private let memory: UnsafeMutableBufferPointer<UInt8>
+    /// Of what comes before the time.
+    private let before: Int
     private let after: StaticString
-    private var minute = Int64.min
-    private(set) var text: [UInt8] = []
-    /// Of the seconds in `text`.
-    private var place = 0
+    /// The time at which the minute of the text begins, in ms.
+    private var minute: Int64?
+    /// Of the text.
+    private var count = 0
+    /// Of the seconds in it.
+    private var seconds = 0
 
-    init(_ type: Metric) {
-        var json = JSONBytes()
-        json.literal("{\"type\":\"")
-        json.append(type.code)
-        json.literal("\",\"at\":\"")
-        before = json.bytes
-        after = type.definition.shape == .position ? "\",\"position\":" : "\",\"value\":"
+    /// Bytes of the text at most.
+    var room: Int { memory.count }
+
+    /// Lives as long as `body` runs.
+    static func of(_ type: Metric, _ body: (inout EntryOpening) -> Void) {
+        var start = JSONBytes()
+        start.literal("{\"type\":\"")
+        start.append(type.code)
+        start.literal("\",\"at\":\"")
+        let after: StaticString = type.definition.shape == .position ? "\",\"position\":" : "\",\"value\":"
+        let room = start.bytes.count + JSONPlace.longestTime + after.utf8CodeUnitCount
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: room) { memory in
+            _ = memory.update(fromContentsOf: start.bytes)
+            var opening = EntryOpening(memory: memory, before: start.bytes.count, after: after)
+            body(&opening)
+        }
+    }
+
+    private init(memory: UnsafeMutableBufferPointer<UInt8>, before: Int, after: StaticString) {
+        (self.memory, self.before, self.after) = (memory, before, after)
     }
 
     /// - Parameter time: of the entry, in ms.
-    mutating func turn(to time: Int64) {
-        let (minute, rest) = time.flooredQuotientAndRemainder(dividingBy: 60_000)
-        if minute != self.minute {
-            self.minute = minute
+    mutating func write(_ time: Int64, to place: inout JSONPlace) {
+        var rest = minute.map { time &- $0 } ?? -1
+        if rest < 0 || rest >= 60_000 {
+            rest = time.flooredQuotientAndRemainder(dividingBy: 60_000).remainder
+            minute = time &- rest
             begin(Timestamp(milliseconds: time))
         }
-        text.withUnsafeMutableBufferPointer { [place] text in
-            func put(_ digit: Int64, at offset: Int) {
-                text[place + offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
-            }
-            // `07.123` of the minute's text.
-            put(rest / 10_000, at: 0)
-            put(rest / 1000 % 10, at: 1)
-            put(rest / 100 % 10, at: 3)
-            put(rest / 10 % 10, at: 4)
-            put(rest % 10, at: 5)
+        func put(_ digit: Int64, at offset: Int) {
+            memory[seconds + offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
         }
+        // `07.123` of the minute's text.
+        put(rest / 10_000, at: 0)
+        put(rest / 1000 % 10, at: 1)
+        put(rest / 100 % 10, at: 3)
+        put(rest / 10 % 10, at: 4)
+        put(rest % 10, at: 5)
+        place.copy(UnsafeBufferPointer(rebasing: memory[..<count]))
     }
 
     private mutating func begin(_ at: Timestamp) {
-        var json = JSONBytes(capacity: before.count + 48)
-        json.append(before)
-        json.time(at)
-        place = json.bytes.count - "07.123Z".utf8.count
-        json.literal(after)
-        text = json.bytes
+        guard let start = memory.baseAddress else { return }
+        var place = JSONPlace(start + before)
+        place.time(at)
+        seconds = place.end - start - "07.123Z".utf8.count
+        place.literal(after)
+        count = place.end - start
     }
 }

@@ -54,84 +54,47 @@ package struct JSONBytes: Sendable {
     }
 
     package mutating func integer(_ value: Int64) {
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
-        digits(value.magnitude, atLeast: 1)
-    }
-
-    /// At least so many digits, padded with zeros in front.
-    private mutating func digits(_ value: UInt64, atLeast width: Int) {
-        if value < 1000, width == 1 { return few(value) }
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { buffer in
-            var rest = value
-            var start = 20
-            while rest > 0 || 20 - start < width {
-                start -= 1
-                buffer[start] = UInt8(truncatingIfNeeded: rest % 10) + UInt8(ascii: "0")
-                rest /= 10
-            }
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[start...]))
-        }
-    }
-
-    /// One to three digits: most of what people measure.
-    private mutating func few(_ value: UInt64) {
-        if value >= 100 { bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 100)) }
-        if value >= 10 { bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10 % 10)) }
-        bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
+        fill(room: JSONPlace.longestNumber) { $0.integer(value) }
     }
 
     /// As `Timestamp.rfc3339`, without quotes.
     package mutating func time(_ at: Timestamp) {
-        let (day, millisecond) = at.milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000)
-        let date = CivilDate(daysSince1970: day)
-        if date.year < 0 { bytes.append(UInt8(ascii: "-")) }
-        digits(date.year.magnitude, atLeast: 4)
-        part("-", date.month, 2)
-        part("-", date.day, 2)
-        part("T", millisecond / 3_600_000, 2)
-        part(":", millisecond / 60_000 % 60, 2)
-        part(":", millisecond / 1000 % 60, 2)
-        part(".", millisecond % 1000, 3)
-        byte("Z")
-    }
-
-    private mutating func part(_ mark: Unicode.Scalar, _ value: Int64, _ width: Int) {
-        byte(mark)
-        digits(value.magnitude, atLeast: width)
+        fill(room: JSONPlace.longestTime) { $0.time(at) }
     }
 
     /// The shortest decimal that reads back as the same Double; finite numbers only, as the rules let no others in.
     package mutating func number(_ value: Double) {
-        for scale in 0...4 {
-            guard let mantissa = DecimalForm.mantissa(of: value, scale: scale) else { continue }
-            return scale == 0 ? integer(mantissa) : decimal(mantissa, scale: scale)
-        }
-        // Swift's description is the shortest that reads back, and valid JSON for every finite number ("1e-07", "-0.0").
-        bytes.append(contentsOf: value.description.utf8)
-    }
-
-    private mutating func decimal(_ mantissa: Int64, scale: Int) {
-        if mantissa < 0 { bytes.append(UInt8(ascii: "-")) }
-        let power = UInt64(DecimalForm.powers[scale])
-        digits(mantissa.magnitude / power, atLeast: 1)
-        bytes.append(UInt8(ascii: "."))
-        digits(mantissa.magnitude % power, atLeast: scale)
+        fill(room: JSONPlace.longestNumber) { $0.number(value) }
     }
 
     /// What is not known of it is left out, not written as null.
     package mutating func position(_ position: Position) {
-        literal("{\"latitude\":")
-        number(position.latitude)
-        literal(",\"longitude\":")
-        number(position.longitude)
-        if let altitude = position.altitude {
-            literal(",\"altitude\":")
-            number(altitude)
+        fill(room: JSONPlace.longestPosition) { $0.position(position) }
+    }
+
+    /// Lets `write` add at most `room` bytes, with one look at what there is room for instead of one at each byte.
+    @inline(__always)
+    mutating func fill(room: Int, _ write: (inout JSONPlace) -> Void) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: room) { buffer in
+            guard let start = buffer.baseAddress else { return }
+            var place = JSONPlace(start)
+            write(&place)
+            bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: place.end - start))
         }
-        if let accuracy = position.accuracy {
-            literal(",\"accuracy\":")
-            number(accuracy)
+    }
+
+    /// Elements separated by commas, a hundred at a time.
+    /// - Parameter room: bytes of one of them at most.
+    @inline(__always)
+    mutating func list(_ count: Int, room: Int, _ write: (inout JSONPlace, Int) -> Void) {
+        for first in stride(from: 0, to: count, by: 100) {
+            let last = min(first + 100, count)
+            fill(room: (last - first) * (room + 1)) { place in
+                for index in first..<last {
+                    if index > 0 { place.byte(",") }
+                    write(&place, index)
+                }
+            }
         }
-        byte("}")
     }
 }

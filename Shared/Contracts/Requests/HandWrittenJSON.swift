@@ -161,7 +161,12 @@ struct HandWrittenCursor {
         while index < bytes.count, isDigit(index) || "+-.eE".utf8.contains(bytes[index]) { index += 1 }
         let text = bytes[start..<index]
         guard isDigit(index - 1), text.indices.allSatisfy({ text[$0] != UInt8(ascii: ".") || isDigit($0 + 1) }) else { return nil }
-        return Double(String(decoding: text, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
+        // What is too large or too small for a Double is the decoder's to judge; of zeros only -0 comes here.
+        guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite, value != 0 || text.elementsEqual("-0.0".utf8)
+        else {
+            return nil
+        }
+        return value
     }
 
     private static let powers: [Double] = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16]

@@ -2,7 +2,7 @@
 
 extension ReadSamples.Reply: HandWrittenJSON {
     package var handWritten: [UInt8] {
-        var json = JSONBytes(capacity: 128 + columns.count * (columns.positions.isEmpty ? 12 : 96))
+        var json = JSONBytes(capacity: 128 + columns.count * (columns.positions.isEmpty ? 6 : 96))
         json.literal("{\"columns\":")
         json.columns(columns)
         if let next {
@@ -87,33 +87,24 @@ extension JSONBytes {
     }
 
     fileprivate mutating func columns(_ columns: SampleColumns) {
-        literal("{\"positions\":")
-        list(columns.positions) { $0.position($1) }
-        literal(",\"steps\":")
-        list(columns.steps) { $0.integer($1) }
-        literal(",\"type\":\"")
+        literal("{\"paces\":[")
+        list(columns.paces.count, room: JSONPlace.longestNumber) { $0.integer(columns.paces[$1]) }
+        literal("],\"positions\":[")
+        list(columns.positions.count, room: JSONPlace.longestPosition) { $0.position(columns.positions[$1]) }
+        literal("],\"type\":\"")
         append(columns.type.code)
-        literal("\",\"values\":")
-        list(columns.values) { $0.number($1) }
-        byte("}")
-    }
-
-    private mutating func list<Element>(_ elements: [Element], _ write: (inout JSONBytes, Element) -> Void) {
-        byte("[")
-        for (place, element) in elements.enumerated() {
-            if place > 0 { byte(",") }
-            write(&self, element)
-        }
-        byte("]")
+        literal("\",\"values\":[")
+        list(columns.values.count, room: JSONPlace.longestNumber) { $0.number(columns.values[$1]) }
+        literal("]}")
     }
 }
 
 extension HandWrittenCursor {
     fileprivate mutating func columns() -> SampleColumns? {
-        guard take("{\"positions\":"), let positions = list({ $0.position() }), take(",\"steps\":"), let steps = list({ $0.integer() }),
+        guard take("{\"paces\":"), let paces = list({ $0.integer() }), take(",\"positions\":"), let positions = list({ $0.position() }),
             take(",\"type\":"), let type = metric(), take(",\"values\":"), let values = list({ $0.number() }), take("}")
         else { return nil }
-        return SampleColumns(type: type, steps: steps, values: values, positions: positions)
+        return SampleColumns(type: type, paces: paces, values: values, positions: positions)
     }
 
     fileprivate mutating func outcome() -> ReadSampleRanges.Outcome? {

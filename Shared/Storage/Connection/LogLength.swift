@@ -1,4 +1,4 @@
-// How many pages the write-ahead log holds that the file itself may not have yet.
+// How many pages the write-ahead log holds that the file itself may not have yet, and how many commits brought pages there.
 
 import GRDB
 import GRDBSQLite
@@ -8,7 +8,12 @@ import Synchronization
 final class LogLength: Sendable {
     private let counted = Atomic<Int>(0)
 
+    private let committed = Atomic<Int>(0)
+
     var pages: Int { counted.load(ordering: .relaxed) }
+
+    /// Counted before whoever wrote is told.
+    var commits: Int { committed.load(ordering: .sequentiallyConsistent) }
 
     /// After a checkpoint of everything: the next commit begins the log anew.
     func wasCheckpointed() {
@@ -23,6 +28,7 @@ final class LogLength: Sendable {
                 guard let context else { return SQLITE_OK }
                 let length = Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue()
                 length.counted.store(Int(pages), ordering: .relaxed)
+                length.committed.wrappingAdd(1, ordering: .sequentiallyConsistent)
                 return SQLITE_OK
             },
             Unmanaged.passUnretained(self).toOpaque())

@@ -178,9 +178,13 @@ struct RequestStateTests {
             let begun = try await house.call("POST", "/requests/\(approved)/files", "{\"format\":\"json\"}")
             #expect(begun.status == 202, "\(begun.text)")
             #expect(try await house.parts.files.workOff())
+            #expect(try await house.call("GET", "/requests/\(approved)/data?type=heart-rate").status == 200)
+            #expect(try await house.parts.data.find(approved, of: house.organisation)?.stored.request.person == person)
+            #expect(house.parts.data.memory.count > 0)
             // Consent says what is over without naming anybody.
             let (declined, revoked) = (try house.world.change(pending, to: .declined), try house.world.change(approved, to: .revoked))
             try await Self.erase(house, person, .account)
+            #expect(house.parts.data.memory.count == 0, "nothing of the person is left in memory either")
             try await house.hear(declined.state, of: nil)
             try await house.hear(revoked.state, of: nil)
             #expect(Self.mails(house).suffix(2) == [.requestDeclined, .accessWithdrawn])
