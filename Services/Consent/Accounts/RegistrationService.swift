@@ -74,7 +74,13 @@ struct RegistrationService: Sendable {
         try limits.admit(remote: origin.remote)
         if let email = Self.email(in: form) { try limits.admit(email: book.lookups.email(email)) }
         let registration = try Registration.check(form, rules(at: origin.at))
-        try await store.read { [book] db in try book.table.requireFree(db, book.keys(registration)) }
+        // Looked for once more: what the same request, sent twice at once, has stored meanwhile must not look like another's.
+        let meanwhile = try await store.read { [book, firstAnswers] db -> RegistrationReceipt? in
+            if let first = try firstAnswers.find(db, origin.request) { return first }
+            try book.table.requireFree(db, book.keys(registration))
+            return nil
+        }
+        if let meanwhile { return try await outcome(meanwhile, isRepeated: true) }
         let mailed = registration.password == nil ? TemporaryPassword.make(from: Random.bytes(TemporaryPassword.randomBytes)) : nil
         let hash = try await desk.hash(registration.password ?? mailed ?? "")
         let person = PersonID.random()

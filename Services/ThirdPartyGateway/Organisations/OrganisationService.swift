@@ -76,11 +76,14 @@ struct OrganisationService: Sendable {
         try admit(remote: origin.remote)
         let form = try OrganisationForm.check(form, version: OrganisationConditions.version, at: origin.at)
         let id = OrganisationID.random()
-        let unfinished = try await store.write { [table] db -> OrganisationID? in
+        let (first, unfinished) = try await store.write { [table, firstAnswers] db -> (RegistrationReceipt?, OrganisationID?) in
+            // Looked for once more: what the same request, sent twice at once, has stored meanwhile must not look like another's.
+            if let first = try firstAnswers.find(db, origin.request) { return (first, nil) }
             let unfinished = try table.requireFree(db, form.details)
             if unfinished == nil { try table.add(db, id, form.details, at: origin.at) }
-            return unfinished
+            return (nil, unfinished)
         }
+        if let first { return (first, true) }
         guard unfinished == nil else {
             // The same values are being registered at this moment, or were when the process ended; either is settled soon.
             duties.bell.ring()
