@@ -55,7 +55,7 @@ struct SOSParts: Sendable {
     init(_ settings: Settings, on runtime: Runtime) async throws {
         let logger = runtime.logger
         let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
-        let life = try await runtime.beginLife(of: database) { db in try PairTables.hearAnew(db, at: Place(runtime.peer)) }
+        let (life, isRestored) = try await runtime.beginLife(of: database)
         let keys = try runtime.openPersonKeys()
         let pair = try PairParts(settings, keys: keys, on: runtime)
         let store = SOSStore(database, keys: keys, pair: pair.tables, logger: logger)
@@ -126,7 +126,7 @@ struct SOSParts: Sendable {
         drills.register(in: &methods)
         try await runtime.answer(methods)
         // Both ways are open before what was due is done: the other dispatcher may have done it, or called it off.
-        await link.begin(waiting: try await store.hasOther(pair.place))
+        await link.begin(waiting: try await store.hasOther(pair.place), isRestored: isRestored)
         await dispatcher.resume(memory.outboxes, drills: try await database.read { try drills.table.open($0) })
         await supervision.resume(memory)
         await supervision.saySubscriptions(said: memory.saidSubscribed)

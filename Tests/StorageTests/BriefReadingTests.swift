@@ -2,6 +2,7 @@
 
 import Foundation
 import GRDB
+import Synchronization
 import TestKit
 import Testing
 
@@ -45,8 +46,8 @@ struct BriefReadingTests {
         }
     }
 
-    @Test("connections are opened one by one up to their number, go round, and are closed also when they come back late")
-    func connections() throws {
+    @Test("connections are opened one by one up to their number, go round, and closing waits for those that read")
+    func connections() async throws {
         let readers = BriefReaders(most: 2) { try DatabaseQueue() }
         let first = try #require(try readers.take())
         let second = try #require(try readers.take())
@@ -54,16 +55,28 @@ struct BriefReadingTests {
         readers.giveBack(first)
         #expect(try readers.take() === first)
         readers.giveBack(first)
-        readers.close()
-        #expect(try readers.take() == nil)
-        readers.giveBack(second)
+        await withCheckedContinuation { continuation in
+            Thread {
+                readers.close()
+                continuation.resume()
+            }.start()
+            readers.giveBack(second)
+        }
         #expect(try readers.take() == nil, "what is closed is given to nobody")
     }
 
-    @Test("a connection that cannot be opened is tried again")
+    @Test("where no connection can be opened others read, and it is tried again; a damaged file is said")
     func failsOnce() throws {
-        let readers = BriefReaders(most: 1) { throw StoreError.busy }
-        for _ in 0..<2 { #expect(throws: StoreError.busy) { try readers.take() } }
+        let tried = Atomic(0)
+        let readers = BriefReaders(most: 1) {
+            tried.wrappingAdd(1, ordering: .relaxed)
+            throw DatabaseError(resultCode: .SQLITE_CANTOPEN)
+        }
+        for _ in 0..<2 { #expect(try readers.take() == nil) }
+        #expect(tried.load(ordering: .relaxed) == 2)
+        readers.close()
+        let damaged = BriefReaders(most: 1) { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+        #expect(throws: DatabaseError.self) { try damaged.take() }
     }
 
     @Test("commits are counted by the time their writers are told; what is undone, and what reads, is none")

@@ -206,13 +206,10 @@ final class DeviceRegistry: Sendable {
     }
 
     /// Takes over what consent says of people.
-    /// - Parameter isAll: nothing is known of anybody else any more.
-    func takeOver(_ accounts: [PersonState], isAll: Bool) {
+    func takeOver(_ accounts: [PersonState]) {
         state.withLock { state in
-            let before = isAll ? state.accounts : [:]
-            if isAll { state.accounts = [:] }
             for account in accounts { state.accounts[account.person] = account }
-            for person in Set(before.keys).union(accounts.map(\.person)) {
+            for person in Set(accounts.map(\.person)) {
                 guard let known = state.numbers[person].flatMap({ state.households[$0] }) else { continue }
                 Self.put(known.household, order: known.order, into: &state, startedAt, settlesEnds: false)
             }

@@ -81,10 +81,10 @@ struct People: Sendable {
                 if try !keys.isDestroyed(state.person) { try accounts.put(db, state) }
             },
             begin: { db, _, snapshot in
-                try accounts.clear(db)
+                // Nobody is forgotten who is not in it: an account that ends is told and erased by itself, and a consent that was put
+                // back from a copy does not know who has registered since. Their entries are still taken, and their hearts watched.
                 for state in states(snapshot) { try accounts.put(db, state) }
             },
-            after: { [registry] events in registry.takeOver(states(events), isAll: false) },
-            begun: { [registry] _, snapshot in registry.takeOver(states(snapshot), isAll: true) })
+            after: { [registry] events in registry.takeOver(states(events)) })
     }
 }

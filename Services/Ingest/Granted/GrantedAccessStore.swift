@@ -41,27 +41,33 @@ struct GrantedAccessStore: Sendable {
     }
 
     /// At most `limit` steps.
-    /// - Throws: `ReadDenial`; `KeyDestroyed` where the person is erased.
-    func take(_ db: Database, _ asked: ReadSamples, limit: Int, now: Timestamp, silence: Duration) throws -> GrantedStretch {
+    /// - Throws: `ReadDenial`; `KeyDestroyed` where the person is erased; `TakesLonger` where it was to be brief and is not.
+    func take(
+        _ db: Database, _ asked: ReadSamples, limit: Int, briefly isBrief: Bool = false, now: Timestamp, silence: Duration
+    ) throws -> GrantedStretch {
         let known = try grants.find(db, asked.grant)
         try GrantRules.check(asked, against: known, silence: silence)
         guard let grant = known else { throw ReadDenial.unknownGrant }
         let plan = try GranulePlan(asked, under: grant, now: now)
         let (granules, hasMore) =
             plan.range.isEmpty || limit <= 0
-            ? (EntryColumns(), false) : try GranuleReader.granules(asked.type, of: grant.person, plan, limit: limit, vault: vault, db)
+            ? (EntryColumns(), false)
+            : try GranuleReader.granules(asked.type, of: grant.person, plan, limit: limit, briefly: isBrief, vault: vault, db)
         return GrantedStretch(asked: asked, grant: grant, plan: plan, granules: granules, hasMore: hasMore)
     }
 
-    /// As the other, in a read of its own: pages of a usual size at once, larger ones beside the other work.
+    /// As the other, in a read of its own: what opens a page's own entries alone at once, everything else beside the other work.
     func take(
         _ asked: ReadSamples, limit: Int, in store: Store, clock: @escaping @Sendable () -> Timestamp,
         silence: @escaping @Sendable () -> Duration
     ) async throws -> GrantedStretch {
-        let body: @Sendable (Database) throws -> GrantedStretch = { db in
-            try take(db, asked, limit: limit, now: clock(), silence: silence())
+        func taking(briefly isBrief: Bool) -> @Sendable (Database) throws -> GrantedStretch {
+            { db in try take(db, asked, limit: limit, briefly: isBrief, now: clock(), silence: silence()) }
         }
-        return try await limit <= GrantedPage.brief ? store.readBriefly(body) : store.read(body)
+        if limit <= GrantedPage.brief {
+            do { return try await store.readBriefly(taking(briefly: true)) } catch is GranuleReader.TakesLonger {}
+        }
+        return try await store.read(taking(briefly: false))
     }
 
     /// Judges once more and writes down what is about to leave (SHR-24). Whatever was withdrawn while it was made is seen here: the

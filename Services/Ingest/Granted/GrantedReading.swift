@@ -61,7 +61,7 @@ struct GrantedReading: Sendable {
 /// How much one answer holds.
 enum GrantedPage {
     static let bytes = 1_000_000
-    /// Steps of a page that is taken at once; larger ones are taken beside the other work.
+    /// Steps of a page that may be taken at once; larger ones are taken beside the other work.
     static let brief = 1000
 
     /// JSON of one value at most: the longest code, numbers of the longest spelling and the names around them.
@@ -91,9 +91,17 @@ struct GrantedParts: Sendable {
             try table.begin(db, snapshot)
             for state in try snapshot.compactMap(GrantTable.state) { people.widen(by: state) }
         } after: { events in
-            for state in events.compactMap({ try? GrantTable.state($0) }) { people.settle(on: state) }
-        } begun: { _, snapshot in
-            people.replace(by: snapshot.compactMap { try? GrantTable.state($0) })
+            // What the table holds, not what was said: a consent that was put back may say more than was left.
+            for event in events {
+                guard let said = try? GrantTable.state(event) else { continue }
+                if let held = try? await store.read({ db in try table.find(db, said.grant) }) {
+                    people.settle(on: held)
+                } else if !said.active {
+                    people.settle(on: said)
+                }
+            }
+        } begun: { _, _ in
+            if let held = try? await store.read({ db in try table.active(db) }) { people.replace(by: held) }
         }
         let accesses = FactStream(stream: StreamFamily.accesses.streams[0], epoch: epoch, relay: relay)
         reading = GrantedReading(store: store, vault: vault, accesses: accesses, logger: runtime.logger) { follower.silentFor }

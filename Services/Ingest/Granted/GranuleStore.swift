@@ -10,16 +10,22 @@ struct GranuleReader: Sendable {
     let entries: ReadStore
     let metric: Metric
     let plan: GranulePlan
+    /// Gives up, by `TakesLonger`, where more is to be opened than a page's own entries.
+    let isBrief: Bool
+
+    struct TakesLonger: Error {}
 
     /// As `first`, of one person; nothing where nothing was ever measured.
     /// - Throws: `KeyDestroyed` where the person is erased.
     static func granules(
-        _ metric: Metric, of person: PersonID, _ plan: GranulePlan, limit: Int, vault: ChunkVault, _ db: Database
+        _ metric: Metric, of person: PersonID, _ plan: GranulePlan, limit: Int, briefly isBrief: Bool, vault: ChunkVault, _ db: Database
     ) throws -> (granules: EntryColumns, hasMore: Bool) {
+        // A minute or an hour may hold as many entries as a device can measure.
+        if isBrief, plan.width > GrantGranularity.seconds.width { throw TakesLonger() }
         let key = try vault.key(of: person)
         guard let number = try DeviceTable().personNumber(db, person) else { return (EntryColumns(), false) }
         let entries = ReadStore(vault: vault, person: person, number: number, key: key)
-        return try GranuleReader(entries: entries, metric: metric, plan: plan).first(limit, db)
+        return try GranuleReader(entries: entries, metric: metric, plan: plan, isBrief: isBrief).first(limit, db)
     }
 
     /// The first steps that hold something, at most `limit` of them, and whether there are more.
@@ -53,6 +59,7 @@ struct GranuleReader: Sendable {
             let block = try entries.columns(db, metric, in: from..<range.upperBound, limit: size)
             fold.add(block)
             guard block.count == size, let last = block.times.last else { break }
+            if isBrief, fold.complete.count < limit { throw TakesLonger() }
             from = last + 1
             size = min(4 * size, Self.mostOfBlock)
         }

@@ -52,9 +52,9 @@ struct DayTable: Sendable {
     }
 
     /// Notes that a chunk has come with entries of that day. Most days are known to be noted already; then the store is not asked.
-    /// - Returns: false where it was known. Else `noted` is to be told after the commit.
-    func touch(_ db: Database, _ key: DayKey) throws -> Bool {
-        guard !noted.has(key) else { return false }
+    /// - Returns: what `noted` is to be told after the commit; nil where it was known.
+    func touch(_ db: Database, _ key: DayKey) throws -> NotedDays.Written? {
+        guard !noted.has(key) else { return nil }
         try db.run(
             """
             INSERT INTO days (person, metric, day) VALUES (?, ?, ?)
@@ -65,7 +65,7 @@ struct DayTable: Sendable {
             row.integer(Int64(key.series.metric.number))
             row.integer(key.day)
         }
-        return true
+        return noted.written(key)
     }
 
     func state(_ db: Database, _ key: DayKey) throws -> DayState? {

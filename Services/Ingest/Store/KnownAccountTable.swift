@@ -23,11 +23,6 @@ struct KnownAccountTable: Sendable {
         ).execute(arguments: [Data(state.person.bytes), state.active, state.termsVersion, state.language.rawValue])
     }
 
-    /// Forgets all: a snapshot follows.
-    func clear(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM known_accounts")
-    }
-
     func all(_ db: Database) throws -> [PersonState] {
         try Row.fetchAll(db, sql: "SELECT person, active, terms_version, language FROM known_accounts").compactMap { row in
             PersonID(bytes: row[0] as Data).map {

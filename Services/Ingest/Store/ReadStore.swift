@@ -18,6 +18,8 @@ struct ReadStore: Sendable {
     let number: Int64
     let key: SymmetricKey
     private var days: DayTable { vault.days }
+    /// Days whose minutes are fetched together.
+    private static let daysAtOnce = 16
 
     init(vault: ChunkVault, person: PersonID, number: Int64, key: SymmetricKey) {
         (self.vault, self.person, self.number, self.key) = (vault, person, number, key)
@@ -110,10 +112,16 @@ struct ReadStore: Sendable {
         guard !period.isEmpty else { return [] }
         let wanted = UTCDay.number(of: period.lowerBound)...UTCDay.number(of: period.upperBound - 1)
         var found: [(start: Int64, aggregate: Aggregate)] = []
-        // Every one of these days has an entry and so at least one stretch.
-        for state in try days.states(db, of: series(metric), wanted, limit: limit) where found.count < limit {
-            let range = UTCDay.range(state.day).clamped(to: period)
-            found += try sum(db, state, series(metric), in: range, width: width).sorted
+        var next = wanted.lowerBound
+        while found.count < limit, next <= wanted.upperBound {
+            // Every one of these days has an entry and so at least one stretch, most have many.
+            let states = try days.states(db, of: series(metric), next...wanted.upperBound, limit: min(limit, Self.daysAtOnce))
+            for state in states where found.count < limit {
+                let range = UTCDay.range(state.day).clamped(to: period)
+                found += try sum(db, state, series(metric), in: range, width: width).sorted
+            }
+            guard let last = states.last else { break }
+            next = last.day + 1
         }
         return found
     }

@@ -139,6 +139,8 @@ struct UpkeepStore: Sendable {
             try chunks.delete(db, ids: ids)
             try days.noteCompacted(db, work.key, through: through)
         case .giveUp:
+            // Collected data were erased, and what comes now is sealed under a new key.
+            guard try owner(db, of: work.key) == nil else { return }
             try days.giveUp(db, work.key)
         }
     }

@@ -68,11 +68,11 @@ final class StoredUpload: Sendable {
     let sequence: Int64?
     /// What third parties are told of it.
     let arrivals: [EventRelay.Committed]
-    /// Whose notes it wrote.
-    let days: [DayKey]
+    /// Of its days, as far as they were not noted before.
+    let notes: [NotedDays.Written]
 
-    init(plan: UploadPlan, sequence: Int64?, arrivals: [EventRelay.Committed], days: [DayKey]) {
-        (self.plan, self.sequence, self.arrivals, self.days) = (plan, sequence, arrivals, days)
+    init(plan: UploadPlan, sequence: Int64?, arrivals: [EventRelay.Committed], notes: [NotedDays.Written]) {
+        (self.plan, self.sequence, self.arrivals, self.notes) = (plan, sequence, arrivals, notes)
     }
 }
 
@@ -109,7 +109,7 @@ final class UploadStore: Sendable {
         plan.settle()
         let sealed = isChanged ? try plan.groups.map { try seal($0, upload) } : upload.chunks
         let sequence = plan.groups.isEmpty ? nil : try insert(db, plan, sealed, upload, &news)
-        let noted = try note(db, plan, sealed)
+        let notes = try note(db, plan, sealed)
         let said = try arrivals.append(db, plan.groups, of: upload, &news)
         if let refused = upload.refused {
             try quarantine.add(
@@ -123,7 +123,7 @@ final class UploadStore: Sendable {
                 at: upload.receivedAt)
         }
         try upload.alongside?.run(db, plan.repetitions, plan.count)
-        return .stored(StoredUpload(plan: plan, sequence: sequence, arrivals: said, days: noted))
+        return .stored(StoredUpload(plan: plan, sequence: sequence, arrivals: said, notes: notes))
     }
 
     func seal(_ group: MetricGroup, _ upload: ReadyUpload) throws -> SealedChunk {
@@ -188,12 +188,11 @@ final class UploadStore: Sendable {
         return sequence
     }
 
-    /// - Returns: the days whose notes were written.
-    private func note(_ db: Database, _ plan: UploadPlan, _ sealed: [SealedChunk]) throws -> [DayKey] {
-        var noted: [DayKey] = []
+    /// - Returns: the notes that were written.
+    private func note(_ db: Database, _ plan: UploadPlan, _ sealed: [SealedChunk]) throws -> [NotedDays.Written] {
+        var notes: [NotedDays.Written] = []
         func touch(_ series: Series, _ day: Int64) throws {
-            let key = DayKey(series: series, day: day)
-            if try days.touch(db, key) { noted.append(key) }
+            if let note = try days.touch(db, DayKey(series: series, day: day)) { notes.append(note) }
         }
         for (number, chunk) in sealed.enumerated() {
             let span = chunk.outline.days
@@ -203,12 +202,12 @@ final class UploadStore: Sendable {
                 for day in Set(plan.groups[number].samples.map { UTCDay.number(of: $0.at.milliseconds) }) { try touch(chunk.series, day) }
             }
         }
-        return noted
+        return notes
     }
 
     fileprivate func committed(_ outcome: UploadOutcome) {
         guard case .stored(let stored) = outcome else { return }
-        for key in stored.days { days.noted.add(key) }
+        for note in stored.notes { days.noted.add(note) }
     }
 }
 

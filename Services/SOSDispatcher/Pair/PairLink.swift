@@ -25,6 +25,7 @@ actor PairLink {
     private let latest: @Sendable (PersonID) async -> [Sample]
     private var positions: [StreamPosition]
     private var following: Task<Void, Never>?
+    private var asking: Task<Void, Never>?
 
     init(
         on runtime: Runtime, supervision: SupervisionService, dispatcher: Dispatcher, pair: PairDesk, keys: PersonKeys,
@@ -40,9 +41,12 @@ actor PairLink {
     nonisolated var silentFor: Duration? { freshness.age }
 
     /// Begins to follow, and returns once everything that the other side has said is known, or after `patience`.
-    /// - Parameter waiting: whether there may be another side at all.
-    func begin(waiting: Bool) async {
+    /// - Parameters:
+    ///   - waiting: whether there may be another side at all.
+    ///   - isRestored: the store was put back from a copy: beside all that the other side has said since, what it knows of people is asked.
+    func begin(waiting: Bool, isRestored: Bool) async {
         following = Task { await follow() }
+        if waiting, isRestored { asking = Task { await askEverything() } }
         let end = ContinuousClock.now + (waiting ? PairLink.patience : .zero)
         while freshness.age == nil, ContinuousClock.now < end {
             // The bus tells nobody when it has caught up.
@@ -61,6 +65,27 @@ actor PairLink {
 
     private func end() {
         following?.cancel()
+        asking?.cancel()
+    }
+
+    /// Who subscribed here and what was set since the copy was made the other side was told, and tells a newcomer. What it has said itself,
+    /// answers above all, comes from its log.
+    private func askEverything() async {
+        guard let other = try? await runtime.client(of: place.other.peer) else { return }
+        while !Task.isCancelled {
+            do {
+                var after: String?
+                repeat {
+                    let page = try await other.snapshot(SnapshotStream(stream: place.other.stream, after: after))
+                    await hear(page.facts.map { StreamEvent(header: $0.header, payload: Array($0.payload.utf8)) }, [])
+                    after = page.next
+                } while after != nil
+                return
+            } catch {
+                // A pause between attempts: the other side may be starting too.
+                try? await Task.sleep(for: PairLink.pause)
+            }
+        }
     }
 
     private func follow() async {

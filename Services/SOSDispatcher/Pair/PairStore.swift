@@ -84,11 +84,6 @@ struct PairTables: Sendable {
                 """)
     }
 
-    /// After a restore: who subscribed and what was set since the copy was made, the other side still knows, and tells a newcomer.
-    static func hearAnew(_ db: Database, at place: Place) throws {
-        try db.execute(sql: "DELETE FROM consumer_positions WHERE stream = ?", arguments: [place.other.stream])
-    }
-
     // MARK: Telling
 
     /// Adds facts to the stream, in the transaction of what they tell.

@@ -46,7 +46,12 @@ final class RequestMemory: Sendable {
 
     /// Part of erasing a person: nothing of anybody is left here.
     func forget() {
-        state.withLock { $0.known = [:] }
+        // What is being read at this moment is not remembered either.
+        let commits = store.commits
+        state.withLock { state in
+            state.known = [:]
+            state.commits = max(state.commits, commits)
+        }
     }
 
     /// How many are remembered.

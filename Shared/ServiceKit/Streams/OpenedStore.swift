@@ -29,7 +29,7 @@ package struct OpenedStore: Sendable {
         restored: @escaping @Sendable (Database) throws -> Void = { _ in }
     ) async throws {
         store = try runtime.openStore(applicationID: applicationID, migrations: migrations)
-        life = try await runtime.beginLife(of: store, restored: restored)
+        (life, _) = try await runtime.beginLife(of: store, restored: restored)
         keys = try runtime.openPersonKeys()
         answers = try runtime.answers(in: store)
         (epoch, heads) = try await store.read { db in (try StreamLog().epoch(db), try StreamLog().heads(db)) }
@@ -58,17 +58,17 @@ package struct OpenedStore: Sendable {
 
 extension Runtime {
     /// For those who open their store themselves: as `OpenedStore`. Before anything reads the epoch; then run what it gives.
-    /// - Returns: nil where the schema does not hold `StoreLife`.
+    /// - Returns: nil where the schema does not hold `StoreLife`; and whether the store was put back.
     package func beginLife(
         of store: Store, restored: @escaping @Sendable (Database) throws -> Void = { _ in }
-    ) async throws -> StoreLife? {
-        guard try await store.read({ db in try StoreLife.isKept(in: db) }) else { return nil }
+    ) async throws -> (life: StoreLife?, isRestored: Bool) {
+        guard try await store.read({ db in try StoreLife.isKept(in: db) }) else { return (nil, false) }
         let life = StoreLife(beside: storeFile)
         let isRestored = try await life.begin(store) { db in
             try StreamLog().renewEpoch(db)
             try restored(db)
         }
         if isRestored { logger.warning("the store was put back from a copy, and begins a new epoch") }
-        return life
+        return (life, isRestored)
     }
 }

@@ -1,5 +1,6 @@
 // Connections for reads that are done before a change of thread would be.
 
+import Dispatch
 import GRDB
 import Synchronization
 
@@ -12,6 +13,8 @@ final class BriefReaders: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Those who read at this moment.
+    private let reading = DispatchGroup()
     private let most: Int
     private let open: @Sendable () throws -> DatabaseQueue
 
@@ -19,13 +22,19 @@ final class BriefReaders: Sendable {
         (self.most, self.open) = (most, open)
     }
 
-    /// Nil where all are in use: nobody waits here for another's read. `giveBack` follows.
+    /// Nil where all are in use, since nobody waits here for another's read, or where no further one can be opened now. `giveBack`
+    /// follows.
+    /// - Throws: what says that the file cannot be believed.
     func take() throws -> DatabaseQueue? {
         let (free, mayOpen): (DatabaseQueue?, Bool) = state.withLock { state in
             if state.isClosed { return (nil, false) }
-            if let free = state.free.popLast() { return (free, false) }
+            if let free = state.free.popLast() {
+                reading.enter()
+                return (free, false)
+            }
             guard state.opened < most else { return (nil, false) }
             state.opened += 1
+            reading.enter()
             return (nil, true)
         }
         guard mayOpen else { return free }
@@ -33,7 +42,9 @@ final class BriefReaders: Sendable {
             return try open()
         } catch {
             state.withLock { $0.opened -= 1 }
-            throw error
+            reading.leave()
+            if Fault(error)?.isFatal == true { throw error }
+            return nil
         }
     }
 
@@ -43,9 +54,10 @@ final class BriefReaders: Sendable {
             return state.isClosed
         }
         if isClosed { try? reader.close() }
+        reading.leave()
     }
 
-    /// Those in use are closed when they are given back.
+    /// Blocks until those in use are given back, and closes all.
     func close() {
         let free = state.withLock { state in
             state.isClosed = true
@@ -53,5 +65,6 @@ final class BriefReaders: Sendable {
             return state.free
         }
         for reader in free { try? reader.close() }
+        reading.wait()
     }
 }

@@ -43,7 +43,8 @@ package struct StoreLife: Sendable {
         let mark = try await store.write { db in try Self.mark(db) }
         let known = remembered()
         guard known.map({ !$0.contains(mark) }) ?? !mark.isEmpty else {
-            try await goOn(store)
+            // A disk that is full keeps nobody from starting: the mark that both know is as good for a while, and `run` tries again.
+            try? await goOn(store)
             return false
         }
         let fresh = Self.fresh()

@@ -11,8 +11,8 @@ package protocol GatheredBody: Sendable {
     /// each of `bodies` is performed alone, so that only those throw whose own fault it was.
     static func perform(_ bodies: [Self], in database: Database) throws -> [Value]
 
-    /// What `perform` gave is on disk. Called on the writer's thread, after the commit and before anybody is told or any other body
-    /// is performed; must be quick.
+    /// What `perform` gave is on disk. Called on the writer's thread, after the commit, before any of `bodies` is told and before the next
+    /// commit; must be quick.
     static func committed(_ bodies: [Self], _ values: [Value])
 }
 

@@ -31,7 +31,7 @@ import Testing
     }
 
     private static func touch(_ store: Store, _ days: DayTable) async throws -> Bool {
-        try await store.write { db in try days.touch(db, key) }
+        try await store.write { db in try days.touch(db, key) != nil }
     }
 
     @Test("A day whose note was undone is noted again")
@@ -62,8 +62,8 @@ import Testing
         ]
         try await Self.withDays { store, days in
             for take in takers {
-                #expect(try await Self.touch(store, days))
-                days.noted.add(Self.key)
+                let written = try #require(try await store.write { db in try days.touch(db, Self.key) })
+                days.noted.add(written)
                 #expect(try await Self.touch(store, days) == false)
                 try await store.write { db in try take(db, days) }
                 #expect(try await Self.touch(store, days))
@@ -72,10 +72,19 @@ import Testing
         }
     }
 
+    @Test("A note that was taken away in the commit that wrote it is not known")
+    func takenAtOnce() {
+        let noted = NotedDays()
+        let written = noted.written(Self.key)
+        noted.forget(Self.key.series)
+        noted.add(written)
+        #expect(!noted.has(Self.key))
+    }
+
     @Test("What is known of one person's day says nothing of another day, metric or person")
     func others() {
         let noted = NotedDays()
-        noted.add(Self.key)
+        noted.add(noted.written(Self.key))
         #expect(noted.has(Self.key))
         let series = Self.key.series
         #expect(!noted.has(DayKey(series: series, day: Self.key.day + 1)))

@@ -67,6 +67,37 @@ struct RestoreStories {
         }
     }
 
+    @Test("SOS-24: what the person has told the other dispatcher since the copy was made is known: a restored one does not call them out")
+    func answeredAtTheOther() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let (person, next) = (PersonID.random(), PersonID.random())
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
+            for person in [person, next] {
+                try await stage.subscribe(person)
+                try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
+            }
+            try await first.parts.journal.commitEverything()
+            let copy = try await Self.copy(stage)
+            await first.stop()
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            _ = try await eventually("the second is told that all is well") {
+                try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: .second)
+            }
+            try await second.parts.journal.commitEverything()
+
+            try Self.putBack(copy, stage)
+            let restored = try await stage.start()
+            // Later than the other: when this one is called, that one's time was over.
+            try await stage.ingest.say(next, [Sample(type: .heartRate, at: .now, value: 31)])
+            try await eventually("a call for the next") { !desk.receipts.isEmpty }
+            #expect(Set(desk.receipts.map(\.id)).count == 1)
+            await restored.stop()
+            await second.stop()
+        }
+    }
+
     @Test("SOS-24: who subscribed since the copy was made is watched again, as far as there is a second dispatcher that knows")
     func subscribersOfThePair() async throws {
         try await Stage.play { stage in
