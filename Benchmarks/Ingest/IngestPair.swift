@@ -23,8 +23,8 @@ final class IngestPair {
         devices = try await suite.addDevices(stage.devices)
         deviceFile = try suite.write(devices)
         programs[.influxdb] = try await influx.start()
-        // A day back: as if everybody had been offline since.
-        let start = Int(Date.now.timeIntervalSince1970) / 60 * 60 - 86_400
+        // Four days back, as if everybody had been offline since: all that is sent must lie before now, or it is refused as future.
+        let start = Int(Date.now.timeIntervalSince1970) / 60 * 60 - 4 * 86_400
         cursors = [.trackme: start, .influxdb: start]
         for target in [Wrk.Target.trackme, .influxdb] { _ = try await load(target, batch: 10, seconds: 2) }
     }
