@@ -32,7 +32,7 @@ struct FollowerTests {
         ]
 
         init(in folder: URL, sealedUnder key: SymmetricKey? = nil) async throws {
-            let runtime = try FollowerTests.runtime(.consent, in: folder)
+            let runtime = try Runtime.test(.consent, in: folder)
             let store = try runtime.openStore(applicationID: 1, migrations: Self.migrations)
             let (relay, epoch) = try await runtime.relay(of: FollowerTests.family, in: store)
             let facts = FactStream(stream: FollowerTests.stream, epoch: epoch, relay: relay, sealedUnder: key)
@@ -68,17 +68,6 @@ struct FollowerTests {
             await runtime.bus.shutdown()
             await store.close()
         }
-    }
-
-    private static func runtime(_ peer: Peer, in folder: URL) throws -> Runtime {
-        var reader = SettingsReader(environment: [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
-        ])
-        return try Runtime(
-            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
-            logger: Logger(label: peer.name) { _ in SwiftLogNoOpLogHandler() })
     }
 
     private static let hearing = [
@@ -123,7 +112,7 @@ struct FollowerTests {
             let speaker = try await Speaker(in: folder)
             for number in 1...7 { try await speaker.say(number) }
             for (round, last) in [(1, 10), (2, 20)] {
-                let runtime = try Self.runtime(.ingest, in: folder)
+                let runtime = try Runtime.test(.ingest, in: folder)
                 let store = try runtime.openStore(applicationID: 2, migrations: Self.hearing)
                 let memory = Memory()
                 let follower = follower(runtime, store, memory)
@@ -147,7 +136,7 @@ struct FollowerTests {
     func freshness() async throws {
         try await withTemporaryFolder { folder in
             try makeKeys(in: folder)
-            let runtime = try Self.runtime(.ingest, in: folder)
+            let runtime = try Runtime.test(.ingest, in: folder)
             let store = try runtime.openStore(applicationID: 2, migrations: Self.hearing)
             let follower = follower(runtime, store, Memory())
             let running = Task { try await follower.run() }
@@ -172,7 +161,7 @@ struct FollowerTests {
             try makeKeys(in: folder)
             let speaker = try await Speaker(in: folder)
             try await speaker.say(1)
-            let runtime = try Self.runtime(.ingest, in: folder)
+            let runtime = try Runtime.test(.ingest, in: folder)
             let store = try runtime.openStore(applicationID: 2, migrations: Self.hearing)
             let failures = Mutex(2)
             let memory = Memory()

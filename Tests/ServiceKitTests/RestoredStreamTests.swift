@@ -24,17 +24,6 @@ struct RestoredStreamTests {
         }
     ]
 
-    private static func runtime(_ peer: Peer, in folder: URL) throws -> Runtime {
-        var reader = SettingsReader(environment: [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
-        ])
-        return try Runtime(
-            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    }
-
     /// One run of the publishing service.
     private struct Speaker {
         let runtime: Runtime
@@ -42,7 +31,7 @@ struct RestoredStreamTests {
         let facts: FactStream
 
         init(in folder: URL) async throws {
-            runtime = try RestoredStreamTests.runtime(.notifier, in: folder)
+            runtime = try Runtime.test(.notifier, in: folder)
             opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: RestoredStreamTests.migrations)
             let relay = try await opened.relay(of: RestoredStreamTests.family)
             facts = FactStream(stream: RestoredStreamTests.family.streams[0], epoch: opened.epoch, relay: relay)
@@ -78,7 +67,7 @@ struct RestoredStreamTests {
         private let task = Mutex<Task<Void, any Error>?>(nil)
 
         init(_ peer: Peer, in folder: URL) throws {
-            runtime = try RestoredStreamTests.runtime(peer, in: folder)
+            runtime = try Runtime.test(peer, in: folder)
         }
 
         var words: [String] { heard.withLock { $0 } }

@@ -21,16 +21,6 @@ struct StreamsTests {
         }
     ]
 
-    private func runtime(_ peer: Peer, in folder: URL) throws -> Runtime {
-        var reader = SettingsReader(environment: [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
-        ])
-        return try Runtime(
-            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: Logger(label: peer.name))
-    }
-
     private func header(_ sequence: Int64, epoch: String) -> StreamHeader {
         StreamHeader(
             stream: "ingest.devices", epoch: epoch, sequence: sequence, head: sequence, type: DeviceState.type, subject: "",
@@ -41,8 +31,8 @@ struct StreamsTests {
     func replayThenLive() async throws {
         try await withTemporaryFolder { folder in
             for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
-            let said = try runtime(.ingest, in: folder)
-            let heard = try runtime(.sosDispatcher, in: folder)
+            let said = try Runtime.test(.ingest, in: folder)
+            let heard = try Runtime.test(.sosDispatcher, in: folder)
             let store = try said.openStore(applicationID: 1, migrations: StreamsTests.migrations)
             let epoch = try await store.read { try StreamLog().epoch($0) }
             let family = StreamFamily.devices
@@ -94,7 +84,7 @@ struct StreamsTests {
     @Test("a log is not kept for ever for the operator's tool, which may hear its stream and confirms nothing")
     func releasedWithoutTool() async throws {
         try await withTemporaryFolder { folder in
-            let runtime = try runtime(.sosDispatcher, in: folder)
+            let runtime = try Runtime.test(.sosDispatcher, in: folder)
             let store = try runtime.openStore(applicationID: 1, migrations: StreamsTests.migrations)
             let families: [(family: StreamFamily, hearer: Peer)] = [
                 (.emergencies, .ingest), (.subscriptions, .consent), (.requests, .thirdPartyGateway),
@@ -126,7 +116,7 @@ struct StreamsTests {
     @Test("a repeated question id gets its first answer from the store, which does not show it in the clear")
     func storedAnswers() async throws {
         try await withTemporaryFolder { folder in
-            let runtime = try runtime(.ingest, in: folder)
+            let runtime = try Runtime.test(.ingest, in: folder)
             let store = try runtime.openStore(applicationID: 1, migrations: StreamsTests.migrations)
             let answers = try runtime.answers(in: store)
             let asked = RequestContext(

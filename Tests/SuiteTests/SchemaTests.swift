@@ -24,46 +24,47 @@ struct SchemaTests {
         ("thirdparty-gateway", GatewaySchema.applicationID, GatewaySchema.migrations),
     ]
 
-    @Test("Every service notices that its store was put back; those that say facts know where their logs part from the ones before")
-    func life() async throws {
-        for schema in Self.schemas {
+    /// Each service's store, new and empty.
+    private static func each(_ body: (_ name: String, Store) async throws -> Void) async throws {
+        for schema in schemas {
             try await withTemporaryFolder { folder in
                 let store = try Store.open(
                     folder.appendingPathComponent("store.db"), applicationID: schema.applicationID, migrations: schema.migrations,
                     settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-                let (hasLife, hasFormer) = try await store.read { db in
-                    (try StoreLife.isKept(in: db), try db.tableExists("stream_former_epochs"))
-                }
-                #expect(hasLife && hasFormer == (schema.name != "thirdparty-gateway"), "\(schema.name)")
+                try await body(schema.name, store)
                 await store.close()
             }
+        }
+    }
+
+    @Test("Every service notices that its store was put back; those that say facts know where their logs part from the ones before")
+    func life() async throws {
+        try await Self.each { name, store in
+            let (hasLife, hasFormer) = try await store.read { db in
+                (try StoreLife.isKept(in: db), try db.tableExists("stream_former_epochs"))
+            }
+            #expect(hasLife && hasFormer == (name != "thirdparty-gateway"), "\(name)")
         }
     }
 
     /// Where there is none, SQLite reads the whole referring table each time that a row goes which could be referred to.
     @Test("An account's erasure does not search everybody's rows: each reference can be followed backwards by an index")
     func references() async throws {
-        for schema in Self.schemas {
-            try await withTemporaryFolder { folder in
-                let store = try Store.open(
-                    folder.appendingPathComponent("store.db"), applicationID: schema.applicationID, migrations: schema.migrations,
-                    settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-                let unserved = try await store.read { db in
-                    try String.fetchAll(
-                        db,
-                        sql: """
-                            SELECT tables.name || '.' || refers."from" FROM sqlite_master AS tables,
-                                pragma_foreign_key_list(tables.name) AS refers
-                            WHERE tables.type = 'table' AND refers.seq = 0
-                            AND NOT EXISTS (SELECT 1 FROM pragma_table_info(tables.name) WHERE pk = 1 AND name = refers."from")
-                            AND NOT EXISTS (
-                                SELECT 1 FROM pragma_index_list(tables.name) AS indexes, pragma_index_info(indexes.name) AS first
-                                WHERE indexes.partial = 0 AND first.seqno = 0 AND first.name = refers."from")
-                            """)
-                }
-                #expect(unserved.isEmpty, "\(schema.name)")
-                await store.close()
+        try await Self.each { name, store in
+            let unserved = try await store.read { db in
+                try String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT tables.name || '.' || refers."from" FROM sqlite_master AS tables,
+                            pragma_foreign_key_list(tables.name) AS refers
+                        WHERE tables.type = 'table' AND refers.seq = 0
+                        AND NOT EXISTS (SELECT 1 FROM pragma_table_info(tables.name) WHERE pk = 1 AND name = refers."from")
+                        AND NOT EXISTS (
+                            SELECT 1 FROM pragma_index_list(tables.name) AS indexes, pragma_index_info(indexes.name) AS first
+                            WHERE indexes.partial = 0 AND first.seqno = 0 AND first.name = refers."from")
+                        """)
             }
+            #expect(unserved.isEmpty, "\(name)")
         }
     }
 }
