@@ -129,14 +129,22 @@ enum IngestSchemas {
         .required("type", metricCode, "Code of the metric."),
         .required("at", .any(of: .time, .integer()), "When it was measured: RFC 3339 with an offset, or milliseconds since 1970."),
         .optional("value", .number(), "In the metric's unit; required except for `position`."),
-        .optional("unit", .string(), "UCUM; if it is there it must be the metric's."),
+        .optional("unit", .string(), "The metric's, in UCUM or as it is usually spelt (`bpm`, `mmHg`, `°C`)."),
         .optional(
             "position", position, "Where it was measured, if known; required for `position`, whose coordinates may stand in the entry.")
     ).named("Entry")
 
     static let entries = JSONSchema.any(
         of: entry, .array(of: entry, count: 0...UploadLimits.entries),
-        .object(.required("entries", .array(of: entry, count: 0...UploadLimits.entries))))
+        .object(
+            .required("entries", .array(of: entry, count: 0...UploadLimits.entries)),
+            .optional(
+                "firstTriedAt", .any(of: .time, .integer()),
+                """
+                When the device first tried to send this upload, by its own clock; the same in every try. Told to whoever is called, so \
+                that they know how long a person has waited. Left out of account where it is later than the upload's reception or more \
+                than \(UploadLimits.longestTrying.components.seconds / 3600) hours before. A document that is one entry may say it too.
+                """)))
 
     private static let count = JSONSchema.integer(in: 0...Int(Int32.max))
 

@@ -35,9 +35,7 @@ struct BoundArgument: Hashable, Sendable {
         if text.isEmpty { return nil }
         let possible = metric.definition.possible
         guard let number = Double(text), possible.contains(number) else {
-            throw Fault(
-                description:
-                    "\(metric): a bound is a number from \(possible.lowerBound) to \(possible.upperBound) \(metric.definition.unit)")
+            throw Fault(description: "\(metric): a bound is a number \(metric.definition.possibleInWords)")
         }
         return number
     }

@@ -24,7 +24,9 @@ struct GoldenTests {
     func facts() throws {
         let recorded = try Golden.roundTrip(SamplesRecorded.self, "samples-recorded.v1.json")
         #expect(recorded.samples.map(\.type) == [.heartRate, .position])
-        #expect(recorded.samples[1].value == nil)
+        #expect(recorded.samples[1].value == nil && recorded.firstTriedAt == nil)
+        let tried = try Golden.roundTrip(SamplesRecorded.self, "samples-recorded.first-tried.v1.json")
+        #expect(tried.firstTriedAt == Timestamp(milliseconds: 1_768_003_848_000))
         #expect(try Golden.roundTrip(DeviceState.self, "device-state.v1.json").active)
         #expect(try Golden.roundTrip(EmergencyChanged.self, "emergency-changed.v1.json").change == "opened")
     }

@@ -104,10 +104,7 @@ extension EntryField {
 }
 
 extension Metric {
-    fileprivate var possibleValues: String {
-        let range = definition.possible
-        return "\(code) can only be within \(range.lowerBound)...\(range.upperBound) \(definition.unit)."
-    }
+    fileprivate var possibleValues: String { "\(code) can only be \(definition.possibleInWords)." }
 }
 
 extension JSONFault {
@@ -143,4 +140,6 @@ enum UploadLimits {
     static let namedInAnswer = 1000
     /// The most that `ing.clock_skew_s` may allow: no stored entry lies further ahead of its reception.
     static let furthestFuture: Duration = .seconds(600)
+    /// How long a device can have tried to send an upload; `firstTriedAt` further back, or after the reception, is not believed.
+    static let longestTrying: Duration = .seconds(12 * 3600)
 }

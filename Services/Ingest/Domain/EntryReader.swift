@@ -12,14 +12,20 @@ struct EntryReader {
         (self.cursor, self.catalogue) = (cursor, catalogue)
     }
 
-    /// A key of an object. `entries` is only known at the top of a document.
+    /// A key of an object. `entries` and `firstTriedAt` are only known at the top of a document.
     enum Key {
         case field(EntryField)
         case entries
+        case firstTriedAt
         case unknown
 
         var isEntries: Bool {
             if case .entries = self { return true }
+            return false
+        }
+
+        var isFirstTriedAt: Bool {
+            if case .firstTriedAt = self { return true }
             return false
         }
     }
@@ -74,6 +80,8 @@ struct EntryReader {
         case (8, 0x6564_7574_6974_6C61): return .field(.altitude)
         case (8, 0x7963_6172_7563_6361): return .field(.accuracy)
         case (7, 0x73_6569_7274_6E65): return .entries
+        case (12, 0x6972_5474_7372_6966) where bytes[(range.lowerBound + 8)..<range.upperBound].elementsEqual("edAt".utf8):
+            return .firstTriedAt
         default: return .unknown
         }
     }
@@ -143,6 +151,14 @@ struct EntryReader {
         } else {
             try refuse(.wrongKind(.at), of: &draft, depth: depth)
         }
+    }
+
+    /// Takes a value; the time that it is, written as an entry's `at`, or nil.
+    mutating func time(depth: Int) throws(JSONFault) -> Timestamp? {
+        let first = cursor.peek()
+        var draft = EntryDraft()
+        try time(first, of: &draft, depth: depth)
+        return draft.fault == nil ? draft.at : nil
     }
 
     private mutating func coordinate(

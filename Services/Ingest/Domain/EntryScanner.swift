@@ -7,6 +7,8 @@ import Contracts
 struct ScannedUpload: Sendable {
     /// Whether the document was one entry rather than a list: it is then answered as one thing.
     var isSingle = false
+    /// When the device first tried to send this, as the document said; not yet judged, see `firstTriedAt(ofReceived:)`.
+    var firstTry: Timestamp?
     /// How many entries there were, good and refused.
     var count = 0
     var samples: [Sample] = []
@@ -31,7 +33,7 @@ enum UploadFault: Error, Hashable, Sendable {
 }
 
 /// Reads uploads. A key that an entry knows may stand there once; unknown keys are passed over; `null` counts as absent.
-/// An object that has the key `entries` is a list, whatever else it has.
+/// An object that has the key `entries` is a list, whatever else it has; a document that is an object may say `firstTriedAt`.
 struct EntryScanner {
     let rules: EntryRules
     let catalogue: MetricCatalogue
@@ -143,7 +145,11 @@ struct EntryScanner {
             let key: EntryReader.Key
             do throws(JSONFault) {
                 key = try reader.key()
-                if !key.isEntries {
+                if key.isFirstTriedAt {
+                    // The first mention counts; what is no time is passed over: a remark about an upload never costs the upload.
+                    let time = try reader.time(depth: 1)
+                    upload.firstTry = upload.firstTry ?? time
+                } else if !key.isEntries {
                     try reader.member(key, of: &draft, depth: 1)
                 } else if isList || reader.cursor.peek() != UInt8(ascii: "[") {
                     throw reader.cursor.fault(.unexpectedByte)
@@ -177,6 +183,14 @@ struct EntryScanner {
         } else {
             upload.refuse(index, problem ?? .notAnObject, range)
         }
+    }
+}
+
+extension ScannedUpload {
+    /// The first try, where what the document says of it can be true (SOS-41): not after the reception and not long before.
+    func firstTriedAt(ofReceived receivedAt: Timestamp) -> Timestamp? {
+        guard let firstTry, firstTry <= receivedAt, firstTry >= receivedAt - UploadLimits.longestTrying else { return nil }
+        return firstTry
     }
 }
 

@@ -170,10 +170,10 @@ struct FHIRObservation: Decodable {
         var code: String?
         var unit: String?
 
-        /// The UCUM code, else what the unit says.
-        func isIn(_ ucum: String) -> Bool {
-            guard system == nil || system == FHIRCodes.ucum else { return false }
-            return (code ?? unit) == ucum
+        /// Judged by the UCUM code, else by what the unit says.
+        func isIn(unitOf metric: Metric) -> Bool {
+            guard system == nil || system == FHIRCodes.ucum, let written = code ?? unit else { return false }
+            return MetricCatalogue.registry.isUnit(of: metric, written)
         }
     }
 
@@ -213,7 +213,7 @@ extension FHIRObservation {
 
     private func value(of metric: Metric, _ quantity: Quantity?, _ at: Timestamp) -> FHIRBundleReader.Reading {
         guard let quantity, let value = quantity.value else { return .refused(.noValue) }
-        guard quantity.isIn(metric.definition.unit) else { return .refused(.wrongUnit(metric)) }
+        guard quantity.isIn(unitOf: metric) else { return .refused(.wrongUnit(metric)) }
         return .sample(Sample(type: metric, at: at, value: value, position: place))
     }
 

@@ -7,7 +7,8 @@ struct MetricCatalogue: Sendable {
     struct Entry: Sendable {
         let metric: Metric
         let code: [UInt8]
-        let unit: [UInt8]
+        /// The spellings of its unit, UCUM's first.
+        let units: [[UInt8]]
     }
 
     /// What the rules ask of a metric's values; indexed by its number.
@@ -30,7 +31,9 @@ struct MetricCatalogue: Sendable {
         var slots = [Int16](repeating: -1, count: 256)
         var entryOfNumber = slots
         entries = metrics.map { metric in
-            Entry(metric: metric, code: Array(metric.code.utf8), unit: Array(metric.definition.unit.utf8))
+            Entry(
+                metric: metric, code: Array(metric.code.utf8),
+                units: UnitSpellings.of(metric.definition.unit).map { Array($0.utf8) })
         }
         for (index, entry) in entries.enumerated() {
             let definition = entry.metric.definition
@@ -60,9 +63,15 @@ struct MetricCatalogue: Sendable {
         entries[Int(entryOfNumber[Int(metric.number)])].code
     }
 
-    /// Whether these bytes are the metric's UCUM unit.
+    /// Whether these bytes are the metric's unit, in UCUM or in one of its usual spellings.
     func isUnit(of metric: Metric, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Bool {
-        Self.equal(entries[Int(entryOfNumber[Int(metric.number)])].unit, bytes, range)
+        entries[Int(entryOfNumber[Int(metric.number)])].units.contains { Self.equal($0, bytes, range) }
+    }
+
+    /// As the other.
+    func isUnit(of metric: Metric, _ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { isUnit(of: metric, UnsafeRawBufferPointer($0), 0..<$0.count) }
     }
 
     @inline(__always)
@@ -79,4 +88,32 @@ struct MetricCatalogue: Sendable {
         for index in range { hash = (hash ^ UInt32(bytes[index])) &* 16_777_619 }
         return Int((hash ^ hash >> 8 ^ hash >> 16) & 255)
     }
+}
+
+/// How the registry's units are spelt by devices and by people. All of a line are one unit: nothing is ever converted, and a spelling
+/// that could mean another unit (`C` is UCUM's coulomb, `F` a Fahrenheit) stands here only where no other unit of that name measures
+/// the same thing.
+enum UnitSpellings {
+    private static let usual: [String: [String]] = [
+        "/min": [
+            "bpm", "BPM", "1/min", "min-1", "min^-1", "/minute", "{beats}/min", "{Beats}/min", "{beat}/min", "beats/min", "beats/minute",
+            "{breaths}/min", "breaths/min", "brpm", "{steps}/min", "steps/min", "spm", "rpm",
+        ],
+        "mm[Hg]": ["mmHg", "mm Hg", "mmhg", "MMHG"],
+        "%": ["percent", "pct", "%SpO2", "%{SpO2}"],
+        "Cel": ["°C", "℃", "degC", "deg C", "C", "celsius", "Celsius"],
+        "mV": ["millivolt", "millivolts"],
+        "mg/dL": ["mg/dl"],
+        "kg": ["Kg", "kilogram", "kilograms"],
+        "cm": ["centimetre", "centimetres", "centimeter", "centimeters"],
+        "m": ["metre", "metres", "meter", "meters"],
+        "s/km": ["sec/km"],
+        "kcal": ["Kcal", "Cal", "[Cal]"],
+        "s": ["sec", "second", "seconds"],
+        "m/s": ["m.s-1", "mps", "m/sec"],
+        "deg": ["°", "degree", "degrees"],
+    ]
+
+    /// The unit itself and what else it is called.
+    static func of(_ ucum: String) -> [String] { [ucum] + (usual[ucum] ?? []) }
 }

@@ -6,13 +6,17 @@ import Contracts
 /// Writes the JSON that `SamplesRecorded` decodes: keys in the order of its declaration, no spaces, shortest exact numbers.
 enum SamplesRecordedWriter {
     static func render(
-        device: DeviceID, receivedAt: Timestamp, intervalMs: Int64?, samples: some Collection<Sample>
+        device: DeviceID, receivedAt: Timestamp, firstTriedAt: Timestamp? = nil, intervalMs: Int64?, samples: some Collection<Sample>
     ) -> [UInt8] {
         var json = JSONBytes(capacity: 120 + samples.count * 96)
         json.literal("{\"device\":\"")
         json.append(device.description)
         json.literal("\",\"receivedAt\":")
         json.integer(receivedAt.milliseconds)
+        if let firstTriedAt {
+            json.literal(",\"firstTriedAt\":")
+            json.integer(firstTriedAt.milliseconds)
+        }
         if let intervalMs {
             json.literal(",\"intervalMs\":")
             json.integer(intervalMs)

@@ -6,6 +6,7 @@ import Contracts
 struct UploadRecord: Hashable, Sendable {
     var device: DeviceID
     var receivedAt: Timestamp
+    var firstTriedAt: Timestamp?
     var intervalMs: Int64?
     /// One per metric, in the order in which the upload first named the metric.
     var chunks: [Int64]
@@ -17,14 +18,18 @@ struct UploadRecord: Hashable, Sendable {
         var count: Int
     }
 
+    /// The first form, which most uploads still have, knows no first try.
     private static let version: UInt8 = 1
+    /// As the first, and after the time of reception how long before it the first try was.
+    private static let triedVersion: UInt8 = 2
 
     func encoded() -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(40 + chunks.count * 4 + runs.count * 2)
-        writer.bytes.append(Self.version)
+        writer.bytes.append(firstTriedAt == nil ? Self.version : Self.triedVersion)
         writer.bytes.append(contentsOf: device.bytes)
         writer.signed(receivedAt.milliseconds)
+        if let firstTriedAt { writer.signed(receivedAt.milliseconds &- firstTriedAt.milliseconds) }
         writer.signed(intervalMs ?? -1)
         writer.varint(UInt64(chunks.count))
         var previous: Int64 = 0
@@ -40,8 +45,9 @@ struct UploadRecord: Hashable, Sendable {
         return writer.bytes
     }
 
-    init(device: DeviceID, receivedAt: Timestamp, intervalMs: Int64?, chunks: [Int64], runs: [Run]) {
-        (self.device, self.receivedAt, self.intervalMs, self.chunks, self.runs) = (device, receivedAt, intervalMs, chunks, runs)
+    init(device: DeviceID, receivedAt: Timestamp, firstTriedAt: Timestamp? = nil, intervalMs: Int64?, chunks: [Int64], runs: [Run]) {
+        (self.device, self.receivedAt, self.firstTriedAt, self.intervalMs) = (device, receivedAt, firstTriedAt, intervalMs)
+        (self.chunks, self.runs) = (chunks, runs)
     }
 
     init(decoding bytes: [UInt8]) throws(CorruptBytes) {
@@ -52,9 +58,14 @@ struct UploadRecord: Hashable, Sendable {
 
     private init(reading bytes: UnsafeRawBufferPointer) throws(CorruptBytes) {
         var reader = ByteReader(bytes)
-        guard try reader.byte() == Self.version, let device = DeviceID(bytes: Array(try reader.take(16))) else { throw CorruptBytes() }
+        let version = try reader.byte()
+        guard version == Self.version || version == Self.triedVersion, let device = DeviceID(bytes: Array(try reader.take(16))) else {
+            throw CorruptBytes()
+        }
         self.device = device
         receivedAt = Timestamp(milliseconds: try reader.signed())
+        firstTriedAt =
+            version == Self.triedVersion ? Timestamp(milliseconds: receivedAt.milliseconds &- (try reader.signed())) : nil
         let interval = try reader.signed()
         intervalMs = interval < 0 ? nil : interval
         chunks = []

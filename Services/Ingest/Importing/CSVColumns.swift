@@ -38,7 +38,9 @@ struct CSVColumns: Sendable {
                 draft.blame(.unreadableTime)
             }
         }
-        if let unit = cell(.unit), let metric = draft.metric, unit != metric.definition.unit { draft.blame(.wrongUnit(metric)) }
+        if let unit = cell(.unit), let metric = draft.metric, !MetricCatalogue.registry.isUnit(of: metric, unit) {
+            draft.blame(.wrongUnit(metric))
+        }
         func take(_ field: EntryField, _ flag: EntryDraft.FieldSet, _ path: WritableKeyPath<EntryDraft, Double>) {
             guard let text = cell(field) else { return }
             guard let number = Self.number(text) else { return draft.blame(.wrongKind(field)) }

@@ -11,6 +11,7 @@ import Storage
 final class ReadyUpload: Sendable {
     let device: KnownDevice
     let receivedAt: Timestamp
+    let firstTriedAt: Timestamp?
     let trace: String
     let key: SymmetricKey
     let plan: UploadPlan
@@ -21,10 +22,11 @@ final class ReadyUpload: Sendable {
     let alongside: UploadEffect?
 
     init(
-        device: KnownDevice, receivedAt: Timestamp, trace: String, key: SymmetricKey, plan: UploadPlan, chunks: [SealedChunk],
-        refused: RefusedEntries?, repeatable: RepeatableRequest?, alongside: UploadEffect?
+        device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?, trace: String, key: SymmetricKey, plan: UploadPlan,
+        chunks: [SealedChunk], refused: RefusedEntries?, repeatable: RepeatableRequest?, alongside: UploadEffect?
     ) {
-        (self.device, self.receivedAt, self.trace, self.key, self.plan) = (device, receivedAt, trace, key, plan)
+        (self.device, self.receivedAt, self.firstTriedAt, self.trace) = (device, receivedAt, firstTriedAt, trace)
+        (self.key, self.plan) = (key, plan)
         (self.chunks, self.refused, self.repeatable, self.alongside) = (chunks, refused, repeatable, alongside)
     }
 }
@@ -177,7 +179,8 @@ final class UploadStore: Sendable {
     ) throws -> Int64 {
         let ids = sealed.map { _ in memory.nextChunk() }
         let record = UploadRecord(
-            device: upload.device.device, receivedAt: upload.receivedAt, intervalMs: upload.device.intervalMs, chunks: ids, runs: plan.runs)
+            device: upload.device.device, receivedAt: upload.receivedAt, firstTriedAt: upload.firstTriedAt,
+            intervalMs: upload.device.intervalMs, chunks: ids, runs: plan.runs)
         let sequence = try news.append(
             db, stream: upload.device.stream, type: SamplesRecorded.type, subject: upload.device.person,
             at: upload.receivedAt, trace: upload.trace, body: record.encoded())

@@ -94,7 +94,7 @@ final class ExpressLane: Sendable {
         relay.provisional(
             EventRelay.Committed(header: header) {
                 SamplesRecordedWriter.render(
-                    device: device.device, receivedAt: upload.receivedAt, intervalMs: device.intervalMs,
+                    device: device.device, receivedAt: upload.receivedAt, firstTriedAt: upload.firstTriedAt, intervalMs: device.intervalMs,
                     samples: upload.plan.inOrder.filter { $0.at.milliseconds >= upload.freshSince })
             })
     }

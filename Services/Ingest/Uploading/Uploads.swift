@@ -188,8 +188,9 @@ final class Uploads: Sendable {
                 count: upload.refusedCount,
                 body: try vault.seal(text: upload.refusedText, at: "quarantine", of: person, key: key))
         return ReadyUpload(
-            device: origin.device, receivedAt: origin.receivedAt, trace: origin.trace, key: key, plan: plan, chunks: chunks,
-            refused: refused, repeatable: repeatable(upload, origin, key), alongside: effect)
+            device: origin.device, receivedAt: origin.receivedAt, firstTriedAt: upload.scanned.firstTriedAt(ofReceived: origin.receivedAt),
+            trace: origin.trace, key: key, plan: plan, chunks: chunks, refused: refused, repeatable: repeatable(upload, origin, key),
+            alongside: effect)
     }
 
     private func publish(_ outcome: UploadOutcome, _ ready: ReadyUpload) {
@@ -203,7 +204,8 @@ final class Uploads: Sendable {
         relay.committed(
             EventRelay.Committed(header: header) {
                 SamplesRecordedWriter.render(
-                    device: device.device, receivedAt: ready.receivedAt, intervalMs: device.intervalMs, samples: stored.plan.inOrder)
+                    device: device.device, receivedAt: ready.receivedAt, firstTriedAt: ready.firstTriedAt, intervalMs: device.intervalMs,
+                    samples: stored.plan.inOrder)
             })
     }
 

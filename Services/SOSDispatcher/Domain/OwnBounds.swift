@@ -13,8 +13,7 @@ enum OwnBounds {
                 throw Failure(.invalid, "no measurement of this kind can have bounds; ask for the list of metrics")
             }
             let possible = metric.definition.possible
-            let range = "between \(possible.lowerBound) and \(possible.upperBound) \(metric.definition.unit)"
-            let allowed = "bounds of \(metric.code) lie \(range), the lower below the upper"
+            let allowed = "bounds of \(metric.code) are \(metric.definition.possibleInWords), the lower below the upper"
             for bound in [asked.low, asked.high] {
                 guard bound.map(possible.contains) ?? true else { throw Failure(.invalid, allowed) }
             }

@@ -98,4 +98,10 @@ package struct MetricDefinition: Sendable {
     /// As people read it (UI-04); so is `italian`.
     package let english: String
     package let italian: String
+
+    /// `possible` for a sentence, with its unit: "greater than 0 and up to 350.0 /min", "between 1.0 and 400.0 mm[Hg]".
+    package var possibleInWords: String {
+        let least = possible.lowerBound == .leastNonzeroMagnitude ? "greater than 0 and up to" : "between \(possible.lowerBound) and"
+        return "\(least) \(possible.upperBound) \(unit)"
+    }
 }

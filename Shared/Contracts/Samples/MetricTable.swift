@@ -4,7 +4,7 @@
 // One entry a line, so that it reads as the table it is.
 // swift-format-ignore
 let metricTable: [MetricDefinition] = [
-    scalar(1, "heart-rate", loinc: "8867-4", "/min", 1...350, 0, vital: true, watched: true, bounds: Bounds(low: 45, high: 120), "Heart rate", "Frequenza cardiaca"),
+    scalar(1, "heart-rate", loinc: "8867-4", "/min", aboveZero...350, 0, vital: true, watched: true, bounds: Bounds(low: 45, high: 120), "Heart rate", "Frequenza cardiaca"),
     scalar(2, "blood-pressure-max", loinc: "8480-6", "mm[Hg]", 1...400, 0, vital: true, watched: true, bounds: Bounds(low: nil, high: 170), "Blood pressure, maximum", "Pressione massima"),
     scalar(3, "blood-pressure-min", loinc: "8462-4", "mm[Hg]", 1...300, 0, vital: true, watched: true, bounds: Bounds(low: nil, high: 100), "Blood pressure, minimum", "Pressione minima"),
     scalar(4, "oxygen-saturation", loinc: "59408-5", vitalSign: "2708-6", "%", 1...100, 0, vital: true, "Blood oxygen", "Ossigeno nel sangue"),
@@ -23,7 +23,7 @@ let metricTable: [MetricDefinition] = [
     MetricDefinition(
         number: 15, code: "shaking", shape: .event, loinc: nil, vitalSign: nil, unit: "s", possible: 0...3600, precision: 0, vital: false,
         watchedByDefault: false, bounds: nil, english: "Repetitive shaking motion", italian: "Scuotimento ripetuto"),
-    scalar(16, "pulse-rate", loinc: "8889-8", "/min", 1...350, 0, vital: true, "Pulse rate", "Frequenza del polso"),
+    scalar(16, "pulse-rate", loinc: "8889-8", "/min", aboveZero...350, 0, vital: true, "Pulse rate", "Frequenza del polso"),
     scalar(17, "respiration-rate", loinc: "9279-1", "/min", 1...150, 0, vital: true, "Respiration rate", "Frequenza respiratoria"),
     scalar(18, "blood-pressure-mean", loinc: "8478-0", "mm[Hg]", 1...350, 0, vital: true, "Blood pressure, mean", "Pressione media"),
     scalar(19, "cuff-blood-pressure-max", loinc: "76534-7", "mm[Hg]", 1...400, 0, "Blood pressure by cuff, maximum", "Pressione massima al bracciale"),
@@ -32,6 +32,9 @@ let metricTable: [MetricDefinition] = [
     scalar(22, "speed", "m/s", 0...150, 1, "Speed", "Velocità"),
     scalar(23, "cadence", "/min", 0...400, 0, "Cadence", "Cadenza"),
 ]
+
+/// ING-08 takes every heart rate greater than 0: a dying heart beats less than once a minute before it stops.
+private let aboveZero = Double.leastNonzeroMagnitude
 
 private func scalar(
     _ number: UInt8, _ code: String, loinc: String? = nil, vitalSign: String? = nil, _ unit: String, _ possible: ClosedRange<Double>,

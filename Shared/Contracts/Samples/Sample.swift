@@ -49,12 +49,16 @@ package struct SamplesRecorded: Codable, Sendable {
     package var device: DeviceID
     /// Ingest's own clock when the request's first byte had been read: `t0` of an alarm counts from here.
     package var receivedAt: Timestamp
+    /// When the device first tried to send this, where its upload said so: by the device's clock, never after `receivedAt` and at most
+    /// 12 h before. What a person waited in truth counts from here (SOS-41); no deadline does, since that clock may be wrong.
+    package var firstTriedAt: Timestamp?
     /// How often the device said it measures, in ms; decides when silence is a signal loss (SOS-25).
     package var intervalMs: Int64?
     /// At least one, in the order of the upload, without those that were duplicates or refused.
     package var samples: [Sample]
 
-    package init(device: DeviceID, receivedAt: Timestamp, intervalMs: Int64?, samples: [Sample]) {
-        (self.device, self.receivedAt, self.intervalMs, self.samples) = (device, receivedAt, intervalMs, samples)
+    package init(device: DeviceID, receivedAt: Timestamp, firstTriedAt: Timestamp? = nil, intervalMs: Int64?, samples: [Sample]) {
+        (self.device, self.receivedAt, self.firstTriedAt) = (device, receivedAt, firstTriedAt)
+        (self.intervalMs, self.samples) = (intervalMs, samples)
     }
 }

@@ -7,13 +7,18 @@ extension SamplesRecorded {
             guard cursor.take("{\"device\":"), let device = cursor.word().flatMap({ DeviceID($0) }), cursor.take(",\"receivedAt\":"),
                 let receivedAt = cursor.time()
             else { return nil }
+            var firstTried: Timestamp?
+            if cursor.take(",\"firstTriedAt\":") {
+                guard let read = cursor.time() else { return nil }
+                firstTried = read
+            }
             var interval: Int64?
             if cursor.take(",\"intervalMs\":") {
                 guard let read = cursor.integer() else { return nil }
                 interval = read
             }
             guard cursor.take(",\"samples\":["), let samples = cursor.recorded(), cursor.take("]}") else { return nil }
-            return Self(device: device, receivedAt: receivedAt, intervalMs: interval, samples: samples)
+            return Self(device: device, receivedAt: receivedAt, firstTriedAt: firstTried, intervalMs: interval, samples: samples)
         }
         guard let read else { return nil }
         self = read

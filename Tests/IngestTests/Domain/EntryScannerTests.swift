@@ -53,8 +53,8 @@ enum BadInput {
         ("{\"type\":\"Heart-Rate\",\"at\":1,\"value\":60}", .unknownMetric(named: "Heart-Rate")),
         ("{\"type\":\"45.4642137\",\"at\":1,\"value\":60}", .unknownMetric(named: nil)),
         ("{\"type\":\"\",\"at\":1,\"value\":60}", .unknownMetric(named: nil)),
-        ("{\"type\":\"heart-rate\",\"at\":1,\"value\":60,\"unit\":\"bpm\"}", .wrongUnit(.heartRate)),
-        ("{\"unit\":\"bpm\",\"type\":\"heart-rate\",\"at\":1,\"value\":60}", .wrongUnit(.heartRate)),
+        ("{\"type\":\"heart-rate\",\"at\":1,\"value\":60,\"unit\":\"Hz\"}", .wrongUnit(.heartRate)),
+        ("{\"unit\":\"mmHg\",\"type\":\"heart-rate\",\"at\":1,\"value\":60}", .wrongUnit(.heartRate)),
         ("{\"type\":\"heart-rate\",\"at\":1,\"value\":0}", .impossibleValue(.heartRate)),
         ("{\"type\":\"heart-rate\",\"at\":1,\"value\":350.0001}", .impossibleValue(.heartRate)),
         ("{\"type\":\"heart-rate\",\"at\":1,\"value\":1e999}", .impossibleValue(.heartRate)),
@@ -215,6 +215,57 @@ enum BadInput {
                 "malformed-json", "malformed-json", "malformed-entry", "malformed-json", "malformed-json", "malformed-entry",
             ])
         #expect(upload.refused.first?.fault == .malformedJSON(JSONFault(kind: .unexpectedEnd, offset: 8)), "offsets count within the line")
+    }
+
+    @Test(
+        "R14: a unit in a usual spelling was refused with 422: it is the same unit",
+        arguments: [
+            ("heart-rate", "bpm"), ("heart-rate", "{beats}/min"), ("blood-pressure-max", "mmHg"), ("oxygen-saturation", "percent"),
+            ("body-temperature", "\u{B0}C"), ("glucose", "mg/dl"), ("respiration-rate", "breaths/min"), ("cadence", "rpm"),
+        ])
+    func usualUnits(_ type: String, _ unit: String) throws {
+        let entry = "{\"type\":\"\(type)\",\"at\":1,\"value\":37,\"unit\":\"\(unit)\"}"
+        #expect(try Scan.document(entry).samples.map(\.value) == [37])
+    }
+
+    @Test("A spelling is of one unit only, and every unit of the registry is its own first spelling")
+    func spellings() {
+        let units = Set(Metric.all.map(\.definition.unit))
+        let all = units.flatMap(UnitSpellings.of)
+        #expect(Set(all).count == all.count)
+        #expect(units.allSatisfy { UnitSpellings.of($0).first == $0 && UnitSpellings.of($0).count > 1 })
+    }
+
+    @Test("R14, ING-08: a heart rate of 0.9 was refused although it is greater than 0", arguments: [0.9, 0.01, 1e-300])
+    func dyingHeart(_ rate: Double) throws {
+        for type in ["heart-rate", "pulse-rate"] {
+            #expect(try Scan.document("{\"type\":\"\(type)\",\"at\":1,\"value\":\(rate)}").samples.map(\.value) == [rate])
+            #expect(try Scan.fault(of: "{\"type\":\"\(type)\",\"at\":1,\"value\":0}")?.detail.contains("greater than 0") == true)
+        }
+    }
+
+    @Test(
+        "SOS-41: an upload says when it was first tried; what cannot be is left out of account and never costs the upload",
+        arguments: [
+            ("\"2026-11-21T11:59:48.000Z\"", -12_000), ("1795262388000", -12_000), ("1795262400000", 0),
+            ("\"2026-11-21T00:00:00Z\"", -43_200_000),
+            ("\"2026-11-20T23:59:59.999Z\"", nil), ("\"2026-11-21T12:00:00.001Z\"", nil), ("\"yesterday\"", nil), ("null", nil),
+            ("[{}]", nil),
+            ("-9223372036854775808", nil), ("9223372036854775807", nil),
+        ] as [(String, Int64?)])
+    func firstTry(_ said: String, _ offset: Int64?) throws {
+        let entry = "\"type\":\"heart-rate\",\"at\":1,\"value\":60"
+        let expected = offset.map { Timestamp(milliseconds: Scan.now.milliseconds + $0) }
+        for document in [
+            "{\"firstTriedAt\":\(said),\"entries\":[{\(entry)}]}", "{\"entries\":[{\(entry)}],\"first\\u0054riedAt\":\(said)}",
+            "{\"firstTriedAt\":\(said),\(entry)}", "{\(entry),\"firstTriedAt\":\(said),\"firstTriedAt\":1}",
+        ] {
+            let upload = try Scan.document(document)
+            #expect(upload.samples.count == 1 && upload.refused.isEmpty)
+            #expect(upload.firstTriedAt(ofReceived: Scan.now) == expected, "\(document)")
+        }
+        #expect(
+            try Scan.document("[{\(entry),\"firstTriedAt\":\(said)}]").firstTry == nil, "one entry of a list says nothing of the upload")
     }
 
     @Test("No refusal repeats a value or a place that was sent")

@@ -184,7 +184,7 @@ import Testing
                 "3 impossible-value", "5 malformed-entry", "6 malformed-entry", "7 unknown-metric", "8 wrong-unit", "9 malformed-entry",
                 "10 malformed-entry",
             ])
-        #expect(file.refused[0].detail.contains("1.0...350.0"))
+        #expect(file.refused[0].detail.contains("greater than 0 and up to 350.0"))
         let lines = try Self.read(Array("\n{\"type\":\"heart-rate\"}\n\n{\n".utf8), .ndjson)
         #expect(lines.refused.map(\.line) == [2, 4])
     }

@@ -41,6 +41,28 @@ import Testing
         return try await body(heard)
     }
 
+    @Test("SOS-41: a fact says when the device first tried to send it, when it is published and when it is replayed")
+    func firstTry() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let now = Timestamp.now.milliseconds
+            let tried = Timestamp(milliseconds: now - 12_000)
+            let heard = try await Self.hearing(house) { heard in
+                _ = try await house.post(
+                    "{\"firstTriedAt\":\"\(tried.rfc3339)\",\"entries\":\([Sample.pulse(now - 13_000, 70)].upload)}", token: device.token)
+                _ = try await house.post(
+                    "{\"firstTriedAt\":\(now + 600_000),\"entries\":\([Sample.pulse(now - 1000, 71)].upload)}", token: device.token)
+                try await eventually("both facts are heard", isTrue: { heard.all.count == 2 })
+                return heard.all
+            }
+            let facts = try heard.map { try JSONDecoder().decode(SamplesRecorded.self, from: Data($0.payload)) }
+            #expect(facts.map(\.firstTriedAt) == [tried, nil])
+            let replayed = try await house.sos.replay(
+                ReplayStream(stream: heard[0].header.stream, epoch: heard[0].header.epoch, from: 1, through: 2))
+            #expect(replayed.facts.map(\.payload) == heard.map { String(decoding: $0.payload, as: UTF8.self) })
+        }
+    }
+
     @Test("an upload of ten thousand positions is heard as one fact, and replayed alike")
     func largest() async throws {
         try await IngestHouse.run { house in

@@ -131,7 +131,7 @@ import Testing
             ("{\"type\":\"heart-rate\",\"at\":1,\"value\":\"60\"}", 422, "malformed-entry"), ("{}", 422, "malformed-entry"),
             ("{\"type\":\"mood\",\"at\":1,\"value\":60}", 422, "unknown-metric"),
             ("{\"type\":\"heart-rate\",\"at\":1,\"value\":0}", 422, "impossible-value"),
-            ("{\"type\":\"heart-rate\",\"at\":1,\"value\":60,\"unit\":\"bpm\"}", 422, "wrong-unit"),
+            ("{\"type\":\"heart-rate\",\"at\":1,\"value\":60,\"unit\":\"Hz\"}", 422, "wrong-unit"),
             ("{\"type\":\"heart-rate\",\"at\":0,\"value\":60}", 422, "impossible-time"),
             ("{\"type\":\"heart-rate\",\"at\":\"2999-01-01T00:00:00Z\",\"value\":60}", 422, "future-time"),
             ("{\"type\":\"position\",\"at\":1,\"latitude\":91,\"longitude\":0}", 422, "impossible-position"),
