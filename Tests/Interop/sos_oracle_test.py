@@ -18,9 +18,9 @@ SPO2_BOUND = {SPO2: (90, None)}
 DAY = 86_400_000
 
 
-def up(t, *entries):
-    """One upload; an entry is (metric, value) or (metric, value, own time)."""
-    return lambda m: m.upload(t, [(e[0], e[2] if len(e) > 2 else t, e[1]) for e in entries])
+def up(t, *entries, source=""):
+    """One upload of a source that declares nothing; an entry is (metric, value) or (metric, value, own time)."""
+    return lambda m: m.upload(t, [(e[0], e[2] if len(e) > 2 else t, e[1]) for e in entries], 0, source)
 
 
 def slow(t, **values):
@@ -53,9 +53,11 @@ CASES = {
                up(3000, (MAX, 171), (MIN, 101), (MAX, 120, 3001))], until=10_000,
         expected=["3000 opened blood-pressure-max", "3000 transient blood-pressure-max"]),
     "MONITORING: half a pair holds for 600 s": dict(
-        steps=[up(0, (MIN, 110)), up(600_000, (MAX, 180)), up(600_001, (MAX, 190))], until=600_001,
-        expected=["30000 signal-lost -", "330000 silence-contacts -", "600000 signal-returned -", "600000 opened blood-pressure-max",
+        steps=[up(0, (MIN, 110)), up(600_000, (MAX, 180)), up(600_001, (MAX, 175))], until=600_001,
+        expected=["30000 signal-lost blood-pressure", "330000 silence-contacts -", "600000 opened blood-pressure-max",
                   "600001 transient blood-pressure-max"]),
+    "MONITORING: each pressure has a severe bound by itself that is also its default (SOS-32)": dict(
+        steps=[up(0, (MAX, 180), (MIN, 70)), up(1000, (MAX, 180.5), (MIN, 70))], until=3_999, expected=["1000 opened blood-pressure-max"]),
     "MONITORING: just outside, both directions (SOS-06)": dict(
         steps=[hr(0, 44.9), hr(1000), hr(2000, 120.1), hr(3000)], until=10_000,
         expected=OPEN + ["1000 transient heart-rate", "2000 opened heart-rate", "3000 transient heart-rate"]),
@@ -69,7 +71,8 @@ CASES = {
         settings={"bp_rule": "or"}, steps=[up(0, (MAX, 120), (MIN, 101)), up(500, (MIN, 100))], until=10_000,
         expected=["0 opened blood-pressure-min", "500 transient blood-pressure-min"]),
     "MONITORING: too old starts nothing, just not too old does (SOS-09)": dict(
-        steps=[up(0, (HR, 200, -60_001)), up(1000, (HR, 200, -59_000))], until=3_999, expected=["1000 opened heart-rate"]),
+        steps=[up(0, (HR, 200, -60_001)), up(1000, (HR, 200, -59_000))], until=3_999,
+        expected=["0 late-critical heart-rate", "1000 opened heart-rate"]),
     "ALERTED: back in range 1 ms before 3 s (SOS-12)": dict(
         steps=[hr(0, 130), hr(2999)], until=10_000, expected=OPEN + ["2999 transient heart-rate"]),
     "ALERTED: back in range at 3 s is too late; CONFIRMED calls all the same": dict(
@@ -79,17 +82,57 @@ CASES = {
         expected=OPEN + ["2000 transient heart-rate"]),
     "ALERTED: critical and harmless in one upload": dict(
         steps=[up(0, (HR, 130, -1000), (HR, 80))], until=10_000, expected=OPEN + ["0 transient heart-rate"]),
-    "ALERTED: fine mutes, the same parameter starts nothing, in range re-arms (SOS-14)": dict(
-        steps=[hr(0, 130), answer(1000, "fine"), hr(2000, 180), hr(3000), hr(4000, 130)], until=6_999,
-        expected=OPEN + ["1000 muted heart-rate", "4000 opened heart-rate"]),
+    "ALERTED: fine mutes, the same breach starts nothing (SOS-33)": dict(
+        steps=[hr(0, 130), answer(1000, "fine"), hr(2000, 150), hr(3000), hr(4000, 130)], until=33_999,
+        expected=OPEN + ["1000 muted heart-rate"]),
+    "muted: severe is worse, and has a t0 of its own (SOS-32 b)": dict(
+        steps=[hr(0, 130), answer(1000, "fine"), hr(2000, 161)], until=5_000,
+        expected=OPEN + ["1000 muted heart-rate", "2000 opened heart-rate", "5000 confirmed heart-rate"]),
+    "muted: the other direction opens: fine at 125, then 20 (SOS-31)": dict(
+        steps=[hr(0, 125), answer(1000, "fine"), hr(2000, 20)], until=5_500,
+        expected=OPEN + ["1000 muted heart-rate", "2000 opened heart-rate", "5000 confirmed heart-rate", "5500 dispatched heart-rate"]),
+    "muted: a quarter below what was answered is worse, a hair more is not (SOS-32 b)": dict(
+        own={SPO2: (95, None)}, steps=[up(0, (SPO2, 80)), answer(500, "fine"), up(1000, (SPO2, 80)), up(2000, (SPO2, 79))], until=2_000,
+        expected=["0 opened oxygen-saturation", "500 muted oxygen-saturation", "2000 opened oxygen-saturation"]),
+    "muted: a quarter below, severe already": dict(
+        steps=[hr(0, 32), answer(500, "fine"), hr(1000, 24.1), hr(2000, 24)], until=2_000,
+        expected=OPEN + ["500 muted heart-rate", "2000 opened heart-rate"]),
+    "muted: in range for 10 s and critical again is asked again; no answer calls (SOS-32 c, SOS-33)": dict(
+        steps=[hr(0, 130), answer(1000, "fine"), hr(2000), hr(12_000, 130), hr(30_000, 130), hr(50_000, 130), hr(71_000, 130)], until=72_000,
+        expected=OPEN + ["1000 muted heart-rate", "12000 asked-again heart-rate", "72000 dispatched heart-rate"]),
+    "muted: in range for 1 ms less than 10 s asks nothing": dict(
+        steps=[hr(0, 130), answer(1000, "fine"), hr(2000), hr(11_999, 130)], until=30_000, expected=OPEN + ["1000 muted heart-rate"]),
+    "the mute of a high breach ends after 300 s, then 600 s, by asking again; 60 s to answer (SOS-33)": dict(
+        steps=[hr(0, 130), answer(1000, "fine")] + [hr(t, 130) for t in range(10_000, 310_000, 10_000)] + [answer(311_000, "fine")]
+        + [hr(t, 130) for t in range(320_000, 980_000, 10_000)], until=971_000,
+        expected=OPEN + ["1000 muted heart-rate", "301000 asked-again heart-rate", "311000 muted heart-rate", "911000 asked-again heart-rate",
+                         "971000 dispatched heart-rate"]),
+    "the mute of a low breach ends after 300 s, below the severe bound after 60 s; 20 s to answer (SOS-33)": dict(
+        steps=[hr(0, 40), answer(1000, "fine")] + [hr(t, 40) for t in range(10_000, 310_000, 10_000)] + [answer(310_000, "fine")]
+        + [hr(t, 33) for t in range(320_000, 330_000, 5_000)] + [answer(325_500, "fine")]
+        + [hr(t, 33) for t in range(330_000, 410_000, 10_000)], until=405_500,
+        expected=OPEN + ["1000 muted heart-rate", "301000 asked-again heart-rate", "310000 muted heart-rate", "320000 opened heart-rate",
+                         "320000 confirmed heart-rate", "323500 dispatched heart-rate", "325500 cancelled heart-rate",
+                         "385500 closed heart-rate", "385500 asked-again heart-rate", "405500 dispatched heart-rate"]),
+    "who fell silent after a low breach is asked again when the mute ends, once (SOS-33)": dict(
+        steps=[hr(0, 40), answer(1000, "fine"), answer(305_000, "fine")], until=3_000_000,
+        expected=OPEN + ["1000 muted heart-rate", "30000 signal-lost heart-rate", "301000 asked-again heart-rate", "305000 muted heart-rate",
+                         "330000 silence-contacts -"]),
+    "asked again: in range for 10 s ends the question": dict(
+        steps=[hr(0, 130), answer(1000, "fine"), hr(2000), hr(12_000, 130), hr(13_000), hr(22_999), hr(23_000)], until=23_000,
+        expected=OPEN + ["1000 muted heart-rate", "12000 asked-again heart-rate", "23000 transient heart-rate"]),
+    "asked again: worse arms the alert": dict(
+        steps=[hr(0, 130), answer(1000, "fine"), hr(2000), hr(12_000, 130), hr(13_000, 20)], until=16_500,
+        expected=OPEN + ["1000 muted heart-rate", "12000 asked-again heart-rate", "13000 transient heart-rate", "13000 opened heart-rate",
+                         "16000 confirmed heart-rate", "16500 dispatched heart-rate"]),
     "ALERTED: fine, then another parameter: worse (SOS-14)": dict(
         own=SPO2_BOUND, steps=[hr(0, 130), answer(1000, "fine"), up(2000, (SPO2, 89))], until=5_000,
         expected=OPEN + ["1000 muted heart-rate", "2000 opened oxygen-saturation", "5000 confirmed oxygen-saturation"]),
     "ALERTED: help calls at once": dict(
         steps=[hr(0, 130), answer(500, "help")], until=10_000, expected=OPEN + ["500 dispatched heart-rate"]),
-    "muted: help takes the emergency up again": dict(
+    "muted: help is an emergency of its own (SOS-35)": dict(
         steps=[hr(0, 130), answer(500, "fine"), answer(900, "help")], until=10_000,
-        expected=OPEN + ["500 muted heart-rate", "900 dispatched heart-rate"]),
+        expected=OPEN + ["500 muted heart-rate", "900 opened help", "900 dispatched help"]),
     "CONFIRMED: fine 1 ms before the call": dict(
         steps=[hr(0, 130), answer(3499, "fine")], until=10_000, expected=OPEN + ["3000 confirmed heart-rate", "3499 muted heart-rate"]),
     "CONFIRMED: fine at 3.5 s cancels; STOOD-DOWN closes when in range (SOS-21)": dict(
@@ -110,35 +153,46 @@ CASES = {
         expected=CALLED + ["151000 acknowledged heart-rate", "153000 closed heart-rate"]),
     "DISPATCHED: many critical values, one emergency (SOS-24)": dict(
         own=SPO2_BOUND, steps=[hr(0, 130), ack(3600)] + [up(t, (HR, 140), (SPO2, 70)) for t in range(4000, 300_000, 1000)], until=300_000,
-        expected=ACKED),
+        expected=ACKED + ["4000 worse oxygen-saturation"]),
+    "DISPATCHED: 125, acknowledged, then 20: worse (SOS-31, SOS-32)": dict(
+        steps=[hr(0, 125), ack(3600), hr(4000, 20), hr(5000, 20), hr(6000, 15), hr(7000, 15)], until=10_000,
+        expected=ACKED + ["4000 worse heart-rate", "6000 worse heart-rate"]),
     "DISPATCHED: readings more seldom than the silence limit close too": dict(
         steps=[hr(0, 130), ack(3600), hr(60_000), hr(120_000), hr(180_000)], until=181_000, expected=ACKED + ["180000 closed heart-rate"]),
     "DISPATCHED: one reading in range and then silence close nothing, the next one does": dict(
         steps=[hr(0, 130), ack(3600), hr(4000), hr(500_000)], until=501_000, expected=ACKED + ["500000 closed heart-rate"]),
     "DISPATCHED: a sensor that was taken off is forgotten after 600 s": dict(
         own=SPO2_BOUND, steps=[up(0, (SPO2, 80)), ack(3600)] + [hr(t) for t in range(10_000, 1_000_000, 10_000)], until=800_000,
-        expected=[line.replace(HR, SPO2) for line in ACKED] + ["730000 closed oxygen-saturation"]),
+        expected=[line.replace(HR, SPO2) for line in ACKED] + ["730000 closed oxygen-saturation", "730000 signal-lost oxygen-saturation"]),
     "STOOD-DOWN: silence closes and suspends": dict(
         steps=[hr(0, 130), answer(4000, "fine")], until=DAY,
-        expected=CALLED + ["4000 cancelled heart-rate", "30000 closed heart-rate", "30000 signal-lost -",
+        expected=CALLED + ["4000 cancelled heart-rate", "30000 signal-lost heart-rate", "30000 closed heart-rate",
                            "330000 silence-contacts -"]),
     "STOOD-DOWN: a silence that is due already ends it at once": dict(
         steps=[hr(0, 130), ack(3600), answer(40_000, "fine")], until=DAY,
-        expected=ACKED + ["40000 cancelled heart-rate", "40000 closed heart-rate", "40000 signal-lost -",
+        expected=ACKED + ["40000 cancelled heart-rate", "40000 signal-lost heart-rate", "40000 closed heart-rate",
                           "340000 silence-contacts -"]),
     "SUSPENDED: after 30 s, back with the data (SOS-25)": dict(
-        steps=[hr(0), hr(29_999), hr(60_000, 130)], until=60_000,
-        expected=["59999 signal-lost -", "60000 signal-returned -", "60000 opened heart-rate"]),
+        steps=[hr(0), hr(9_999), hr(40_000, 130)], until=40_000,
+        expected=["39999 signal-lost heart-rate", "40000 signal-returned heart-rate", "40000 opened heart-rate"]),
+    "SUSPENDED: an interval that nobody declares is learnt (SOS-34)": dict(
+        steps=[hr(t) for t in range(0, 600_001, 60_000)], until=780_000, expected=["30000 signal-lost heart-rate",
+        "60000 signal-returned heart-rate", "780000 signal-lost heart-rate"]),
+    "SUSPENDED: heart rate stops, another watched parameter goes on: warned, contacts after 300 s (SOS-34)": dict(
+        own=SPO2_BOUND, steps=[up(0, (HR, 70), (SPO2, 97))] + [up(t, (SPO2, 97)) for t in range(5_000, 400_000, 5_000)], until=399_000,
+        expected=["30000 signal-lost heart-rate", "330000 silence-contacts -"]),
+    "what is measured on demand is never silent (SOS-34)": dict(
+        own={"glucose": (70, 200)}, steps=[up(0, ("glucose", 100))], until=DAY, expected=[]),
     "SUSPENDED: from subscription on, without any data": dict(
         steps=[], until=DAY, expected=["29000 signal-lost -", "329000 silence-contacts -"]),
     "ALERTED: silence goes on to the call (CON-32); an hour after the silence limit it is closed": dict(
-        steps=[hr(0, 130), ack(3600)], until=DAY, expected=ACKED + ["3630000 closed heart-rate", "3630000 signal-lost -"]),
+        steps=[hr(0, 130), ack(3600)], until=DAY, expected=ACKED + ["3630000 closed heart-rate", "3630000 signal-lost heart-rate"]),
     "DISPATCHING: no silence ends a call; the hour counts from the acknowledgement": dict(
         steps=[hr(0, 130), ack(10_000_000)], until=DAY,
-        expected=CALLED + ["10000000 acknowledged heart-rate", "13600000 closed heart-rate", "13600000 signal-lost -"]),
+        expected=CALLED + ["10000000 acknowledged heart-rate", "13600000 closed heart-rate", "13600000 signal-lost heart-rate"]),
     "PAUSED: nothing is compared; resumed: values are forgotten (SOS-04)": dict(
         steps=[lambda m: m.pause(0), hr(1000, 200), lambda m: m.resume(2000), up(3000, (SPO2, 50))], until=33_000,
-        expected=["33000 signal-lost -"]),
+        expected=["32000 signal-lost -"]),
     "resumed from SUSPENDED: silence is noticed again": dict(
         steps=[lambda m: m.pause(30_000), lambda m: m.resume(40_000)], until=DAY,
         expected=["29000 signal-lost -", "70000 signal-lost -", "370000 silence-contacts -"]),
@@ -146,34 +200,70 @@ CASES = {
         steps=[hr(0, 130), lambda m: m.unsubscribe(1000), hr(2000), ack(3600), hr(5000, 200)], until=DAY,
         expected=ACKED + ["3600 closed heart-rate"]),
     "any: unsubscribe without emergency": dict(steps=[hr(0), lambda m: m.unsubscribe(1000), hr(2000, 200)], until=DAY, expected=[]),
-    "torn: a lone low rate of a minute in which all else is off alarms nobody, and the contacts hear at once": dict(
-        steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=11.5)], until=DAY,
-        expected=["180000 signal-lost -", "240000 silence-contacts -"]),
+    "torn: a lone low rate of a minute in which all else is off is doubted, and called for after 20 s (SOS-38)": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(60_000, hr=11.5)], until=100_000,
+        expected=["60000 doubted heart-rate", "80000 opened heart-rate", "80000 dispatched heart-rate"]),
+    "torn: a reading in range ends the doubt": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(60_000, hr=11.5), slow(79_999, hr=60)], until=100_000,
+        expected=["60000 doubted heart-rate", "79999 doubt-ended heart-rate"]),
+    "torn: an answer ends the doubt": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(60_000, hr=11.5), answer(70_000, "fine")], until=100_000,
+        expected=["60000 doubted heart-rate", "70000 doubt-ended heart-rate"]),
     "torn: the next one is believed": dict(
-        steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=11.5), slow(300_000, hr=11.5)], until=303_500,
-        expected=["180000 signal-lost -", "240000 silence-contacts -", "300000 signal-returned -", "300000 opened heart-rate",
-                  "303000 confirmed heart-rate", "303500 dispatched heart-rate"]),
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(60_000, hr=11.5), slow(70_000, hr=11.5)], until=73_500,
+        expected=["60000 doubted heart-rate", "70000 opened heart-rate", "73000 confirmed heart-rate", "73500 dispatched heart-rate"]),
+    "torn: the first reading after a silence is believed (SOS-38)": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=11.5)], until=243_500,
+        expected=["180000 signal-lost heart-rate", "240000 signal-returned heart-rate", "240000 opened heart-rate",
+                  "243000 confirmed heart-rate", "243500 dispatched heart-rate"]),
     "torn: not with another reading beside it": dict(
-        steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=11.5, spo2=90)], until=240_000,
-        expected=["180000 signal-lost -", "240000 signal-returned -", "240000 opened heart-rate"]),
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(60_000, hr=11.5, spo2=90)], until=60_000, expected=["60000 opened heart-rate"]),
     "torn: not where there never were other sensors": dict(
-        steps=[slow(0, hr=60, breath=12), slow(240_000, hr=11.5)], until=240_000,
-        expected=["180000 signal-lost -", "240000 signal-returned -", "240000 opened heart-rate"]),
+        steps=[slow(0, hr=60, breath=12), slow(60_000, hr=11.5)], until=60_000, expected=["60000 opened heart-rate"]),
     "torn: not above the bound": dict(
-        steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=140)], until=240_000,
-        expected=["180000 signal-lost -", "240000 signal-returned -", "240000 opened heart-rate"]),
-    "torn: not before the silence is said": dict(
-        steps=[slow(0, hr=60, breath=12, spo2=97), slow(179_999, hr=11.5)], until=179_999, expected=["179999 opened heart-rate"]),
-    "torn: with the option, the ambulance is called at once": dict(
-        settings={"silence_calls_ambulance": True}, steps=[slow(0, hr=60, breath=12, spo2=97), slow(240_000, hr=11.5)], until=243_500,
-        expected=["180000 signal-lost -", "240000 silence-contacts -", "240000 opened oxygen-saturation",
-                  "243000 confirmed oxygen-saturation", "243500 dispatched oxygen-saturation"]),
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(60_000, hr=140)], until=60_000, expected=["60000 opened heart-rate"]),
+    "silence: with the option, the ambulance is called when the contacts are told": dict(
+        settings={"silence_calls_ambulance": True}, steps=[slow(0, hr=60, breath=12, spo2=97)], until=483_500,
+        expected=["180000 signal-lost heart-rate", "480000 silence-contacts -", "480000 opened heart-rate",
+                  "483000 confirmed heart-rate", "483500 dispatched heart-rate"]),
+    "sustained: an upload that proves 3 s of breach confirms at once and is called at receipt + 3.5 s (SOS-37)": dict(
+        steps=[up(10_000, (HR, 20, 0), (HR, 20, 3000), (HR, 70, 9000))], until=13_500,
+        expected=["10000 opened heart-rate", "10000 confirmed heart-rate", "13500 dispatched heart-rate"]),
+    "sustained: 1 ms less than 3 s is transient": dict(
+        steps=[up(10_000, (HR, 20, 0), (HR, 20, 2999), (HR, 70, 9000))], until=20_000,
+        expected=["10000 opened heart-rate", "10000 transient heart-rate"]),
+    "sustained: three openings of one breach within 60 s (SOS-37)": dict(
+        steps=[hr(0, 130), hr(1000), hr(20_000, 130), hr(21_000), hr(60_000, 130)], until=63_500,
+        expected=OPEN + ["1000 transient heart-rate", "20000 opened heart-rate", "21000 transient heart-rate", "60000 opened heart-rate",
+                         "60000 confirmed heart-rate", "63500 dispatched heart-rate"]),
+    "two sources that disagree do not cancel each other (SOS-37)": dict(
+        steps=[up(0, (HR, 30), source="a"), up(500, (HR, 70), source="b"), up(1000, (HR, 30), source="a"), up(1500, (HR, 70), source="b")],
+        until=3_500, expected=CALLED),
+    "one critical reading of a source that fell silent, another in range: the call waits 20 s (SOS-37)": dict(
+        steps=[up(-500, (HR, 70), source="b"), up(0, (HR, 30), source="a"), up(500, (HR, 70), source="b")], until=20_000,
+        expected=OPEN + ["20000 confirmed heart-rate", "20000 dispatched heart-rate"]),
+    "manual: help calls at once in MONITORING and PAUSED, and values never close it (SOS-35)": dict(
+        steps=[hr(0), answer(1000, "help"), ack(1100)] + [hr(t) for t in range(10_000, 400_000, 10_000)]
+        + [answer(400_000, "help-is-here"), hr(401_000)],
+        until=401_000, expected=["1000 opened help", "1000 dispatched help", "1100 acknowledged help", "401000 closed help"]),
+    "manual: repeats within 10 s are one, an old event tells the contacts (SOS-35)": dict(
+        steps=[lambda m: m.pause(-500), up(0, ("help", 1)), up(10_000, ("help", 1)), up(20_001, ("help", 1)), up(1_000_000, ("help", 1, 99_999))],
+        until=20_001 + 10_000 - 1, expected=["0 opened help", "0 dispatched help", "20001 dispatched help", "1000000 help-contacts -"]),
+    "help is here before the acknowledgement asks back (SOS-35)": dict(
+        steps=[hr(0, 130), answer(4000, "help-is-here"), answer(5000, "help-is-here"), ack(6000)], until=10_000, expected=CALLED),
+    "fall: prompt, then contacts and ambulance; in range it is not closed (SOS-36)": dict(
+        steps=[hr(0), up(1000, ("fall", 1)), hr(2000)], until=21_000,
+        expected=["1000 fell fall", "21000 fall-contacts fall", "21000 opened fall", "21000 dispatched fall"]),
+    "fall: an answer ends it, a breach goes its own way, during a call it is worse (SOS-36)": dict(
+        steps=[hr(0), up(1000, ("fall", 1)), answer(2000, "fine"), up(3000, ("fall", 1)), hr(4000, 30), up(8000, ("fall", 1))], until=23_000,
+        expected=["1000 fell fall", "2000 fall-ended fall", "3000 fell fall", "4000 opened heart-rate", "7000 confirmed heart-rate",
+                  "7500 dispatched heart-rate", "23000 fall-contacts fall", "23000 worse fall"]),
     "late: a late harmless value hides nothing, a late critical one counts": dict(
         steps=[hr(0, 130), up(1000, (HR, 70, -500)), hr(2000), up(2500, (HR, 131, 1500)), hr(2600)], until=10_000,
         expected=OPEN + ["2000 transient heart-rate", "2500 opened heart-rate", "2600 transient heart-rate"]),
     "a receive clock that was set back hides nothing (SOS-09)": dict(
         steps=[hr(0), hr(10_000_000), hr(5_000_000, 130)], until=10_000_000,
-        expected=["30000 signal-lost -", "330000 silence-contacts -", "10000000 signal-returned -", "10000000 opened heart-rate"]),
+        expected=["30000 signal-lost heart-rate", "330000 silence-contacts -", "10000000 signal-returned heart-rate", "10000000 opened heart-rate"]),
 }
 
 
@@ -187,14 +277,15 @@ RECORDING = """time,HR_bpm,ABPSys_mmHg,ABPDias_mmHg,NBPSys_mmHg
 1970-01-01T00:09:00Z,20,,,
 """
 # 2 min: the maximum of a minute ago and the minimum make the pair. 3 min: in range. 4 min: zeros and cuff pressures are neither
-# normal values nor signs of life. 5 min: closed. 8 min: 180 s after that.
+# normal values nor signs of life. 5 min: closed; the heart was last heard 180 s before. 8 min: so was the pressure.
 EXPECTED = """120000 opened blood-pressure-min
 123000 confirmed blood-pressure-min
 123500 dispatched blood-pressure-min
 123750 acknowledged blood-pressure-min
 300000 closed blood-pressure-min
-480000 signal-lost -
-540000 signal-returned -
+300000 signal-lost heart-rate
+480000 signal-lost blood-pressure
+540000 signal-returned heart-rate
 540000 opened heart-rate
 543000 confirmed heart-rate
 543500 dispatched heart-rate

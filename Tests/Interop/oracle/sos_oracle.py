@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Second opinion on supervision: computes the list of events of docs/sos-rules.md §4 from a recording, one function per rule.
+"""Second opinion on supervision: computes the list of events of docs/sos-rules.md §4 from a recording.
 
 Written from docs/sos-rules.md and the requirements alone, without a look at the service. "§" is a section of that page.
 Python 3.11, standard library only. All times are integers: milliseconds since 1970, UTC.
@@ -9,371 +9,923 @@ import csv
 import json
 import math
 import sys
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
-# §1: what is possible, both ends included (ING-08); metrics that are not named here have no range.
+MAX, MIN, PAIR = "blood-pressure-max", "blood-pressure-min", "blood-pressure"
+BELOW, ABOVE = "below", "above"
+
+# §1: what is possible, both ends included but for a rate of 0 (ING-08); only these metrics are numbers here.
 POSSIBLE = {
-    "heart-rate": (1, 350), "pulse-rate": (1, 350),
+    "heart-rate": (0, 350), "pulse-rate": (0, 350),
     "blood-pressure-max": (1, 400), "cuff-blood-pressure-max": (1, 400),
     "blood-pressure-min": (1, 300), "cuff-blood-pressure-min": (1, 300),
     "blood-pressure-mean": (1, 350), "cuff-blood-pressure-mean": (1, 350),
     "oxygen-saturation": (1, 100), "respiration-rate": (1, 150), "body-temperature": (10, 50), "glucose": (1, 2000),
 }
-# §1: metrics that are signs of life (SOS-25).
+NOT_ZERO = {"heart-rate", "pulse-rate"}
 VITAL = {"heart-rate", "pulse-rate", "blood-pressure-max", "blood-pressure-min", "blood-pressure-mean", "oxygen-saturation",
          "body-temperature", "respiration-rate", "electrocardiogram", "myocardial-signal"}
+RATES = {"heart-rate", "pulse-rate", "respiration-rate"}
+ON_DEMAND = {"cuff-blood-pressure-max", "cuff-blood-pressure-min", "cuff-blood-pressure-mean", "glucose", "weight", "height"}
 # §4: columns of a recording.
 COLUMNS = {
-    "HR_bpm": "heart-rate", "ABPSys_mmHg": "blood-pressure-max", "ABPDias_mmHg": "blood-pressure-min",
+    "HR_bpm": "heart-rate", "heart_rate_bpm": "heart-rate", "ABPSys_mmHg": "blood-pressure-max", "ABPDias_mmHg": "blood-pressure-min",
     "ABPMean_mmHg": "blood-pressure-mean", "PULSE_bpm": "pulse-rate", "RESP_pm": "respiration-rate",
     "SpO2_%": "oxygen-saturation", "NBPSys_mmHg": "cuff-blood-pressure-max", "NBPDias_mmHg": "cuff-blood-pressure-min",
     "NBPMean_mmHg": "cuff-blood-pressure-mean",
 }
-MAX, MIN, PAIR = "blood-pressure-max", "blood-pressure-min", "blood-pressure"
-DEFAULTS = {"heart-rate": (45, 120)}            # SOS-05
-PAIR_HIGH = {MAX: 170, MIN: 100}                # SOS-05
-SETTINGS = {"max_age": 60_000, "signal_lost": 30_000, "sustain": 3_000, "dispatch_at": 3_500, "bp_rule": "and",
-            "silence_contacts": 300_000, "silence_calls_ambulance": False}
-NORMAL, HELD, SILENT = 120_000, 600_000, 3_600_000   # fixed by the page: closing, latest values, silence after the acknowledgement
-RATES, AVERAGED, TOGETHER = {"heart-rate", "pulse-rate", "respiration-rate"}, 30_000, 3      # §1: torn averages
-EMERGENCY = {"ALERTED", "CONFIRMED", "DISPATCHING", "DISPATCHED", "STOOD-DOWN"}
+DEFAULTS = {"heart-rate": (45, 120), MAX: (None, 180), MIN: (None, 120)}     # §2
+HALVES = {MAX: 170, MIN: 100}                                               # SOS-05
+SETTINGS = {
+    "max_age": 60_000, "signal_lost": 30_000, "sustain": 3_000, "dispatch_at": 3_500, "bp_rule": "and", "silence_contacts": 300_000,
+    "silence_calls_ambulance": False, "doubt": 20_000, "reask": 60_000, "mute": 300_000, "calm": 10_000, "hr_severe_low": 35,
+    "hr_severe_high": 160, "fall_prompt": 20_000,
+}
+# Fixed by the page.
+NORMAL, HELD, SILENT, DAY = 120_000, 600_000, 3_600_000, 86_400_000
+LATE, EVENT_AGE, REPEATED, ASKED_BACK, REASK_LOW, LONGEST_MUTE, SEVERE_MUTE = 600_000, 900_000, 10_000, 60_000, 20_000, 900_000, 60_000
+AVERAGED, OPENINGS, WITHIN = 30_000, 3, 60_000
+
+IDLE = ("MONITORING", "SUSPENDED")
+ASKING = ("ALERTED", "CONFIRMED", "ASKED AGAIN")
+CALLED = ("DISPATCHING", "DISPATCHED")
+
+
+def order(breach):                              # "in order of parameters"
+    return breach[0], breach[1] == ABOVE
+
+
+@dataclass
+class Latest:                                   # §2: of one metric and source
+    value: float
+    measured: int
+    received: int
+
+
+@dataclass
+class Run:                                      # §2: of one source and breach
+    first: int = 0
+    last: int = 0
+    length: int = 0                             # 0: none goes on
+    calm_since: float = -math.inf
+    beginnings: list = field(default_factory=list)
+
+
+@dataclass
+class Known:                                    # §3: of one open or muted breach
+    answers: int = 0
+    lowest: float = math.inf
+    severe: bool = False
+    told: tuple | None = None                   # (lowest, severe) as last answered, called for or sent
+    until: float = math.inf                     # of a mute; endless while it is lapsed
+    lapsed: bool = False
+    asked_for_silence: bool = False
+
+    def saw(self, value, severe):
+        self.lowest, self.severe = min(self.lowest, value), self.severe or severe
+
+    def tell(self):
+        self.told = (self.lowest, self.severe)
+
+
+@dataclass
+class Critical:                                 # §2: a critical entry
+    metric: str
+    value: float
+    breaches: set
+    calm_begun: set
+
+
+@dataclass
+class Heard:                                    # §3.5: one metric of one source
+    last: int
+    declared: int
+    gaps: list = field(default_factory=list)
+
+    def interval(self):
+        if self.declared > 0:
+            return self.declared
+        gaps = sorted(self.gaps)
+        return gaps[math.ceil(0.95 * len(gaps)) - 1] if gaps else 0
+
+    def is_on_demand(self, metric):
+        return metric in ON_DEMAND or self.declared <= 0 and self.interval() > 3_600_000
+
+
+@dataclass
+class Doubt:                                    # §3.7
+    due: int
+    metric: str
+    value: float
+
+    @property
+    def breach(self):
+        return self.metric, BELOW
 
 
 class Machine:
-    """One subscriber."""
-
     def __init__(self, **settings):
-        self.set = SETTINGS | settings
-        self.state, self.now, self.events = "OFF", -math.inf, []
+        unknown = settings.keys() - SETTINGS.keys()
+        assert not unknown, unknown
+        self.rules = SETTINGS | settings
+        self.events = []
+        self.now = -math.inf
+        self.state, self.subscribed = "OFF", False
         self.own, self.personal = {}, {}
-        self.values = {}                        # metric -> (value, own time, the last time at which it holds)
-        self.mute = None                        # None, or the set of muted parameters
-        self.t0 = self.trigger = self.normal_since = self.called_at = self.acknowledged_at = None
-        self.parameters = set()                 # parameters of the emergency
-        self.silence_due = self.contacts_due = math.inf
-        self.told, self.last = False, None      # of this silence; metric and own time of the newest sign of life
-        self.heard_together, self.torn = set(), False       # vital metrics of the last upload with a sign of life; one was torn since
-        self.leaving = False                    # unsubscribed while an emergency runs
+        self.trigger, self.t0, self.kept, self.normal_since, self.acknowledged_at, self.asked_back = None, None, False, None, None, None
+        self.open, self.mutes = {}, {}
+        self.doubt, self.fall_due, self.late, self.last_help = None, None, None, None
+        self.joining_due, self.joining_said, self.contacts_due, self.contacts_know = None, False, None, False
+        self.forget_measurements()
 
-    def emit(self, event, metric=None):         # §4, SOS-29
-        self.events.append((self.now, event, metric or self.trigger))
+    def forget_measurements(self):
+        self.latest, self.runs = {}, {}         # by (metric, source), by (source, breach)
+        self.signals, self.silent = {}, set()   # §3.5: by (metric, source); names of signals
+        self.whole = {}                         # §1: by source, the metrics of the last upload that was not torn, and whether one was since
+        self.sign_of_life = None                # (metric, measured)
+
+    def emit(self, event, name=None):
+        self.events.append((self.now, event, name or self.trigger))
 
     # ---- §2: what is critical
 
-    def pair_rule(self):                        # SOS-05, CON-27: "and", and neither has an own high bound
-        return self.set["bp_rule"] == "and" and all(self.own.get(m, (None, None))[1] is None for m in PAIR_HIGH)
+    @property
+    def pair_rule(self):
+        return self.rules["bp_rule"] == "and" and all(self.own.get(metric, (None, None))[1] is None for metric in HALVES)
 
-    def bounds(self, metric):                   # SOS-08: own over personalised over default, each side for itself
-        default_low, default_high = DEFAULTS.get(metric, (None, None))
-        if self.set["bp_rule"] == "or":         # CON-27
-            default_high = PAIR_HIGH.get(metric, default_high)
-        own, personal = self.own.get(metric, (None, None)), self.personal.get(metric, (None, None))
-        if metric in PAIR_HIGH and self.pair_rule():        # its high is the pair's half
-            personal = (personal[0], None)
-        return tuple(next((side for side in sides if side is not None), None) for sides in zip(own, personal, (default_low, default_high)))
+    def bounds(self, metric):
+        low, high = DEFAULTS.get(metric, (None, None))
+        if self.rules["bp_rule"] == "or" and metric in HALVES:
+            high = HALVES[metric]
+        personal, own = self.personal.get(metric, (None, None)), self.own.get(metric, (None, None))
+        if personal[0] is not None:
+            low = personal[0]
+        if personal[1] is not None and not (metric in HALVES and self.pair_rule):
+            high = personal[1]
+        return own[0] if own[0] is not None else low, own[1] if own[1] is not None else high
 
-    def half(self, metric):                     # SOS-07: personalisation moves a half of the pair
-        high = self.personal.get(metric, (None, None))[1]
-        return PAIR_HIGH[metric] if high is None else high
+    def half(self, metric):                     # of the pair in force
+        if metric not in HALVES or not self.pair_rule:
+            return None
+        personal = self.personal.get(metric, (None, None))[1]
+        return personal if personal is not None else HALVES[metric]
 
-    def parameters_of(self, metric):            # the parameters in which a metric takes part
-        own = {metric} if self.bounds(metric) != (None, None) else set()
-        return own | ({PAIR} if metric in PAIR_HIGH and self.pair_rule() else set())
+    def is_watched(self, metric):
+        return any(side is not None for side in (*self.bounds(metric), self.half(metric)))
 
-    def outside(self, metric, value):           # SOS-05 strict, SOS-06 both directions
+    def own_breach(self, metric, value):        # of the metric's parameter, by the metric's bounds alone
         low, high = self.bounds(metric)
-        return (low is not None and value < low) or (high is not None and value > high)
+        if low is not None and value < low:
+            return metric, BELOW
+        if high is not None and value > high:
+            return metric, ABOVE
+        return None
 
-    def is_critical(self, parameter):           # SOS-05, SOS-06: by the latest values
-        if parameter == PAIR:
-            return all(m in self.values and self.values[m][0] > self.half(m) for m in PAIR_HIGH)
-        return parameter in self.values and self.outside(parameter, self.values[parameter][0])
+    def is_beyond(self, metric, value):
+        half = self.half(metric)
+        return self.own_breach(metric, value) is not None or half is not None and value > half
 
-    def beyond(self, metric, value):            # §2
-        return self.outside(metric, value) or (PAIR in self.parameters_of(metric) and value > self.half(metric))
-
-    def critical_now(self):                     # S
-        watched = set().union(*(self.parameters_of(m) for m in self.values))
-        return {p for p in watched if self.is_critical(p)}
-
-    def counts(self, metric, at, received):     # SOS-09, CON-40: at most max_age old on arrival; vital or watched
-        return received - at <= self.set["max_age"] and (metric in VITAL or bool(self.parameters_of(metric)))
-
-    def forget(self, received):                 # §2: a latest value holds for so long
-        self.values = {m: v for m, v in self.values.items() if received <= v[2]}
-
-    def take(self, metric, at, value, received, interval):                      # §2 "Latest value"; whether it was taken
-        if not self.parameters_of(metric):
-            return False
-        own_time = min(at, received)
-        known = self.values.get(metric)
-        if known and own_time < known[1] and not self.beyond(metric, value):
-            return False
-        self.values[metric] = (value, own_time, own_time + max(HELD, 3 * (interval or 0)))
+    def is_severe(self, breach, value):
+        parameter, direction = breach
+        low, high = {
+            "heart-rate": (self.rules["hr_severe_low"], self.rules["hr_severe_high"]), MAX: (None, 180), MIN: (None, 120),
+            "oxygen-saturation": (80, None)}.get(parameter, (None, None))
+        if direction == BELOW and low is not None:
+            bound = self.bounds(parameter)[0]
+            return value < (low if bound is None else min(low, bound))
+        if direction == ABOVE and high is not None:
+            bound = self.bounds(parameter)[1]
+            return value > (high if bound is None else max(high, bound))
         return True
 
-    def measure(self, entries, received, interval):                             # §2: entries of one own time are judged together
-        taken = [metric for metric, at, value in entries if self.take(metric, at, value, received, interval)]
-        judged = [(metric, {p for p in self.parameters_of(metric) if self.concerns(metric, p) and self.is_critical(p)}) for metric in taken]
-        return [entry for entry in judged if entry[1]]
+    def breaches_of(self, source, parameters=None):     # by this source's latest values
+        found = set()
+        for (metric, of), latest in self.latest.items():
+            if of == source and (parameters is None or metric in parameters) and (breach := self.own_breach(metric, latest.value)):
+                found.add(breach)
+        if (parameters is None or PAIR in parameters) and self.pair_rule:
+            halves = [self.latest.get((metric, source)) for metric in (MAX, MIN)]
+            if all(latest and latest.value > self.half(metric) for metric, latest in zip((MAX, MIN), halves)):
+                found.add((PAIR, ABOVE))
+        return found
 
-    def concerns(self, metric, parameter):      # the metric's own value is outside, for that parameter
-        value = self.values[metric][0]
-        return value > self.half(metric) if parameter == PAIR else self.outside(metric, value)
+    def sources(self):
+        return sorted({source for _, source in self.latest})
 
-    # ---- §3.1, §3.3: timers
+    def critical(self):                         # S
+        return set().union(*(self.breaches_of(source) for source in self.sources()))
 
-    def next_timer(self):                       # (due, rank, what) of the earliest one, or None
-        due = []
-        if self.state == "ALERTED":
-            due.append((self.t0 + self.set["sustain"], 0, self.confirm))
-        if self.state == "CONFIRMED":
-            due.append((self.t0 + self.set["dispatch_at"], 1, self.dispatch))
-        if self.state in ("MONITORING", "STOOD-DOWN") and not self.leaving:
-            due.append((self.silence_due, 2, self.silence))
-        if self.state == "DISPATCHED" and not self.leaving:
-            due.append((max(self.silence_due, self.acknowledged_at) + SILENT, 2, self.silence))
-        if self.state == "SUSPENDED" and not self.leaving:
-            due.append((self.contacts_due, 3, self.contacts))
-        return min(due, key=lambda d: d[:2], default=None)
+    def critical_values(self, breach):          # (measured, source, metric, value) of each source by which it is critical
+        parameter, _ = breach
+        metric = MAX if parameter == PAIR else parameter
+        return [(latest.measured, source, metric, latest.value) for source in self.sources()
+                if breach in self.breaches_of(source, {parameter}) and (latest := self.latest[metric, source])]
 
-    def fire(self, timer):                      # at its own due time; at the present step if it was overdue
+    # ---- §2: measurements
+
+    def measure(self, counting, t, source):
+        """Takes the measurements of an upload. What is critical in it, and which breaches it proves."""
+        groups = {}
+        for metric, at, measured, value in counting:
+            groups.setdefault(at, []).append((metric, measured, value))
+        entries, proven, taken_metrics = [], set(), set()
+        for group in sorted(groups.values(), key=lambda group: group[0][1]):
+            taken = []
+            for metric, measured, value in group:
+                if not self.is_watched(metric):
+                    continue
+                known = self.latest.get((metric, source))
+                if known is None or measured >= known.measured or self.is_beyond(metric, value):
+                    self.latest[metric, source] = Latest(value, measured, t)
+                    taken.append((metric, value))
+            if not taken:
+                continue
+            metrics = {metric for metric, _ in taken}
+            taken_metrics |= metrics
+            parameters = metrics | ({PAIR} if metrics & HALVES.keys() else set())
+            critical = self.breaches_of(source, parameters)
+            calm_begun = self.run(source, parameters, critical, group[0][1], proven)
+            for metric, value in taken:
+                breaches = {breach for breach in critical
+                            if breach == self.own_breach(metric, value) or breach[0] == PAIR and metric in HALVES}
+                if self.is_beyond(metric, value) and breaches:
+                    entries.append(Critical(metric, value, breaches, breaches & calm_begun))
+        return entries, proven, taken_metrics
+
+    def run(self, source, parameters, critical, measured, proven):
+        calm_begun = set()
+        for breach in [(parameter, direction) for parameter in parameters for direction in (BELOW, ABOVE)]:
+            key = source, breach
+            if breach not in critical:
+                run = self.runs.get(key)
+                if run and run.length:
+                    run.length, run.calm_since = 0, measured
+                continue
+            run = self.runs.setdefault(key, Run())
+            if not run.length:
+                run.first = run.last = measured
+                run.beginnings.append(measured)
+                others = any(breach in self.breaches_of(other, {breach[0]}) for other in self.sources() if other != source)
+                if measured - run.calm_since >= self.rules["calm"] and not others:
+                    calm_begun.add(breach)
+            run.length += 1
+            run.last = max(run.last, measured)
+            run.beginnings = [begun for begun in run.beginnings if begun >= measured - WITHIN]
+            if run.last - run.first >= self.rules["sustain"] or len(run.beginnings) >= OPENINGS:
+                proven.add(breach)
+        return calm_begun
+
+    def forget_old(self, t):
+        for (metric, source), latest in list(self.latest.items()):
+            heard = self.signals.get((metric, source))
+            if t - latest.measured > max(HELD, 3 * (heard.interval() if heard else 0)):
+                del self.latest[metric, source]
+                for key in [key for key in self.runs if key[0] == source and (key[1][0] == metric or key[1][0] == PAIR and metric in HALVES)]:
+                    del self.runs[key]
+
+    # ---- §3.4: what is worse, and mutes
+
+    def is_worse(self, known, entry_breach, value):
+        if known.told is None:
+            return False
+        lowest, severe = known.told
+        if self.is_severe(entry_breach, value) and not severe:
+            return True
+        return entry_breach[1] == BELOW and 4 * value <= 3 * lowest
+
+    def mute(self, breach, known):
+        known.answers += 1
+        known.tell()
+        known.lapsed = False
+        if breach[1] == BELOW:
+            length = SEVERE_MUTE if known.severe else self.rules["mute"]
+        else:
+            length = min(self.rules["mute"] * 2 ** (known.answers - 1), LONGEST_MUTE)
+        known.until = self.now + length
+        self.mutes[breach] = known
+
+    def mute_open(self):
+        for breach, known in self.open.items():
+            self.mute(breach, known)
+        self.open = {}
+
+    def tell_open(self):
+        for known in self.open.values():
+            known.tell()
+
+    def take_up(self, breach, entries, calm_begun=False):
+        """An answered or a new breach becomes open."""
+        known = self.mutes.pop(breach, None) or self.open.get(breach)
+        if known is None:
+            known = Known()
+            values = [entry.value for entry in entries if breach in entry.breaches] or [value for *_, value in self.critical_values(breach)]
+        else:
+            values = []
+            if calm_begun:
+                known.lowest, known.severe = math.inf, False
+                values = [entry.value for entry in entries if breach in entry.breaches]
+        for value in values:
+            known.saw(value, self.is_severe(breach, value))
+        if breach[0] in (PAIR, "silence"):
+            known.severe = True
+        if calm_begun and known.told is not None:
+            known.tell()
+        known.until, known.lapsed = math.inf, False
+        self.open[breach] = known
+
+    # ---- §3.1: time
+
+    def timers(self):
+        rules, state = self.rules, self.state
+        if state == "ALERTED":
+            yield self.t0 + (rules["doubt"] if self.waits() else rules["sustain"]), 0, "", self.confirm
+        if state == "CONFIRMED":
+            yield self.t0 + rules["dispatch_at"], 1, "", self.dispatch
+        if state == "ASKED AGAIN":
+            yield self.question_due, 2, "", self.dispatch
+        if self.doubt:
+            yield self.doubt.due, 3, "", self.doubt_due
+        if self.fall_due is not None:
+            yield self.fall_due, 4, "", self.fall_is_due
+        runs = state in IDLE or state == "STOOD-DOWN"
+        if runs and self.mutes:
+            yield min(known.until for known in self.mutes.values()), 5, "", self.mutes_end
+        if runs and self.joining_due is not None:
+            yield self.joining_due, 6, "", self.joining_is_due
+        if runs and self.subscribed:
+            for name in {self.signal(metric) for metric, _ in self.signals} - self.silent:
+                if (due := self.deadline(name)) is not None:
+                    yield due, 7, name, lambda name=name: self.falls_silent(name)
+        if state in IDLE and self.contacts_due is not None:
+            yield self.contacts_due, 8, "", self.contacts_are_due
+        if state == "DISPATCHED":
+            heard = [due for due in [self.joining_due, *map(self.deadline, {self.signal(metric) for metric, _ in self.signals})] if due is not None]
+            if heard:
+                yield max(heard + [self.acknowledged_at]) + SILENT, 9, "", self.closes_by_silence
+            if self.kept:
+                yield self.acknowledged_at + DAY, 9, "", self.close
+
+    def next_timer(self):
+        return min(((due, rank, name, act) for due, rank, name, act in self.timers() if due < math.inf), default=None, key=lambda timer: timer[:3])
+
+    def fire(self, timer):
         self.now = max(self.now, timer[0])
-        timer[2]()
+        timer[3]()
 
     def advance(self, t):
         while (timer := self.next_timer()) and timer[0] <= t:
             self.fire(timer)
+        self.now = max(self.now, t)
 
-    def happens(self, t, what):                 # §3.1: timers, event, timers; time never runs backwards
+    def happens(self, t, act):
         t = max(t, self.now)
         self.advance(t)
-        self.now = t
-        what(t)
-        self.advance(t)
+        act()
+        self.advance(self.now)
 
-    def confirm(self):                          # SOS-12, SOS-15: sustained
+    def confirm(self):
         self.state = "CONFIRMED"
         self.emit("confirmed")
 
-    def dispatch(self):                         # SOS-15: the call; SOS-14: "I need help"
-        self.state, self.called_at, self.mute = "DISPATCHING", self.now, None
+    def dispatch(self):
+        self.state, self.normal_since, self.asked_back = "DISPATCHING", None, None
+        self.tell_open()
         self.emit("dispatched")
 
-    def close(self):                            # SOS-S: back in range and emergency closed
-        self.emit("closed")
-        self.back()
-
-    def silence(self):                          # SOS-25, CON-32
-        self.told = self.told or self.state == "DISPATCHED"                     # help was sent: the contacts know
-        if self.state != "MONITORING":          # nobody is left to show that all is in range again
-            self.close()
-        self.state = "SUSPENDED"
-        self.contacts_due = math.inf if self.told else self.now + self.set["silence_contacts"]
-        self.emit("signal-lost", "-")
-
-    def contacts(self):                         # §3.3: the contacts hear of the silence; an ambulance by option
-        self.contacts_due, self.told = math.inf, True
-        self.emit("silence-contacts", "-")
-        if self.set["silence_calls_ambulance"] and self.last:
-            self.state, self.t0, self.trigger, self.mute, self.silence_due = "ALERTED", self.now, self.last[0], None, self.now
-            self.normal_since = self.acknowledged_at = self.called_at = None
-            self.parameters = {"silence"}
-            self.emit("opened")
-
-    def forget_signal(self):                    # as if nothing had ever been heard
-        self.contacts_due, self.told, self.last = math.inf, False, None
-        self.heard_together, self.torn = set(), False
-
-    def back(self, mute=None):                  # to MONITORING, or OFF where the person has left meanwhile (SOS-03)
-        self.state, self.mute = "MONITORING", mute
-        if self.leaving:
-            self.off()
-
-    # ---- §3.2: an upload
-
-    def upload(self, t, entries, interval=None):                                # ages are measured to t, however late the machine is
-        self.happens(t, lambda now: self._upload(now, t, entries, interval))
-
-    def _upload(self, t, received, entries, interval):
-        if self.state in ("OFF", "PAUSED") or self.leaving:
-            return
-        counting = [e for e in entries if self.counts(e[0], e[1], received)]
-        if not counting:
-            return
-        if self.is_torn(counting, interval):
-            self.torn, self.contacts_due = True, self.contacts_due if self.told else t
-            return
-        self.torn, self.heard_together = False, {e[0] for e in counting if e[0] in VITAL}
-        self.sign_of_life(t, interval, counting[-1][0], min(counting[-1][1], received))
-        self.forget(received)
-        measurements = {}                       # own time -> entries, in the order of their first entries
-        for entry in counting:
-            measurements.setdefault(entry[1], []).append(entry)
-        critical = [c for m in measurements.values() for c in self.measure(m, received, interval)]              # C
-        if self.state == "MONITORING":
-            self.in_monitoring(t, critical)
-        elif self.state == "ALERTED":
-            self.in_alerted(critical)
-        elif self.state == "STOOD-DOWN":
-            self.in_stood_down(t, critical)
-        else:
-            self.in_call(t, critical)
-
-    def is_torn(self, counting, interval):      # §1: the average of a minute in which the sensors were off for the most part
-        metric, _, value = counting[0]
-        low = self.bounds(metric)[0]
-        return (len(counting) == 1 and metric in RATES and low is not None and value < low and (interval or 0) >= AVERAGED
-                and self.state == "SUSPENDED" and metric in self.heard_together and len(self.heard_together) >= TOGETHER and not self.torn)
-
-    def sign_of_life(self, t, interval, metric, own_time):                      # SOS-25
-        self.silence_due = max(self.silence_due, t + self.limit(interval))
-        self.contacts_due, self.told = math.inf, False
-        if self.last is None or own_time >= self.last[1]:
-            self.last = (metric, own_time)
-        if self.state == "SUSPENDED":
-            self.state = "MONITORING"
-            self.emit("signal-returned", "-")
-
-    def limit(self, interval):                  # SOS-25
-        return max(self.set["signal_lost"], 3 * (interval or 0))
-
-    def open(self, t, candidates, critical):    # SOS-11, SOS-24
-        if not candidates:
+    def waits(self):
+        open_critical = self.critical() & self.open.keys()
+        if not open_critical or any(parameter not in POSSIBLE for parameter, _ in open_critical):
             return False
-        self.state, self.t0, self.trigger, self.mute = "ALERTED", t, candidates[0][0], None
-        self.normal_since = self.acknowledged_at = self.called_at = None
-        self.parameters = set()
-        self.emit("opened")
-        self.in_alerted(critical)
+        for breach in open_critical:
+            metric = breach[0]
+            critical = {source for _, source, _, _ in self.critical_values(breach)}
+            if any(self.runs.get((source, breach), Run()).length != 1 for source in critical):
+                return False
+            if not any(of == metric and source not in critical and not self.is_beyond(metric, latest.value)
+                       and latest.received >= self.t0 + 3_000 - WITHIN for (of, source), latest in self.latest.items()):
+                return False
         return True
 
-    def note_parameters(self, critical):        # §3.2: the parameters of the emergency
-        self.parameters |= self.critical_now().union(*(c[1] for c in critical))
+    def mutes_end(self):
+        ended = sorted((breach for breach, known in self.mutes.items() if known.until <= self.now), key=order)
+        asked = []
+        for breach in ended:
+            known, values = self.mutes[breach], self.critical_values(breach)
+            if any(self.now - measured <= WITHIN for measured, *_ in values):
+                asked.append(breach)
+            elif values and breach[1] == BELOW and not known.asked_for_silence:
+                known.asked_for_silence = True
+                asked.append(breach)
+            elif values and breach[1] == ABOVE:
+                known.until, known.lapsed = math.inf, True
+            else:
+                del self.mutes[breach]
+        if not asked:
+            return
+        if self.state == "STOOD-DOWN":
+            self.emit("closed")
+        newest = max(measured for measured, *_ in self.critical_values(asked[0]))
+        trigger = min((source, metric) for measured, source, metric, _ in self.critical_values(asked[0]) if measured == newest)[1]
+        self.ask_again(trigger, asked, [])
 
-    def in_monitoring(self, t, critical):       # SOS-11; SOS-14: muted until all is in range or it gets worse
-        if self.mute is None:
-            self.open(t, critical, critical)
-        elif not self.open(t, [c for c in critical if c[1] - self.mute], critical) and not self.critical_now():
-            self.mute = None
+    def ask_again(self, trigger, breaches, entries, calm_begun=()):
+        self.begin(trigger, "ASKED AGAIN")
+        for breach in breaches:
+            self.take_up(breach, entries, breach in calm_begun)
+        self.question_due = self.t0 + self.time_to_answer()
+        self.emit("asked-again")
 
-    def in_alerted(self, critical):             # SOS-12, CON-29
-        self.note_parameters(critical)
-        if not self.critical_now():
+    def time_to_answer(self):
+        return REASK_LOW if any(direction == BELOW for _, direction in self.open) else self.rules["reask"]
+
+    def begin(self, trigger, state):
+        self.trigger, self.t0, self.state, self.kept, self.normal_since = trigger, self.now, state, False, None
+
+    # ---- §3.2, §3.3: uploads
+
+    def upload(self, t, entries, interval=0, source=""):
+        """Entries are (metric, own time, value)."""
+        self.happens(t, lambda: self._upload(t, entries, interval, source))
+
+    def _upload(self, received, entries, interval, source):
+        if not self.subscribed:
+            return
+        t = self.now
+        aged = [(metric, at, max(0, received - at), value) for metric, at, value in entries]
+        if self.state != "PAUSED":
+            counting = [(metric, at, t - age, value) for metric, at, age, value in aged if self.counts(metric, age, value)]
+            if counting:
+                self.readings(counting, t, interval, source)
+            self.late_reading(aged, t, source)
+        for _ in [entry for entry in aged if entry[0] == "fall" and entry[2] <= EVENT_AGE]:
+            self.falls()
+        for metric, _, age, _ in aged:
+            if metric == "help":
+                if age <= EVENT_AGE:
+                    self.help()
+                else:
+                    self.emit("help-contacts", "-")
+
+    def counts(self, metric, age, value):
+        return age <= self.rules["max_age"] and is_possible(metric, value) and (metric in VITAL or self.is_watched(metric))
+
+    def readings(self, counting, t, interval, source):
+        whole, torn_since = self.whole.get(source, (set(), False))
+        if self.is_torn(counting, source, whole, torn_since):
+            self.whole[source] = whole, True
+            if not self.doubt:
+                self.doubt = Doubt(t + self.rules["doubt"], counting[0][0], counting[0][3])
+                self.emit("doubted", counting[0][0])
+            return
+        self.whole[source] = {metric for metric, *_ in counting}, False
+        self.hear(counting, t, interval, source)
+        self.forget_old(t)
+        entries, proven, taken = self.measure(counting, t, source)
+        metrics = {metric for metric, *_ in counting}
+        if self.doubt and self.doubt.metric in metrics:
+            if not any(entry.metric == self.doubt.metric for entry in entries):
+                self.emit("doubt-ended", self.doubt.metric)
+            self.doubt = None
+        if self.late and self.late[0] in metrics:
+            self.late = None
+        self.judge(entries, proven, taken)
+
+    def is_torn(self, counting, source, whole, torn_since):
+        if len(counting) != 1 or torn_since:
+            return False
+        metric, _, _, value = counting[0]
+        breach = metric, BELOW
+        if metric not in RATES or self.own_breach(metric, value) != breach:
+            return False
+        heard = self.signals.get((metric, source))
+        if heard is None or heard.interval() < AVERAGED:
+            return False
+        if metric not in whole or len((whole & VITAL) - {metric}) < 2 or self.signal(metric) in self.silent:
+            return False
+        known = self.open.get(breach) or self.mutes.get(breach)
+        return known is None or self.is_worse(known, breach, value)
+
+    def judge(self, entries, proven, taken):
+        critical = self.critical()
+        opening, asking = [], []                # (entry, breaches)
+        for entry in entries:
+            opens, asks = set(), set()
+            for breach in entry.breaches:
+                muted, is_open = self.mutes.get(breach), breach in self.open
+                if not muted and not is_open or muted and self.is_worse(muted, breach, entry.value):
+                    opens.add(breach)
+                elif muted and (muted.lapsed or breach in entry.calm_begun):
+                    asks.add(breach)
+            if opens:
+                opening.append((entry, opens))
+            if asks:
+                asking.append((entry, asks))
+        worse = [(entry, found) for entry in entries
+                 if (found := {breach for breach in entry.breaches if breach in self.open and self.is_worse(self.open[breach], breach, entry.value)})]
+        self.note(entries)
+        calm_begun = {breach for entry in entries for breach in entry.calm_begun if breach in self.mutes}
+        for breach, known in list(self.mutes.items()):      # §3.4: a lapsed one ends by a value in range
+            metrics = HALVES.keys() if breach[0] == PAIR else {breach[0]}
+            if known.lapsed and taken & metrics and breach not in critical and not any(breach in entry.breaches for entry in entries):
+                del self.mutes[breach]
+        opened = set().union(*(breaches for _, breaches in opening))
+        asked = set().union(*(breaches for _, breaches in asking)) - opened
+
+        if self.state == "STOOD-DOWN":
+            if opening or asking or not critical:
+                self.emit("closed")
+                self.ends()
+            if not opening and not asking:
+                return
+        if self.state in IDLE:
+            if opening:
+                self.alert(opening[0][0].metric, entries, critical, opened | asked, calm_begun)
+                self.is_alerted(critical, proven)
+            elif asking:
+                self.ask_again(asking[0][0].metric, sorted(asked, key=order), entries, calm_begun)
+        elif self.state == "ALERTED":
+            self.join(opened | asked, entries, calm_begun)
+            self.is_alerted(critical, proven)
+        elif self.state == "CONFIRMED":
+            self.join(opened | asked, entries, calm_begun)
+        elif self.state == "ASKED AGAIN":
+            self.is_asked_again(entries, critical, proven, opening, worse, opened, asked, calm_begun)
+        elif self.state in CALLED:
+            self.is_called(entries, critical, opening + asking + worse, opened | asked, calm_begun)
+
+    def note(self, entries):                    # the lowest and the severest since a breach was opened
+        for entry in entries:
+            for breach in entry.breaches:
+                if known := self.open.get(breach) or self.mutes.get(breach):
+                    known.saw(entry.value, self.is_severe(breach, entry.value))
+
+    def join(self, breaches, entries, calm_begun):
+        for breach in breaches:
+            self.take_up(breach, entries, breach in calm_begun)
+
+    def alert(self, trigger, entries, critical, opening, calm_begun):
+        self.begin(trigger, "ALERTED")
+        every = critical | {breach for entry in entries for breach in entry.breaches}
+        self.join({breach for breach in every if breach not in self.mutes and breach not in self.open} | opening, entries, calm_begun)
+        self.emit("opened")
+
+    def is_alerted(self, critical, proven):
+        if proven & self.open.keys():
+            self.confirm()
+        elif not critical & self.open.keys():
             self.emit("transient")
-            self.back()
+            self.ends()
 
-    def in_call(self, t, critical):             # CONFIRMED, DISPATCHING, DISPATCHED: since when all is normal (SOS-S)
-        self.note_parameters(critical)
-        if critical or self.critical_now():
+    def is_asked_again(self, entries, critical, proven, opening, worse, opened, asked, calm_begun):
+        first = next((entry for entry in entries if any(entry is found for found, _ in opening + worse)), None)
+        if first:
+            self.emit("transient")
+            self.alert(first.metric, entries, critical, opened | asked, calm_begun)
+            self.is_alerted(critical, proven)
+        elif asked:
+            self.join(asked, entries, calm_begun)
+            self.question_due = min(self.question_due, self.now + self.time_to_answer())
             self.normal_since = None
-        if not self.critical_now() and self.normal_since is None:
-            self.normal_since = t
-        if self.state == "DISPATCHED" and self.normal_since is not None and t - self.normal_since >= NORMAL:
-            self.close()
+        elif critical & self.open.keys():
+            self.normal_since = None
+        else:
+            if self.normal_since is None:
+                self.normal_since = self.now
+            if self.now - self.normal_since >= self.rules["calm"]:
+                self.emit("transient")
+                self.ends()
 
-    def in_stood_down(self, t, critical):       # SOS-21, SOS-24, SOS-S
-        new = [c for c in critical if c[1] - self.parameters]
-        if new:
-            self.close()
-            self.open(t, new, critical)
-        elif not self.critical_now():
-            self.close()
-
-    # ---- §3.4: answers
-
-    def answer(self, t, word):
-        self.happens(t, lambda t: {"fine": self.fine, "false-alarm": self.fine, "help": self.help, "help-is-here": self.help_is_here}[word]())
-
-    def fine(self):                             # SOS-14, SOS-21
-        if self.state in ("ALERTED", "CONFIRMED"):
-            self.emit("muted")
-            self.back(mute=set(self.parameters))
-        elif self.state in ("DISPATCHING", "DISPATCHED"):
-            self.emit("cancelled")
-            self.state = "STOOD-DOWN"
-            if self.leaving:
+    def is_called(self, entries, critical, said, joining, calm_begun):
+        first = next((entry for entry in entries if any(entry is found for found, _ in said)), None)
+        critical = {breach for breach in critical if breach not in self.mutes or breach in self.open}
+        if entries or critical:
+            self.normal_since = None
+        if first:
+            self.join(joining, entries, calm_begun)
+            self.tell_open()
+            self.emit("worse", first.metric)
+            return
+        if not critical:
+            if self.normal_since is None:
+                self.normal_since = self.now
+            if self.state == "DISPATCHED" and self.now - self.normal_since >= NORMAL and not self.kept:
                 self.close()
 
-    def help(self):                             # SOS-14
-        muted = self.state in ("MONITORING", "SUSPENDED") and self.mute is not None
-        if muted or self.state == "STOOD-DOWN":
-            self.normal_since = None
-        if muted or self.state in ("ALERTED", "CONFIRMED", "STOOD-DOWN"):
-            self.dispatch()
+    def close(self):
+        self.emit("closed")
+        self.ends()
 
-    def help_is_here(self):                     # SOS-19: the person stops repeating
+    def closes_by_silence(self):
+        self.contacts_know = True
+        self.contacts_due = None
+        self.close()
+
+    def ends(self):                             # §3.3: back to what was before the emergency
+        self.open, self.normal_since, self.kept = {}, None, False
+        if not self.subscribed:
+            self.off()
+        else:
+            self.state = "SUSPENDED" if self.is_all_silent() else "MONITORING"
+
+    # ---- §3.5: silence
+
+    @staticmethod
+    def signal(metric):
+        return PAIR if metric in HALVES else metric
+
+    def deadline(self, name):
+        metrics = (MAX, MIN) if name == PAIR else (name,)
+        found = []
+        for metric in metrics:
+            dues = [heard.last + max(self.rules["signal_lost"], 3 * heard.interval()) for (of, _), heard in self.signals.items()
+                    if of == metric and not heard.is_on_demand(metric)]
+            if dues:
+                found.append(max(dues))
+        return min(found, default=None)
+
+    def names(self):
+        return {self.signal(metric) for metric, _ in self.signals}
+
+    def is_all_silent(self):
+        return self.joining_due is None and not any(self.deadline(name) is not None and name not in self.silent for name in self.names())
+
+    def hear(self, counting, t, interval, source):
+        watched = [metric for metric, *_ in counting if self.is_watched(metric)]
+        if not watched:
+            return
+        before = self.names()
+        for metric, _, measured, _ in counting:
+            if metric in watched and (self.sign_of_life is None or measured >= self.sign_of_life[1]):
+                self.sign_of_life = metric, measured
+        for metric in dict.fromkeys(watched):
+            heard = self.signals.get((metric, source))
+            if heard is None:
+                self.signals[metric, source] = Heard(t, interval)
+                continue
+            if t != heard.last:
+                heard.gaps = (heard.gaps + [t - heard.last])[-200:]
+            heard.last, heard.declared = t, interval
+        self.joining_due = None
+        returned = sorted(name for name in self.silent if (due := self.deadline(name)) is None or due > t)
+        if self.joining_said:
+            self.joining_said = False
+            self.emit("signal-returned", "-")
+        for name in returned:
+            self.silent.discard(name)
+            self.emit("signal-returned", name)
+        if self.state == "SUSPENDED" and (returned or self.names() - before):
+            self.state = "MONITORING"
+        self.forget_contacts()
+
+    def forget_contacts(self):
+        if "heart-rate" not in self.silent and self.names() - self.silent:
+            self.contacts_due, self.contacts_know = None, False
+
+    def falls_silent(self, name):
+        self.silent.add(name)
+        self.emit("signal-lost", name)
+        self.after_silence(name == "heart-rate")
+
+    def joining_is_due(self):
+        self.joining_due, self.joining_said = None, True
+        self.emit("signal-lost", "-")
+        self.after_silence(False)
+
+    def after_silence(self, of_heart):
+        everything = self.is_all_silent()
+        if (of_heart or everything) and self.contacts_due is None and not self.contacts_know:
+            self.contacts_due = self.now + self.rules["silence_contacts"]
+        if everything and self.state == "STOOD-DOWN":
+            self.emit("closed")
+            self.ends()
+        elif everything and self.state == "MONITORING":
+            self.state = "SUSPENDED"
+
+    def contacts_are_due(self):
+        self.contacts_due, self.contacts_know = None, True
+        self.emit("silence-contacts", "-")
+        if self.rules["silence_calls_ambulance"] and self.is_all_silent() and self.sign_of_life:
+            self.begin(self.sign_of_life[0], "ALERTED")
+            self.open = {("silence", BELOW): Known(severe=True)}
+            self.emit("opened")
+
+    def join_supervision(self, interval):
+        self.forget_measurements()
+        self.mutes, self.doubt, self.late = {}, None, None
+        self.joining_due, self.joining_said = self.now + max(self.rules["signal_lost"], 3 * interval), False
+        self.contacts_due, self.contacts_know = None, False
+
+    # ---- §3.6: answers
+
+    def answer(self, t, word):
+        self.happens(t, {"fine": self.fine, "false-alarm": self.fine, "help": self.help, "help-is-here": self.help_is_here}[word])
+
+    def fine(self):
+        if self.state == "OFF":
+            return
+        if self.fall_due is not None:
+            self.fall_due = None
+            self.emit("fall-ended", "fall")
+        if self.doubt:
+            doubt, self.doubt = self.doubt, None
+            self.emit("doubt-ended", doubt.metric)
+            if doubt.breach in self.open:
+                self.open[doubt.breach].saw(doubt.value, self.is_severe(doubt.breach, doubt.value))
+            if doubt.breach not in self.open or self.state not in ASKING + CALLED:
+                known = self.mutes.get(doubt.breach) or Known()
+                known.saw(doubt.value, self.is_severe(doubt.breach, doubt.value))
+                self.mute(doubt.breach, known)
+        self.late = None
+        if self.state in ASKING:
+            self.emit("muted")
+            self.mute_open()
+            self.ends()
+        elif self.state in CALLED:
+            self.emit("cancelled")
+            self.mute_open()
+            self.state, self.normal_since = "STOOD-DOWN", None
+            if not self.subscribed or self.kept and not self.critical():
+                self.close()
+
+    def help(self):
+        if self.state == "OFF" or self.last_help is not None and self.now - self.last_help <= REPEATED:
+            return
+        self.last_help = self.now
+        trigger = "fall" if self.fall_due is not None else self.doubt.metric if self.doubt else "help"
+        self.call(trigger)
+        self.fall_due, self.doubt, self.late = None, None, None
+        self.dispatch()
+
+    def call(self, trigger, is_kept=True):
+        """An emergency of its own, or the one that is there, before it is called for."""
+        if self.state == "PAUSED":
+            self.resumed(self.interval)
+        if self.state in IDLE:
+            self.begin(trigger, self.state)
+            self.emit("opened")
+        if self.doubt:
+            self.open_doubted()
+        self.kept = self.kept or is_kept
+
+    def open_doubted(self):
+        self.take_up(self.doubt.breach, [])
+        self.open[self.doubt.breach].saw(self.doubt.value, self.is_severe(self.doubt.breach, self.doubt.value))
+
+    def help_is_here(self):
         if self.state == "DISPATCHING":
-            self.taken()
+            if self.asked_back is None or self.now - self.asked_back > ASKED_BACK:
+                self.asked_back = self.now
+                return
+            self.kept = False
+            self.helped()
+        elif self.state == "DISPATCHED":
+            self.kept = False
 
-    # ---- §3.5: the rest
+    def helped(self):
+        self.state, self.acknowledged_at = "DISPATCHED", self.now
+        if not self.subscribed:
+            self.close()
 
-    def acknowledge(self, t):                   # SOS-19
-        self.happens(t, lambda t: self._acknowledge())
+    def acknowledge(self, t):
+        self.happens(t, self._acknowledge)
 
     def _acknowledge(self):
         if self.state == "DISPATCHING":
             self.emit("acknowledged")
-            self.taken()
+            self.helped()
 
-    def taken(self):
-        self.state, self.acknowledged_at = "DISPATCHED", self.now
-        if self.leaving:
-            self.close()
+    # ---- §3.7 to §3.9: beside the state
 
-    def subscribe(self, t, own=None, interval=None):                            # SOS-01, SOS-08
-        self.happens(t, lambda t: self._subscribe(t, own or {}, interval))
+    def doubt_due(self):
+        doubt = self.doubt
+        if self.state in CALLED:
+            known = self.open.get(doubt.breach)
+            if known is None or self.is_worse(known, doubt.breach, doubt.value):
+                self.open_doubted()
+                self.tell_open()
+                self.normal_since = None
+                self.emit("worse", doubt.metric)
+            self.doubt = None
+            return
+        if self.state == "STOOD-DOWN":
+            self.emit("closed")
+            self.ends()
+        self.call(doubt.metric, is_kept=False)
+        self.doubt = None
+        self.dispatch()
 
-    def _subscribe(self, t, own, interval):
-        fresh = self.state == "OFF"
-        self.own = own
-        self.values = {m: v for m, v in self.values.items() if self.parameters_of(m)}
-        if fresh or self.leaving:
-            self.leaving, self.silence_due = False, t + self.limit(interval)
-        if fresh:
-            self.state, self.values, self.mute = "MONITORING", {}, None
-            self.forget_signal()
+    def late_reading(self, aged, t, source):
+        if self.state not in IDLE or self.late and t < self.late[1]:
+            return
+        for metric, at, age, value in aged:
+            if not self.rules["max_age"] < age <= LATE or not is_possible(metric, value) or not self.is_watched(metric):
+                continue
+            breach = self.own_breach(metric, value)
+            latest = self.latest.get((metric, source))
+            if breach is None or breach in self.mutes or latest and t - age <= latest.measured:
+                continue
+            if any(of == metric and other > at and is_possible(of, reading) for of, other, _, reading in aged):
+                continue
+            self.late = metric, t + LATE
+            self.emit("late-critical", metric)
+            return
 
-    def pause(self, t):                         # SOS-04
-        self.happens(t, lambda t: self._pause())
+    def falls(self):
+        if self.fall_due is not None:
+            return
+        if self.state in CALLED:
+            self.kept = True
+            self.emit("worse", "fall")
+            return
+        self.fall_due = self.now + self.rules["fall_prompt"]
+        self.emit("fell", "fall")
 
-    def _pause(self):
-        if self.state in ("MONITORING", "SUSPENDED"):
-            self.state, self.values, self.mute = "PAUSED", {}, None
-            self.forget_signal()
+    def fall_is_due(self):
+        self.fall_due = None
+        self.emit("fall-contacts", "fall")
+        if self.state in CALLED:
+            self.kept = True
+            self.emit("worse", "fall")
+            return
+        if self.state == "STOOD-DOWN":
+            self.emit("closed")
+            self.ends()
+        doubt, self.doubt = self.doubt, None    # a fall takes in no doubt
+        self.call("fall")
+        self.doubt = doubt
+        self.dispatch()
 
-    def resume(self, t, interval=None):         # SOS-04
-        self.happens(t, lambda t: self._resume(t, interval))
+    # ---- §3.10: the rest
 
-    def _resume(self, t, interval):
-        if self.state == "PAUSED":
-            self.state, self.silence_due = "MONITORING", t + self.limit(interval)
+    def subscribe(self, t, own=None, interval=0):
+        self.happens(t, lambda: self._subscribe(own, interval))
 
-    def unsubscribe(self, t):                   # SOS-03: ends supervision, not the emergency
-        self.happens(t, lambda t: self._unsubscribe())
+    def _subscribe(self, own, interval):
+        self.own, self.interval = own or {}, interval
+        if not self.subscribed:
+            self.subscribed = True
+            if self.state == "OFF":
+                self.state = "MONITORING"
+            self.join_supervision(interval)
+
+    def unsubscribe(self, t):
+        self.happens(t, self._unsubscribe)
 
     def _unsubscribe(self):
-        if self.state not in EMERGENCY:
-            self.off()
+        if not self.subscribed:
             return
-        self.leaving = True
-        if self.state in ("DISPATCHED", "STOOD-DOWN"):
+        self.subscribed, self.doubt, self.fall_due, self.late, self.mutes = False, None, None, None, {}
+        self.joining_due, self.contacts_due = None, None
+        if self.state == "ASKED AGAIN":
+            self.emit("transient")
+        if self.state in (*IDLE, "PAUSED", "ASKED AGAIN"):
+            self.off()
+        elif self.state in ("DISPATCHED", "STOOD-DOWN"):
             self.close()
 
     def off(self):
-        self.state, self.values, self.mute, self.leaving = "OFF", {}, None, False
-        self.forget_signal()
+        self.state, self.open, self.mutes = "OFF", {}, {}
+        self.forget_measurements()
+
+    def pause(self, t):
+        self.happens(t, self._pause)
+
+    def _pause(self):
+        if self.state not in IDLE:
+            return
+        if self.fall_due is not None:
+            self.emit("fall-ended", "fall")
+        if self.doubt:
+            self.emit("doubt-ended", self.doubt.metric)
+        self.state, self.mutes, self.doubt, self.fall_due, self.late = "PAUSED", {}, None, None, None
+        self.joining_due, self.joining_said, self.contacts_due, self.contacts_know = None, False, None, False
+        self.forget_measurements()
+
+    def resume(self, t, interval=0):
+        self.happens(t, lambda: self.resumed(interval))
+
+    def resumed(self, interval):
+        if self.state == "PAUSED":
+            self.state = "MONITORING"
+            self.join_supervision(interval)
 
 
-# ---- §4: a recording as input
+# ---- §4: a recording
 
-def reading(metric, cell):                      # ING-08: empty, impossible (a disconnected sensor's 0) and no number are no readings
+def is_possible(metric, value):                 # ING-08: a disconnected sensor's 0 is no reading
+    if metric not in POSSIBLE:
+        return False
+    low, high = POSSIBLE[metric]
+    return low <= value <= high and not (value == 0 and metric in NOT_ZERO)
+
+
+def number(cell):
     try:
         value = float(cell)
     except ValueError:
         return None
-    low, high = POSSIBLE[metric]
-    return value if low <= value <= high else None
+    return value if math.isfinite(value) else None
 
 
 def milliseconds(text):
@@ -382,39 +934,52 @@ def milliseconds(text):
     return (time - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
 
 
-def rows(lines):                                # (time, word or None, entries) of each row, entries in the order of the columns
+EVENT_ENTRIES = {"help-event": "help", "fall": "fall"}
+
+
+def rows(lines):                                # (time, source, word or None, entries) of each row, entries in the order of the columns
     reader = csv.reader(lines)
     header = next(reader, [])
     for row in reader:
         cells = dict(zip(header, row))
         t = milliseconds(row[0])
         at = t - int(cells.get("age_ms") or 0)
+        word = cells.get("event") or None
+        if word in EVENT_ENTRIES:
+            entries, word = [(EVENT_ENTRIES[word], at, 1.0)], None
+            yield t, cells.get("source") or "", "alone", entries
+            continue
         named = [(COLUMNS[name], cell) for name, cell in zip(header, row) if name in COLUMNS]
-        yield t, cells.get("event") or None, [(metric, at, value) for metric, cell in named if (value := reading(metric, cell)) is not None]
+        yield t, cells.get("source") or "", word, [(metric, at, value) for metric, cell in named if (value := number(cell)) is not None]
 
 
-def uploads(recording):                         # rows of one time that follow each other are one upload
+def uploads(recording):                         # rows of one time and source that follow each other are one upload
     waiting = None
-    for t, word, entries in recording:
-        if waiting and (word or waiting[0] != t):
+    for t, source, word, entries in recording:
+        if waiting and (word or waiting[:2] != (t, source)):
             yield waiting
             waiting = None
         if word:
-            yield t, word, []
+            yield t, source, None if word == "alone" else word, entries
         else:
-            waiting = (t, None, (waiting[2] if waiting else []) + entries)
+            waiting = (t, source, None, (waiting[3] if waiting else []) + entries)
     if waiting:
         yield waiting
 
 
-def run_until(machine, t, ack):                 # §4: timers and acknowledgements in the order of time; timers first (§3.1)
+def run_until(machine, t, ack, seen):
+    """Timers and acknowledgements in the order of time; timers first (§3.1). `seen` says how much of the list was looked at, and what waits."""
     while True:
+        calls = [time for time, event, _ in machine.events[seen["events"]:] if event == "dispatched"]
+        if calls:
+            seen["acknowledged"] = calls[-1] + ack
+        seen["events"] = len(machine.events)
         timer = machine.next_timer()
-        acknowledgement = machine.called_at + ack if machine.state == "DISPATCHING" else math.inf
-        if timer and timer[0] <= min(t, acknowledgement):
+        if timer and timer[0] <= min(t, seen["acknowledged"]):
             machine.fire(timer)
-        elif acknowledgement <= t:
-            machine.acknowledge(acknowledgement)
+        elif seen["acknowledged"] <= t:
+            due, seen["acknowledged"] = seen["acknowledged"], math.inf
+            machine.acknowledge(due)
         else:
             machine.now = max(machine.now, t)   # a row without an entry passes time all the same
             return
@@ -423,22 +988,31 @@ def run_until(machine, t, ack):                 # §4: timers and acknowledgemen
 def replay(recording, ack=100, own=None, interval=60_000, personal=None, **settings):
     machine, last = Machine(**settings), None
     machine.personal = personal or {}
+    seen = {"events": 0, "acknowledged": math.inf}
     happenings = {
         "subscribe": lambda t: machine.subscribe(t, own, interval), "unsubscribe": machine.unsubscribe, "pause": machine.pause,
         "resume": lambda t: machine.resume(t, interval)}
-    for t, word, entries in uploads(recording):
+    for t, source, word, entries in uploads(recording):
         if last is None:
             machine.subscribe(t, own, interval)
         last = t if last is None else max(last, t)
-        run_until(machine, last, ack)
+        run_until(machine, last, ack, seen)
         if word in happenings:
             happenings[word](t)
         elif word:
             machine.answer(t, word)
         elif entries:
-            machine.upload(t, entries, interval)
+            machine.upload(t, entries, interval, source)
     if last is not None:
-        run_until(machine, last + 600_000, ack)
+        run_until(machine, last, ack, seen)
+        end = max(last, machine.now)
+        while True:                             # until 600 s after the latest, acknowledgements included
+            pending = seen["acknowledged"]
+            if pending < math.inf:
+                end = max(end, pending)
+            run_until(machine, end + 600_000, ack, seen)
+            if seen["acknowledged"] == math.inf:
+                break
     return machine.events
 
 
@@ -460,6 +1034,12 @@ def seconds(text):
     return round(float(text) * 1000)
 
 
+DURATIONS = {
+    "max_age": "sos.max_age_s", "signal_lost": "sos.signal_lost_s", "sustain": "sos.sustain_s", "dispatch_at": "sos.dispatch_at_s",
+    "silence_contacts": "sos.silence_contacts_s", "doubt": "sos.doubt_s", "reask": "sos.reask_s", "mute": "sos.mute_s",
+    "calm": "sos.calm_s", "fall_prompt": "sos.fall_prompt_s"}
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Computes the list of supervision events (docs/sos-rules.md, section 4) from a recording.")
     parser.add_argument("files", metavar="FILE.csv", nargs="+", help="with more than one, a line `# FILE` comes before each list")
@@ -467,22 +1047,19 @@ def main(arguments=None):
     parser.add_argument("--own", type=bound, action="append", default=[], metavar="METRIC=LOW:HIGH", help="own bound; repeat for more")
     parser.add_argument("--personal", type=bound, action="append", default=[], metavar="METRIC=LOW:HIGH", help="personalised bound")
     parser.add_argument("--bp-rule", choices=["and", "or"], default="and")
-    parser.add_argument("--interval", type=seconds, default=60_000, metavar="S", help="declared interval (60)")
-    parser.add_argument("--max-age", type=seconds, default=60_000, metavar="S", help="sos.max_age_s (60)")
-    parser.add_argument("--signal-lost", type=seconds, default=30_000, metavar="S", help="sos.signal_lost_s (30)")
-    parser.add_argument("--sustain", type=seconds, default=3_000, metavar="S", help="sos.sustain_s (3)")
-    parser.add_argument("--dispatch-at", type=seconds, default=3_500, metavar="S", help="sos.dispatch_at_s (3.5)")
-    parser.add_argument("--silence-contacts", type=seconds, default=300_000, metavar="S", help="sos.silence_contacts_s (300)")
+    parser.add_argument("--interval", type=seconds, default=60_000, metavar="S", help="declared interval (60); 0: undeclared")
+    for name, setting in DURATIONS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=seconds, default=SETTINGS[name], metavar="S",
+                            help=f"{setting} ({SETTINGS[name] / 1000:g})")
     parser.add_argument("--silence-calls-ambulance", action="store_true", help="sos.silence_calls_ambulance")
     parser.add_argument("--format", choices=["text", "jsonl"], default="text")
     a = parser.parse_args(arguments)
+    settings = {name: getattr(a, name) for name in (*DURATIONS, "bp_rule", "silence_calls_ambulance")}
     for name in a.files:
         if len(a.files) > 1:
             print(f"# {name}")
         with open(name, newline="", encoding="utf-8-sig") as file:
-            events = replay(rows(file), a.ack_after_ms, dict(a.own), a.interval, dict(a.personal), bp_rule=a.bp_rule,
-                            max_age=a.max_age, signal_lost=a.signal_lost, sustain=a.sustain, dispatch_at=a.dispatch_at,
-                            silence_contacts=a.silence_contacts, silence_calls_ambulance=a.silence_calls_ambulance)
+            events = replay(rows(file), a.ack_after_ms, dict(a.own), a.interval, dict(a.personal), **settings)
         for time, event, metric in events:
             print(json.dumps({"time": time, "event": event, "metric": metric}) if a.format == "jsonl" else f"{time} {event} {metric}")
 
