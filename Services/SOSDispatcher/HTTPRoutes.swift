@@ -45,7 +45,7 @@ struct HTTPRoutes: Sendable {
             let body = Array(try await exchange.body().readableBytesView)
             guard let acknowledgement = AcknowledgementBody.read(body) ?? CAPDocument.acknowledgement(body),
                 acknowledgement.messageId == message
-            else { throw refusal(of: body, about: message, exchange) }
+            else { throw await refusal(of: body, about: message, exchange) }
             switch try await dispatcher.receive(acknowledgement, from: integrator, form: "call-back") {
             case .unknownMessage: throw Problem.notFound
             case .taken:
@@ -55,7 +55,7 @@ struct HTTPRoutes: Sendable {
     }
 
     /// Names every field that keeps the acknowledgement from being taken: of JSON by pointers, of CAP by the names of elements.
-    private func refusal(of body: [UInt8], about message: String, _ exchange: Exchange) -> Problem {
+    private func refusal(of body: [UInt8], about message: String, _ exchange: Exchange) async -> Problem {
         var problem = Problem.malformedAcknowledgement
         if let given = AcknowledgementBody.readAny(body) {
             problem.errors = errors(in: given, about: message) { "/ack/\($0)" }
@@ -64,7 +64,7 @@ struct HTTPRoutes: Sendable {
             problem.errors = errors(in: given, about: message) { "/alert/\(elements[$0] ?? $0)" }
         } else {
             do {
-                _ = try exchange.json(AcknowledgementBody.self, in: Data(body))
+                _ = try await exchange.json(AcknowledgementBody.self, in: Data(body))
             } catch {
                 problem.errors = (error as? Problem)?.errors
             }

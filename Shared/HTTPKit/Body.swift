@@ -24,7 +24,10 @@ extension Exchange {
             guard sent.readableBytes <= inflatedLimit else { throw Problem.bodyTooLarge(limit: inflatedLimit, inflated: true) }
             return sent
         }
-        return try inflate(sent, coding, limit: inflatedLimit)
+        // Packed a thousandfold at most: what is short may become long.
+        return try await LongBodies.work(onBytes: min(inflatedLimit, 1000 * sent.readableBytes)) {
+            try Self.inflate(sent, coding, limit: inflatedLimit)
+        }
     }
 
     private func collect(limit: Int) async throws -> ByteBuffer {
@@ -50,7 +53,7 @@ extension Exchange {
         return sent
     }
 
-    private func inflate(_ packed: ByteBuffer, _ coding: ContentCoding, limit: Int) throws(Problem) -> ByteBuffer {
+    private static func inflate(_ packed: ByteBuffer, _ coding: ContentCoding, limit: Int) throws(Problem) -> ByteBuffer {
         let inflater = try Inflater(coding)
         var input = packed
         var output = ByteBuffer()

@@ -1,33 +1,35 @@
 // A body read whole into a type of the service's: what does not fit is named, member by member.
 
-import Contracts
+package import Contracts
 package import Foundation
 import NIOCore
 
 extension Exchange {
-    /// The JSON body. It is held against the schema that the route declares, which refuses unknown members too, and then decoded.
+    /// The JSON body. It is checked (`CheckedJSON`) and held against the schema that the route declares, which refuses unknown members
+    /// too, before it is decoded.
     /// - Throws: `invalid-body`, with a pointer for each fault.
-    package func json<Body: Decodable>(_: Body.Type = Body.self) async throws -> Body {
-        try json(Body.self, in: Data(try await body().readableBytesView))
+    package func json<Body: Decodable & Sendable>(_: Body.Type = Body.self) async throws -> Body {
+        try await json(Body.self, in: Data(try await body().readableBytesView))
     }
 
     /// As `json()`, of a body that has been read already: its signature had to be verified first.
-    package func json<Body: Decodable>(_: Body.Type = Body.self, in bytes: Data) throws -> Body {
-        let tree: JSONTree
-        do {
-            tree = try JSONDecoder().decode(JSONTree.self, from: bytes)
-        } catch {
-            throw Problem.invalidBody([.init(pointer: "", detail: "is not JSON")])
+    package func json<Body: Decodable & Sendable>(_: Body.Type = Body.self, in bytes: Data) async throws -> Body {
+        let schema = shape?.contents.first { $0.mediaType == mediaType }?.schema ?? .anything
+        return try await LongBodies.work(onBytes: bytes.count) { try schema.decode(Body.self, from: bytes) }
+    }
+
+    /// The JSON body as a tree, for readers that judge it field by field, and its bytes.
+    /// - Throws: `invalid-body` where it is not JSON.
+    package func jsonTree() async throws -> (tree: JSONTree, bytes: [UInt8]) {
+        let bytes = Array(try await body().readableBytesView)
+        let tree = try await LongBodies.work(onBytes: bytes.count) {
+            do throws(JSONFault) {
+                return try JSONTree(bytes)
+            } catch {
+                throw Problem.invalidBody([.init(pointer: "", detail: "is not JSON that is read here. \(error.detail)")])
+            }
         }
-        if let schema = shape?.contents.first(where: { $0.mediaType == mediaType })?.schema {
-            let faults = schema.faults(in: tree)
-            guard faults.isEmpty else { throw Problem.invalidBody(faults) }
-        }
-        do {
-            return try JSONDecoder().decode(Body.self, from: bytes)
-        } catch let error as DecodingError {
-            throw Problem.invalidBody([.init(pointer: error.pointer, detail: "is missing or has not the right form")])
-        }
+        return (tree, bytes)
     }
 
     /// The fields of a page's form.
@@ -38,6 +40,24 @@ extension Exchange {
             throw Problem.invalidBody([.init(pointer: "", detail: "is not a form of at most \(FormFields.most) fields")])
         }
         return fields
+    }
+}
+
+extension JSONSchema {
+    /// - Throws: `invalid-body`.
+    func decode<Body: Decodable>(_: Body.Type, from bytes: Data) throws -> Body {
+        let faults: [Problem.FieldError]
+        do {
+            faults = try bytes.withUnsafeBytes { try self.faults(in: $0) }
+        } catch let fault as JSONFault {
+            throw Problem.invalidBody([.init(pointer: "", detail: "is not JSON that is read here. \(fault.detail)")])
+        }
+        guard faults.isEmpty else { throw Problem.invalidBody(faults) }
+        do {
+            return try JSONDecoder().decode(Body.self, from: bytes)
+        } catch let error as DecodingError {
+            throw Problem.invalidBody([.init(pointer: error.pointer, detail: "is missing or has not the right form")])
+        }
     }
 }
 
@@ -58,7 +78,8 @@ extension DecodingError {
 enum JSONPointer {
     /// One reference token with its slash. Names that were sent are cut, so that an answer does not echo a book.
     static func step(_ name: String) -> String {
-        "/" + name.prefix(64).replacing("~", with: "~0").replacing("/", with: "~1")
+        // By code points: one character can be made of any number of them.
+        "/" + String(name.unicodeScalars.prefix(64)).replacing("~", with: "~0").replacing("/", with: "~1")
     }
 }
 
@@ -66,18 +87,22 @@ enum JSONPointer {
 package struct FormFields: Sendable {
     /// Fields of one form.
     package static let most = 100
+    /// Bytes of a name.
+    private static let longestName = 256
     private let values: [String: String]
 
-    /// nil for broken escapes, what is not UTF-8, a name that comes twice, U+0000, or more than `most` fields.
+    /// nil for broken escapes, what is not UTF-8, a name that is long or comes twice, U+0000, text that is not stream-safe, or more
+    /// than `most` fields.
     init?(_ bytes: [UInt8]) {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
-        let pairs = text.split(separator: "&")
+        let pairs = text.utf8.split(separator: UInt8(ascii: "&"))
         guard pairs.count <= Self.most else { return nil }
         var values: [String: String] = [:]
         for pair in pairs {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let parts = Substring(pair).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = Self.decode(parts[0]), let value = parts.count == 2 ? Self.decode(parts[1]) : "",
-                !value.unicodeScalars.contains("\0"), values.updateValue(value, forKey: name) == nil
+                name.utf8.count <= Self.longestName, StreamSafeText.isSafe(value), !value.unicodeScalars.contains("\0"),
+                values.updateValue(value, forKey: name) == nil
             else { return nil }
         }
         self.values = values

@@ -1,105 +1,174 @@
 // A JSON text held against a schema: every fault with its place, so that a caller can mend all of them at once (UI-14).
 
 import Contracts
-import Foundation
 
-/// Any JSON value, read once for the check.
-indirect enum JSONTree: Decodable, Sendable {
-    case null
-    case bool(Bool)
-    case integer(Int)
-    case number(Double)
-    case string(String)
-    case array([JSONTree])
-    case object([String: JSONTree])
+extension JSONSchema {
+    /// Everything that does not fit, in the order of the text, and of what is missing after that; empty where all does. Takes time
+    /// linear in the text's length.
+    /// - Throws: where the text may not be read at all (`CheckedJSON`).
+    func faults(in bytes: UnsafeRawBufferPointer) throws(JSONFault) -> [Problem.FieldError] {
+        try CheckedJSON.check(bytes)
+        var check = SchemaCheck(JSONCursor(bytes, range: 0..<bytes.count))
+        try check.value(self)
+        return check.faults
+    }
 
-    init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        if value.decodeNil() {
-            self = .null
-        } else if let read = try? value.decode(Bool.self) {
-            self = .bool(read)
-        } else if let read = try? value.decode(Int.self) {
-            self = .integer(read)
-        } else if let read = try? value.decode(Double.self) {
-            self = .number(read)
-        } else if let read = try? value.decode(String.self) {
-            self = .string(read)
-        } else if let read = try? value.decode([JSONTree].self) {
-            self = .array(read)
-        } else {
-            self = .object(try value.decode([String: JSONTree].self))
-        }
+    fileprivate var isAnything: Bool {
+        if case .anything = kind { true } else { false }
     }
 }
 
-extension JSONSchema {
+/// Walks through a text and a schema side by side.
+private struct SchemaCheck {
     /// A caller that sends rubbish learns no more than this.
     private static let mostFaults = 50
 
-    /// Everything that does not fit, in the order of the schema; empty where all does.
-    func faults(in tree: JSONTree) -> [Problem.FieldError] {
-        var faults: [Problem.FieldError] = []
-        check(tree, at: "", &faults)
-        return Array(faults.prefix(Self.mostFaults))
+    private enum Step {
+        case member(String)
+        case item(Int)
     }
 
-    private func check(_ tree: JSONTree, at pointer: String, _ faults: inout [Problem.FieldError]) {
-        func fault(_ detail: String) { faults.append(.init(pointer: pointer, detail: detail)) }
+    private var cursor: JSONCursor
+    private(set) var faults: [Problem.FieldError] = []
+    private var path: [Step] = []
+
+    init(_ cursor: JSONCursor) {
+        self.cursor = cursor
+    }
+
+    private mutating func fault(_ detail: String) {
         guard faults.count < Self.mostFaults else { return }
-        if case .null = tree {
-            if !isNullable, !isAnything { fault("must not be null") }
-            return
+        let steps = path.map { step in
+            switch step {
+            case .member(let name): JSONPointer.step(name)
+            case .item(let index): "/\(index)"
+            }
         }
-        switch kind {
-        case .anything: return
-        case .plain(let type, let keywords):
-            if let detail = Self.fault(of: tree, type, keywords) { fault(detail) }
+        faults.append(.init(pointer: steps.joined(), detail: detail))
+    }
+
+    private mutating func fault(at name: String, _ detail: String) {
+        path.append(.member(name))
+        fault(detail)
+        path.removeLast()
+    }
+
+    /// Takes one value, which is JSON. Recurses no deeper than the text, which is bounded.
+    mutating func value(_ schema: JSONSchema) throws(JSONFault) {
+        guard faults.count < Self.mostFaults, !schema.isAnything else { return try cursor.skipValue(depth: 0) }
+        let first = cursor.peek()
+        if first == UInt8(ascii: "n") {
+            if !schema.isNullable { fault("must not be null") }
+            return try cursor.skipValue(depth: 0)
+        }
+        switch schema.kind {
+        case .anything: try cursor.skipValue(depth: 0)
+        case .plain(let type, let keywords): try plain(first, type, keywords)
         case .array(let item, let count):
-            guard case .array(let items) = tree else { return fault("must be an array") }
-            if let count, !count.contains(items.count) { fault("must have \(count.lowerBound) to \(count.upperBound) items") }
-            for (index, element) in items.enumerated() { item.check(element, at: pointer + "/\(index)", &faults) }
+            guard first == UInt8(ascii: "[") else { return try otherThan("an array") }
+            try array(of: item, count)
         case .map(let value):
-            guard case .object(let members) = tree else { return fault("must be an object") }
-            for (name, member) in members.sorted(by: { $0.key < $1.key }) {
-                value.check(member, at: pointer + JSONPointer.step(name), &faults)
-            }
+            guard first == UInt8(ascii: "{") else { return try otherThan("an object") }
+            try map(of: value)
         case .object(let properties):
-            guard case .object(let members) = tree else { return fault("must be an object") }
-            for property in properties {
-                let place = pointer + JSONPointer.step(property.name)
-                if let member = members[property.name] {
-                    // An absent member and a null one say the same where the member may be absent.
-                    if case .null = member, !property.isRequired { continue }
-                    property.schema.check(member, at: place, &faults)
-                } else if property.isRequired {
-                    faults.append(.init(pointer: place, detail: "is required"))
-                }
-            }
-            for name in Set(members.keys).subtracting(properties.map(\.name)).sorted() {
-                faults.append(.init(pointer: pointer + JSONPointer.step(name), detail: "is not known here"))
-            }
-        case .anyOf(let schemas):
-            if !schemas.contains(where: { $0.faults(in: tree).isEmpty }) { fault("has none of the forms that are possible here") }
+            guard first == UInt8(ascii: "{") else { return try otherThan("an object") }
+            try object(properties)
+        case .anyOf(let schemas): try any(of: schemas)
         }
     }
 
-    private var isAnything: Bool {
-        if case .anything = kind { true } else { false }
+    private mutating func otherThan(_ what: String) throws(JSONFault) {
+        fault("must be \(what)")
+        try cursor.skipValue(depth: 0)
     }
 
-    private static func fault(of tree: JSONTree, _ type: String, _ keywords: [JSONValue.Member]) -> String? {
+    private mutating func array(of item: JSONSchema, _ count: ClosedRange<Int>?) throws(JSONFault) {
+        var found = 0
+        var cursor = cursor
+        try cursor.elements { inner throws(JSONFault) in
+            self.cursor = inner
+            path.append(.item(found))
+            try value(item)
+            path.removeLast()
+            found += 1
+            inner = self.cursor
+        }
+        self.cursor = cursor
+        if let count, !count.contains(found) { fault("must have \(count.lowerBound) to \(count.upperBound) items") }
+    }
+
+    private mutating func map(of member: JSONSchema) throws(JSONFault) {
+        try members { check, name throws(JSONFault) in
+            check.path.append(.member(name))
+            try check.value(member)
+            check.path.removeLast()
+        }
+    }
+
+    private mutating func object(_ properties: [JSONSchema.Property]) throws(JSONFault) {
+        var isThere = [Bool](repeating: false, count: properties.count)
+        try members { check, name throws(JSONFault) in
+            guard let place = properties.firstIndex(where: { $0.name == name }) else {
+                check.fault(at: name, "is not known here")
+                return try check.cursor.skipValue(depth: 0)
+            }
+            // An absent member and a null one say the same where the member may be absent.
+            if !properties[place].isRequired, check.cursor.peek() == UInt8(ascii: "n") { return try check.cursor.skipValue(depth: 0) }
+            isThere[place] = true
+            check.path.append(.member(name))
+            try check.value(properties[place].schema)
+            check.path.removeLast()
+        }
+        for (place, property) in properties.enumerated() where property.isRequired && !isThere[place] {
+            fault(at: property.name, "is required")
+        }
+    }
+
+    private mutating func members(_ take: (inout SchemaCheck, String) throws(JSONFault) -> Void) throws(JSONFault) {
+        var cursor = cursor
+        try cursor.members { name, inner throws(JSONFault) in
+            self.cursor = inner
+            try take(&self, inner.string(name))
+            inner = self.cursor
+        }
+        self.cursor = cursor
+    }
+
+    private mutating func any(of schemas: [JSONSchema]) throws(JSONFault) {
+        let (start, before) = (cursor, faults)
+        for schema in schemas {
+            (cursor, faults) = (start, [])
+            try value(schema)
+            if faults.isEmpty {
+                faults = before
+                return
+            }
+        }
+        faults = before
+        fault("has none of the forms that are possible here")
+    }
+
+    // MARK: Values without values in them
+
+    private mutating func plain(_ first: UInt8, _ type: String, _ keywords: [JSONValue.Member]) throws(JSONFault) {
         let keyword = { (name: String) in keywords.first { $0.name == name }?.value }
-        switch (type, tree) {
-        case ("boolean", .bool): return nil
-        case ("integer", .integer(let value)): return rangeFault(Double(value), keyword, "a whole number")
-        case ("number", .integer(let value)): return rangeFault(Double(value), keyword, "a number")
-        case ("number", .number(let value)): return rangeFault(value, keyword, "a number")
-        case ("string", .string(let value)): return stringFault(value, keyword)
-        case ("boolean", _): return "must be true or false"
-        case ("integer", _): return "must be a whole number"
-        case ("number", _): return "must be a number"
-        default: return "must be text"
+        switch (type, first) {
+        case ("boolean", UInt8(ascii: "t")), ("boolean", UInt8(ascii: "f")): try cursor.skipValue(depth: 0)
+        case ("integer", UInt8(ascii: "-")), ("integer", UInt8(ascii: "0")...UInt8(ascii: "9")):
+            let number = try cursor.number()
+            guard let whole = number.whole.map(Int.init) ?? Int(exactly: number.value) else { return fault("must be a whole number") }
+            if let detail = Self.rangeFault(Double(whole), keyword, "a whole number") { fault(detail) }
+        case ("number", UInt8(ascii: "-")), ("number", UInt8(ascii: "0")...UInt8(ascii: "9")):
+            let number = try cursor.number().value
+            guard number.isFinite else { return fault("must be a number") }
+            if let detail = Self.rangeFault(number, keyword, "a number") { fault(detail) }
+        case ("string", UInt8(ascii: "\"")):
+            let text = try cursor.text()
+            if !keywords.isEmpty, let detail = Self.stringFault(cursor.string(text), keyword) { fault(detail) }
+        case ("boolean", _): try otherThan("true or false")
+        case ("integer", _): try otherThan("a whole number")
+        case ("number", _): try otherThan("a number")
+        default: try otherThan("text")
         }
     }
 
@@ -119,7 +188,7 @@ extension JSONSchema {
         {
             return "must have \(least) to \(most) characters"
         }
-        if case .string(let pattern)? = keyword("pattern"), let regex = try? Regex(pattern), value.firstMatch(of: regex) == nil {
+        if case .string(let pattern)? = keyword("pattern"), let pattern = TextPattern(pattern), !pattern.matches(value) {
             return "has not the right form"
         }
         switch keyword("format") {

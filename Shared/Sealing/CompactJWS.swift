@@ -1,5 +1,6 @@
 // Signed tokens and documents: JSON Web Signatures in their compact form, with Ed25519 and nothing else.
 
+import Contracts
 import Foundation
 
 /// JWS (RFC 7515) with `alg` EdDSA (RFC 8037). The algorithm is ours to decide, never the token's: every other one is refused,
@@ -54,7 +55,7 @@ package enum CompactJWS {
     /// Header members are strings, and these three alone: whatever else stood there (`crit`, `jwk`, `jku`, `x5u`, `b64`) would have
     /// to be understood, so it is refused.
     private static func keyID(in header: [UInt8], typ: String) throws(Refusal) -> String {
-        guard let members = try? JSONDecoder().decode([String: String].self, from: Data(header)),
+        guard let members = try? CheckedJSON.decode([String: String].self, from: header),
             Set(members.keys).isSubset(of: ["alg", "kid", "typ"])
         else { throw .malformed }
         guard members["alg"] == algorithm else { throw .otherAlgorithm }

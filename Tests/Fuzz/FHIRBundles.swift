@@ -1,5 +1,5 @@
 // Fuzz target: Bundles of FHIR R4. Whatever is read keeps its place, and what is written of it is read again as the same.
-// decoders: Services/Ingest/Domain/FHIR*.swift Services/Ingest/Domain/JSON*.swift Services/Ingest/Domain/MetricCatalogue.swift Services/Ingest/Domain/UTF8Check.swift
+// decoders: Services/Ingest/Domain/FHIR*.swift Services/Ingest/Domain/MetricCatalogue.swift
 
 import Contracts
 

@@ -40,6 +40,22 @@ struct DangerousLineTests {
         }
     }
 
+    @Test("X1: JSON from outside is read through CheckedJSON; who calls a decoder itself reads what this suite has written, and says so")
+    func checkedJSON() {
+        let rule = Rule(pattern: "\\bJSONDecoder\\(\\)", freeIn: ["Tests", "Benchmarks", "Shared/TestKit"])
+        let own = ["Store.swift", "Table.swift", "Vault.swift", "Batch.swift"]
+        var calling: Set<String> = []
+        for file in SourceTree.swift where !own.contains(where: { file.path.hasSuffix($0) }) {
+            for index in Self.findings(in: file, of: rule) {
+                calling.insert(file.path)
+                if Exceptions.decodersOfJSON[file.path] == nil {
+                    Issue.record("\(file.path):\(index + 1) calls JSONDecoder: use CheckedJSON, or say in Exceptions whose text it reads")
+                }
+            }
+        }
+        for path in Exceptions.decodersOfJSON.keys where !calling.contains(path) { Issue.record("\(path) calls no JSONDecoder any more") }
+    }
+
     @Test("a test waits for what it expects, never for a fixed time")
     func sleeps() {
         let rule = Rule(pattern: "Task\\.sleep\\(|clock\\.sleep\\(")

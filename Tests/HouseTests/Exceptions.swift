@@ -9,6 +9,40 @@ enum Exceptions {
         "Services/SOSDispatcher/Assembly.swift init":
             "every part once, in the order in which they stand on each other: in pieces it would have to be read from several places"
     ]
+
+    /// Files beside stores, tables and vaults that call `JSONDecoder` themselves, and why nothing from outside comes to it unchecked.
+    static let decodersOfJSON: [String: String] = [
+        "Shared/Contracts/JSON/CheckedJSON.swift": "checks before",
+        "Shared/HTTPKit/BodyReading.swift": "the schema check stands before it",
+        "Services/Ingest/Domain/FHIRBundleReader.swift": "the whole text is checked before its parts are decoded",
+        "Services/Ingest/Makers/Nightscout.swift": "the whole text is checked before",
+        "Services/Consent/Erasure/ErasureDesk.swift": "sealed by this service",
+        "Services/Consent/Accounts/GuardianService.swift": "its own link's",
+        "Services/Consent/Sessions/Sessions.swift": "sealed by this service",
+        "Services/Ingest/Uploading/Uploads.swift": "sealed by this service",
+        "Services/Ingest/Transfers/Transfers.swift": "sealed by this service",
+        "Services/Ingest/Activities/Activities.swift": "sealed by this service",
+        "Services/ThirdPartyGateway/Requests/RequestDesk.swift": "an answer of consent's that is remembered",
+        "Services/SOSDispatcher/Assembly.swift": "facts of the suite's own peers",
+        "Services/SOSDispatcher/Supervision/SupervisionService.swift": "facts of the suite's own peers",
+        "Services/SOSDispatcher/Pair/PairFacts.swift": "facts of the other dispatcher",
+        "Services/SOSDispatcher/Dispatch/TextSender.swift": "the dispatcher's own message",
+        "Services/SOSDispatcher/Dispatch/CAPDocument.swift": "the dispatcher's own message",
+        "Services/SOSDispatcher/Domain/DispatchMessage.swift": "the dispatcher's own message",
+        "Services/SOSDispatcher/Domain/DispatchMessage+Release.swift": "the dispatcher's own message",
+        "Services/SOSDispatcher/Domain/DispatchMessage+Number.swift": "the dispatcher's own message",
+        "Services/SOSDispatcher/Domain/AuditChain.swift": "the dispatcher's own rows",
+        "Services/Notifier/Store/Envelopes.swift": "sealed by this service",
+        "Services/Operator/Desk/DeskLedger.swift": "the desk's own file",
+        "Services/Operator/Audit/AuditProof.swift": "the dispatcher's own rows",
+        "Services/Operator/Commands/PricesCommand.swift": "the operator's own file",
+        "Services/Operator/Client/LaneSender.swift": "the operator's own server",
+        "Shared/Storage/Connection/StoreLife.swift": "the store's own file",
+        "Shared/ServiceKit/Erasure/ErasureDuties.swift": "the store's own rows",
+        "Shared/ServiceKit/Messages/MessageOutbox.swift": "sealed by this service",
+        "Shared/ServiceKit/Streams/FirstAnswers.swift": "sealed by this service",
+        "Shared/ServiceKit/Keys/KeyFiles.swift": "the operator's own file",
+    ]
 }
 
 enum Limits {

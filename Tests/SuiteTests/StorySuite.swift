@@ -34,6 +34,8 @@ struct StorySuite: Sendable {
     /// The dispatcher's origin.
     let sos: String
     let deskLedger: URL
+    /// Of every service, those of HTTPKit included.
+    let routes: [Route]
     /// Ends consent for the rest of the story, its doors and its voice on the bus, as an orderly stop does.
     let stopConsent: @Sendable () async -> Void
     /// Stops ingest or consent, lets the body do something to its files, and starts it again.
@@ -86,6 +88,7 @@ struct StorySuite: Sendable {
             let suite = StorySuite(
                 layout: layout, server: "http://127.0.0.1:\(ports[0])", consent: "http://127.0.0.1:\(ports[3])",
                 notifier: "http://127.0.0.1:\(ports[4])", sos: "http://127.0.0.1:\(ports[1])", ledger: ledger,
+                routes: parts.joined().compactMap { $0 as? HTTPServer }.flatMap(\.routes),
                 stopConsent: { await stop([groups[1]], [running[1]], [consent.runtime]) },
                 restart: { peer, between in
                     let isIngest = peer == .ingest
@@ -134,7 +137,7 @@ struct StorySuite: Sendable {
     }
 
     private init(
-        layout: SuiteLayout, server: String, consent: String, notifier: String, sos: String, ledger: URL,
+        layout: SuiteLayout, server: String, consent: String, notifier: String, sos: String, ledger: URL, routes: [Route],
         stopConsent: @escaping @Sendable () async -> Void,
         restart: @escaping @Sendable (_ peer: Peer, _ between: @Sendable () throws -> Void) async throws -> Void
     ) {
@@ -143,6 +146,7 @@ struct StorySuite: Sendable {
         sender = HTTPSender(settings, logger: StorySuite.quiet)
         (self.layout, self.server, deskLedger) = (layout, server, ledger)
         (self.consent, self.notifier, self.sos) = (consent, notifier, sos)
+        self.routes = routes
         (self.stopConsent, self.restart) = (stopConsent, restart)
     }
 

@@ -13,7 +13,7 @@ struct AccountDeliveries: Sendable {
     /// One fact, in the transaction of its position.
     func apply(_ db: Database, _ event: StreamEvent) throws {
         guard event.header.type == MessageSettled.type else { return }
-        try mail.settled(db, JSONDecoder().decode(MessageSettled.self, from: Data(event.payload)), at: event.header.at)
+        try mail.settled(db, CheckedJSON.decode(MessageSettled.self, from: event.payload, of: .suite), at: event.header.at)
     }
 
     func follower(on runtime: Runtime, store: Store) -> Follower {

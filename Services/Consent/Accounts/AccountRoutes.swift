@@ -80,7 +80,7 @@ struct AccountRoutes: Sendable {
                     AccountProblem.guardianNeeded.rawValue, "invalid-body"), .problem(507, AccountProblem.noRoom.rawValue),
             ], isRateLimited: true, takesIdempotencyKey: true
         ) { exchange in
-            let (form, bytes) = try await exchange.fields()
+            let (form, bytes) = try await exchange.jsonTree()
             let origin = RegistrationOrigin(
                 request: RepeatableRequest(key: try exchange.idempotencyKey, body: bytes, scope: "anyone register"),
                 remote: exchange.remoteAddress, trace: exchange.shortTrace, at: exchange.receivedAt)
@@ -138,15 +138,4 @@ extension EmailAddress {
 extension Exchange {
     /// Names the request in facts and messages.
     var shortTrace: String { String(requestID.prefix(32)) }
-
-    /// The body as a form, whose fields the domain judges one by one.
-    /// - Throws: `invalid-body` where it is not JSON.
-    func fields() async throws -> (form: FormValue, bytes: [UInt8]) {
-        let bytes = Array(try await body().readableBytesView)
-        do {
-            return (try JSONDecoder().decode(FormValue.self, from: Data(bytes)), bytes)
-        } catch is DecodingError {
-            throw Problem.invalidBody([.init(pointer: "", detail: "is not JSON")])
-        }
-    }
 }

@@ -68,7 +68,7 @@ struct RegistrationService: Sendable {
 
     /// Whether the account exists when this returns is what it says: after an error nothing was stored.
     /// - Throws: `RegistrationFault`, `AccountConflict`, `Problem`, `Refusal`.
-    func register(_ form: FormValue, _ origin: RegistrationOrigin) async throws -> RegistrationOutcome {
+    func register(_ form: JSONTree, _ origin: RegistrationOrigin) async throws -> RegistrationOutcome {
         let first = try await store.read { [firstAnswers] db in try firstAnswers.find(db, origin.request) }
         if let first { return try await outcome(first, isRepeated: true) }
         try limits.admit(remote: origin.remote)
@@ -151,7 +151,7 @@ struct RegistrationService: Sendable {
             guardianAge: settings.guardianAge, fiscalCodeMatch: settings.fiscalCodeMatch, today: CivilDate(at))
     }
 
-    private static func email(in form: FormValue) -> EmailAddress? {
+    private static func email(in form: JSONTree) -> EmailAddress? {
         guard case .fields(let fields) = form, case .text(let text)? = fields["email"] else { return nil }
         return EmailAddress(text)
     }

@@ -61,7 +61,7 @@ struct AnnouncementRoutes: Sendable {
             ], takesIdempotencyKey: true
         ) { exchange in
             let maker = try Self.maker(exchange)
-            let (form, bytes) = try await exchange.fields()
+            let (form, bytes) = try await exchange.jsonTree()
             let request = RepeatableRequest(key: try exchange.idempotencyKey, body: bytes, scope: "\(maker) announce")
             let announcement = try await AccountRefusal.answering {
                 try await service.announce(by: maker, form, request, at: exchange.receivedAt)

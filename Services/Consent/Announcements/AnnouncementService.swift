@@ -24,7 +24,7 @@ struct AnnouncementService: Sendable {
     }
 
     /// - Throws: `invalid-announcement`, with every wrong field named; nothing is announced then.
-    func announce(by maker: OperatorID, _ form: FormValue, _ request: RepeatableRequest, at: Timestamp) async throws -> Announcement {
+    func announce(by maker: OperatorID, _ form: JSONTree, _ request: RepeatableRequest, at: Timestamp) async throws -> Announcement {
         let checked = try Self.checked(form, now: at)
         let announcement = try await store.write { [table, firstAnswers] db in
             let first = try firstAnswers.find(db, request)
@@ -37,7 +37,7 @@ struct AnnouncementService: Sendable {
         return announcement
     }
 
-    private static func checked(_ form: FormValue, now: Timestamp) throws -> AnnouncementForm {
+    private static func checked(_ form: JSONTree, now: Timestamp) throws -> AnnouncementForm {
         switch AnnouncementForm.check(form, now: now) {
         case .right(let checked): return checked
         case .wrong(let errors):

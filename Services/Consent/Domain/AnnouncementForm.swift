@@ -20,7 +20,7 @@ struct AnnouncementForm: Hashable, Sendable {
         case wrong([Problem.FieldError])
     }
 
-    static func check(_ form: FormValue, now: Timestamp) -> Judgement {
+    static func check(_ form: JSONTree, now: Timestamp) -> Judgement {
         var reader = FormReader(form)
         let time = "expected a time like 2026-01-10T00:31:00.000Z"
         let from = reader.read("from", expected: time) { Timestamp(rfc3339: $0) }

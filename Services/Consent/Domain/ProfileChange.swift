@@ -22,7 +22,7 @@ extension ProfileChange {
     static let fixed = ["name", "surname", "fiscalCode", "birthDate", "cityOfBirth"]
 
     /// - Throws: `ProfileChangeFault`; then nothing changes.
-    static func check(_ form: FormValue, of profile: Profile, _ fields: ProfileFields) throws(ProfileChangeFault) -> ProfileChange {
+    static func check(_ form: JSONTree, of profile: Profile, _ fields: ProfileFields) throws(ProfileChangeFault) -> ProfileChange {
         var reader = FormReader(form)
         var refused: [Problem.FieldError] = []
         for name in fixed where reader.mentions(name) {

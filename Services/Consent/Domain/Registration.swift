@@ -53,7 +53,7 @@ extension Registration {
     static let guardianField = "guardianEmail"
 
     /// - Throws: `RegistrationFault`, with every wrong field named.
-    static func check(_ form: FormValue, _ rules: RegistrationRules) throws(RegistrationFault) -> Registration {
+    static func check(_ form: JSONTree, _ rules: RegistrationRules) throws(RegistrationFault) -> Registration {
         var reader = FormReader(form)
         let profile = readProfile(&reader, rules)
         let fiscalCode = readFiscalCode(&reader, rules)

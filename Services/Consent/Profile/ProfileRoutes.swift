@@ -33,7 +33,7 @@ struct ProfileRoutes: Sendable {
             ]
         ) { exchange in
             let person = try exchange.person
-            let (form, _) = try await exchange.fields()
+            let (form, _) = try await exchange.jsonTree()
             let known = try await AccountRefusal.answering {
                 try await profiles.change(person, form, at: exchange.receivedAt, trace: exchange.shortTrace)
             }

@@ -107,25 +107,6 @@ extension Metric {
     fileprivate var possibleValues: String { "\(code) can only be \(definition.possibleInWords)." }
 }
 
-extension JSONFault {
-    /// Says what is wrong at which byte, counted from 0.
-    var detail: String {
-        let what =
-            switch kind {
-            case .unexpectedEnd: "the text ends too early"
-            case .unexpectedByte: "something else was expected here"
-            case .badLiteral: "only true, false and null are words of JSON"
-            case .badNumber: "this is no JSON number"
-            case .badEscape: "this is no escape of a JSON string"
-            case .controlCharacter: "a control character stands in a string unescaped"
-            case .badUTF8: "these bytes are not UTF-8"
-            case .tooDeep: "nested deeper than \(UploadLimits.depth) levels"
-            case .trailingBytes: "something follows the end of the JSON text"
-            }
-        return "At byte \(offset): \(what)."
-    }
-}
-
 /// What one upload may be; each limit keeps a stranger from making the service work or remember without bound.
 enum UploadLimits {
     static let entries = 10_000
@@ -135,7 +116,6 @@ enum UploadLimits {
     static let pieceBytes = 1 << 20
     /// One line of NDJSON.
     static let entryBytes = 64 << 10
-    static let depth = 32
     /// How many indexes and refusals the answer to an NDJSON stream names; further ones are only counted.
     static let namedInAnswer = 1000
     /// The most that `ing.clock_skew_s` may allow: no stored entry lies further ahead of its reception.

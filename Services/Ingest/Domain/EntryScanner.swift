@@ -1,5 +1,5 @@
 // Uploads, from bytes to samples, in one pass and without a tree: one entry, an array of entries, `{"entries":[…]}`, or lines.
-// Together with Contracts' Samples and Timestamp and this folder's JSON files it compiles alone, for fuzzing.
+// Together with Contracts' Samples and Timestamp and the JSON files it compiles alone, for fuzzing.
 
 import Contracts
 
@@ -48,7 +48,7 @@ struct EntryScanner {
         if let offset = firstInvalidUTF8(bytes, in: 0..<bytes.count) {
             throw .malformedJSON(JSONFault(kind: .badUTF8, offset: offset))
         }
-        var reader = EntryReader(JSONCursor(bytes, range: 0..<bytes.count, maximumDepth: UploadLimits.depth), catalogue: catalogue)
+        var reader = EntryReader(JSONCursor(bytes, range: 0..<bytes.count), catalogue: catalogue)
         var upload = ScannedUpload()
         var isEntries = true
         switch reader.cursor.peek() {
@@ -89,7 +89,7 @@ struct EntryScanner {
     private func line(
         _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, isUTF8: Bool, firstIndex: Int, into upload: inout ScannedUpload
     ) {
-        var reader = EntryReader(JSONCursor(bytes, range: range, maximumDepth: UploadLimits.depth), catalogue: catalogue)
+        var reader = EntryReader(JSONCursor(bytes, range: range), catalogue: catalogue)
         reader.cursor.skipWhitespace()
         guard reader.cursor.at < range.upperBound else { return }
         let index = firstIndex + upload.count

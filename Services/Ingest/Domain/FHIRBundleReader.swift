@@ -46,38 +46,36 @@ enum FHIRBundleReader {
     }
 
     /// Gives `each` what became of every Observation, with the place of its resource in the Bundle; other resources are passed over.
-    /// - Throws: `JSONFault` where the text is not JSON; `NotABundle` where it is no Bundle and no Observation.
+    /// - Throws: `JSONFault` where the text is not JSON that is read (`CheckedJSON`); `NotABundle` where it is no Bundle and no Observation.
     static func read(_ bytes: UnsafeRawBufferPointer, _ each: (_ index: Int, Reading) -> Void) throws {
-        if let offset = firstInvalidUTF8(bytes, in: 0..<bytes.count) { throw JSONFault(kind: .badUTF8, offset: offset) }
-        var cursor = JSONCursor(bytes, range: 0..<bytes.count, maximumDepth: 64)
-        let start = cursor.at
+        try CheckedJSON.check(bytes)
+        var cursor = JSONCursor(bytes, range: 0..<bytes.count)
         var entries: [Range<Int>]?
         var isObservation = false
-        try cursor.members(depth: 1) { key, cursor in
-            switch key {
-            case "entry": entries = try cursor.elements(depth: 2)
+        try cursor.members { name, cursor throws(JSONFault) in
+            switch cursor.string(name) {
+            case "entry": entries = try cursor.places()
             case "resourceType" where cursor.peek() == UInt8(ascii: "\""):
-                isObservation = cursor.decoded(try cursor.text()).elementsEqual("Observation".utf8)
+                isObservation = cursor.string(try cursor.text()) == "Observation"
             default: try cursor.skipValue(depth: 1)
             }
         }
-        try cursor.finish()
         if isObservation {
-            for reading in readings(bytes, start..<bytes.count) ?? [] { each(0, reading) }
+            for reading in readings(bytes, 0..<bytes.count) ?? [] { each(0, reading) }
             return
         }
         guard let entries else { throw NotABundle() }
         for (index, range) in entries.enumerated() {
-            var inner = JSONCursor(bytes, range: range, maximumDepth: 64)
+            var inner = JSONCursor(bytes, range: range)
             guard inner.peek() == UInt8(ascii: "{") else {
                 each(index, .refused(.unreadable))
                 continue
             }
             var resource: Range<Int>?
-            try inner.members(depth: 1) { key, cursor in
+            try inner.members { name, cursor throws(JSONFault) in
                 let from = cursor.at
                 try cursor.skipValue(depth: 1)
-                if key == "resource" { resource = from..<cursor.at }
+                if cursor.string(name) == "resource" { resource = from..<cursor.at }
             }
             for reading in resource.flatMap({ readings(bytes, $0) }) ?? [] { each(index, reading) }
         }
@@ -97,37 +95,14 @@ enum FHIRBundleReader {
 }
 
 extension JSONCursor {
-    /// Walks through an object; `take` takes each member's value.
-    fileprivate mutating func members(
-        depth: Int, _ take: (_ key: String, inout JSONCursor) throws -> Void
-    ) throws {
-        try self.take(UInt8(ascii: "{"))
-        if peek() == UInt8(ascii: "}") {
-            at += 1
-            return
-        }
-        repeat {
-            let key = String(decoding: decoded(try text()), as: UTF8.self)
-            try self.take(UInt8(ascii: ":"))
-            skipWhitespace()
-            try take(key, &self)
-        } while try continues(until: UInt8(ascii: "}"))
-    }
-
-    /// The places of an array's elements.
-    fileprivate mutating func elements(depth: Int) throws(JSONFault) -> [Range<Int>] {
-        try take(UInt8(ascii: "["))
-        guard peek() != UInt8(ascii: "]") else {
-            at += 1
-            return []
-        }
+    /// Those of an array's elements.
+    fileprivate mutating func places() throws(JSONFault) -> [Range<Int>] {
         var places: [Range<Int>] = []
-        repeat {
-            skipWhitespace()
-            let from = at
-            try skipValue(depth: depth)
-            places.append(from..<at)
-        } while try continues(until: UInt8(ascii: "]"))
+        try elements { cursor throws(JSONFault) in
+            let from = cursor.at
+            try cursor.skipValue(depth: 2)
+            places.append(from..<cursor.at)
+        }
         return places
     }
 }

@@ -110,6 +110,6 @@ extension GrantTable {
 
     static func state(_ event: StreamEvent) throws -> GrantState? {
         guard event.header.type == GrantState.type else { return nil }
-        return try JSONDecoder().decode(GrantState.self, from: Data(event.payload))
+        return try CheckedJSON.decode(GrantState.self, from: event.payload, of: .suite)
     }
 }

@@ -137,7 +137,7 @@ struct Imports: Sendable {
     /// The activities of an export; nil for any other JSON.
     private static func activities(_ bytes: [UInt8]) -> ActivityFile? {
         guard bytes.count <= 8 << 20, String(decoding: bytes.prefix(64), as: UTF8.self).contains("\"activities\"") else { return nil }
-        return try? JSONDecoder().decode(ActivityFile.self, from: Data(bytes))
+        return try? CheckedJSON.decode(ActivityFile.self, from: bytes)
     }
 
     private func take(_ file: ActivityFile, of reader: Reader, now: Timestamp) async throws -> ImportResult {

@@ -56,12 +56,8 @@ struct MakerDocument {
 extension UploadFault {
     /// The fault of bytes that are not JSON, with its place; nil where they are.
     static func ofText(_ bytes: UnsafeRawBufferPointer) -> UploadFault? {
-        if let offset = firstInvalidUTF8(bytes, in: 0..<bytes.count) { return .malformedJSON(JSONFault(kind: .badUTF8, offset: offset)) }
-        var cursor = JSONCursor(bytes, range: 0..<bytes.count, maximumDepth: UploadLimits.depth)
         do throws(JSONFault) {
-            cursor.skipWhitespace()
-            try cursor.skipValue(depth: 0)
-            try cursor.finish()
+            try CheckedJSON.check(bytes)
         } catch {
             return .malformedJSON(error)
         }

@@ -47,7 +47,7 @@ struct InboundRoutes: Sendable {
             answers: [Answer(204, "Taken"), .problem(401, "unauthorised")]
         ) { exchange in
             let body = try await signed.body(of: exchange)
-            let told = try exchange.json(GatewayText.self, in: Data(body))
+            let told = try await exchange.json(GatewayText.self, in: Data(body))
             _ = try await take(InboundText(from: told.from, text: told.text))
             return .empty()
         }

@@ -56,7 +56,7 @@ struct ReceiptRoutes: Sendable {
             ]
         ) { exchange in
             let body = try await signed.body(of: exchange)
-            guard let told = try? JSONDecoder().decode(GatewayReceipt.self, from: Data(body)), let message = MessageID(told.message),
+            guard let told = try? CheckedJSON.decode(GatewayReceipt.self, from: body), let message = MessageID(told.message),
                 let channel = Contracts.Channel(rawValue: told.channel), [.sms, .call].contains(channel),
                 let receipt = Delivery.Receipt(rawValue: told.receipt)
             else { throw Problem.unknownReceipt }

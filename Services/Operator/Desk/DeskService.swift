@@ -123,13 +123,13 @@ actor DeskService {
     }
 
     private static func kind(_ body: [UInt8]) -> String {
-        DeskCAP(body)?.kind ?? (try? JSONDecoder().decode(Excerpt.self, from: Data(body)))?.msgType ?? ""
+        DeskCAP(body)?.kind ?? (try? CheckedJSON.decode(Excerpt.self, from: body))?.msgType ?? ""
     }
 
     /// On the desk's own screen the vital sign is shown: whoever sits there must act on it. It is not written anywhere.
     private static func line(_ entry: DeskEntry, _ body: [UInt8]) -> String {
         // What a stranger wrote is not shown.
-        let excerpt = entry.verified ? try? JSONDecoder().decode(Excerpt.self, from: Data(body)) : nil
+        let excerpt = entry.verified ? try? CheckedJSON.decode(Excerpt.self, from: body) : nil
         let reason = excerpt?.trigger?.threshold.map { " \($0.metric) \($0.value) \($0.unit)" } ?? ""
         let proof = entry.verified ? "verified" : "NOT VERIFIED"
         let again = entry.repeated > 0 ? " (repeat \(entry.repeated))" : ""

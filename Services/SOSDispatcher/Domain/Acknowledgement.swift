@@ -37,7 +37,7 @@ struct AcknowledgementBody: Codable, Sendable {
 
     /// Reads the body, complete or not; nil for anything else.
     static func readAny(_ bytes: [UInt8]) -> Acknowledgement? {
-        try? JSONDecoder().decode(AcknowledgementBody.self, from: Data(bytes)).ack
+        try? CheckedJSON.decode(AcknowledgementBody.self, from: bytes).ack
     }
 }
 

@@ -26,7 +26,7 @@ extension OrganisationForm {
     static let longestPassword = 4096
 
     /// - Throws: `OrganisationFormFault`, with every wrong field named.
-    static func check(_ form: FormValue, version: String, at now: Timestamp) throws(OrganisationFormFault) -> OrganisationForm {
+    static func check(_ form: JSONTree, version: String, at now: Timestamp) throws(OrganisationFormFault) -> OrganisationForm {
         var reader = FormReader(form)
         let name = reader.text("businessName", longest: BusinessName.longest)
         let number = readVATNumber(&reader)
@@ -200,7 +200,7 @@ extension OrganisationDetails {
 
     /// The same with the named fields changed; what is not named stays, null takes a field away that may be missing.
     /// - Throws: `OrganisationFormFault`, with every wrong field named; nothing is changed then.
-    func changed(_ form: FormValue) throws(OrganisationFormFault) -> OrganisationDetails {
+    func changed(_ form: JSONTree) throws(OrganisationFormFault) -> OrganisationDetails {
         var (reader, next) = (FormReader(form), self)
         var fixedFaults: [Problem.FieldError] = []
         for name in Self.fixed where reader.value(name, isRequired: false) != nil {

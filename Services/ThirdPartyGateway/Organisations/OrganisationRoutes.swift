@@ -40,7 +40,7 @@ struct OrganisationRoutes: Sendable {
             ]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
-            let (form, _) = try await exchange.formFields()
+            let (form, _) = try await exchange.jsonTree()
             let row = try await OrganisationRefusal.answering {
                 try await service.change(standing.id, form, at: exchange.receivedAt)
             }

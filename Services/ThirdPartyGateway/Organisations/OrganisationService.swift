@@ -71,7 +71,7 @@ struct OrganisationService: Sendable {
     /// Either everything is there, the mail included, or nothing is. The log-in is made by consent between two transactions: what a crash
     /// leaves in between is taken back by `OrganisationDuties`.
     /// - Throws: `OrganisationFormFault`, `OrganisationConflict`, `Problem`, `Refusal`.
-    func register(_ form: FormValue, _ origin: CallOrigin) async throws -> (receipt: RegistrationReceipt, isRepeated: Bool) {
+    func register(_ form: JSONTree, _ origin: CallOrigin) async throws -> (receipt: RegistrationReceipt, isRepeated: Bool) {
         if let first = try await store.read({ [firstAnswers] db in try firstAnswers.find(db, origin.request) }) { return (first, true) }
         try admit(remote: origin.remote)
         let form = try OrganisationForm.check(form, version: OrganisationConditions.version, at: origin.at)
@@ -193,7 +193,7 @@ struct OrganisationService: Sendable {
 
     /// ORG-13, ORG-14. Payments that are under way keep their method: they were made with it.
     /// - Throws: `OrganisationFormFault`; nothing is changed then.
-    func change(_ id: OrganisationID, _ form: FormValue, at: Timestamp) async throws -> OrganisationRow {
+    func change(_ id: OrganisationID, _ form: JSONTree, at: Timestamp) async throws -> OrganisationRow {
         try await store.write { [table] db in
             guard var row = try table.find(db, id), row.state != .closed else { throw Problem.notFound }
             row.details = try row.details.changed(form)

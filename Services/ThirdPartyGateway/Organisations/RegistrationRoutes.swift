@@ -55,7 +55,7 @@ struct RegistrationRoutes: Sendable {
                     422, GatewayProblem.invalidOrganisation.rawValue, GatewayProblem.conditionsNotAccepted.rawValue, "invalid-body"),
             ], isRateLimited: true, takesIdempotencyKey: true
         ) { exchange in
-            let (form, bytes) = try await exchange.formFields()
+            let (form, bytes) = try await exchange.jsonTree()
             let origin = CallOrigin(
                 request: RepeatableRequest(key: try exchange.idempotencyKey, body: bytes, scope: "anyone register-organisation"),
                 remote: exchange.remoteAddress, trace: exchange.trace, at: exchange.receivedAt)
@@ -212,18 +212,5 @@ struct OrganisationPages: Sendable {
 
     private func notice(_ title: String, _ text: String, status: Int = 200) throws -> HTTPAnswer {
         try .page(title: title, template: "<p class=\"notice\">{{text}}</p>", values: ["text": text], language: language, status: status)
-    }
-}
-
-extension Exchange {
-    /// The body as a form, whose fields the domain judges one by one.
-    /// - Throws: `invalid-body` where it is not JSON.
-    func formFields() async throws -> (form: FormValue, bytes: [UInt8]) {
-        let bytes = Array(try await body().readableBytesView)
-        do {
-            return (try JSONDecoder().decode(FormValue.self, from: Data(bytes)), bytes)
-        } catch is DecodingError {
-            throw Problem.invalidBody([.init(pointer: "", detail: "is not JSON")])
-        }
     }
 }

@@ -133,7 +133,7 @@ actor PayPalProvider: PaymentProvider {
     /// Where the money is, whatever notifications said in whichever order.
     private func review(_ errand: Errand) async -> ProviderWord {
         let charge: String
-        let capture: JSON
+        let capture: JSONTree
         switch await money(of: errand) {
         case .unreachable: return .unreachable
         case .unknown: return .pending
@@ -147,7 +147,7 @@ actor PayPalProvider: PaymentProvider {
         switch await call("/v1/customer/disputes?disputed_transaction_id=\(charge)", "GET", key: nil) {
         case .unreachable: return .unreachable
         case .answer(200, let list):
-            var disputes: [JSON] = []
+            var disputes: [JSONTree] = []
             for listed in list["items"].items.prefix(PayPalWords.mostDisputes) {
                 guard let id = listed["dispute_id"].text,
                     case .answer(200, let dispute) = await call("/v1/customer/disputes/\(id)", "GET", key: nil)
@@ -179,7 +179,7 @@ actor PayPalProvider: PaymentProvider {
         }
     }
 
-    private static func reason(_ answer: JSON) -> String {
+    private static func reason(_ answer: JSONTree) -> String {
         HandlerCalls.reason(answer["details"].items.first?["issue"].text ?? answer["name"].text, else: "payment-refused")
     }
 

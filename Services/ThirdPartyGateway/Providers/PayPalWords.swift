@@ -12,7 +12,7 @@ enum PayPalMoney {
     }
 
     /// Nil where there is none that can be read.
-    static func amount(_ money: JSON) -> Amount? {
+    static func amount(_ money: JSONTree) -> Amount? {
         guard let currency = money["currency_code"].text, Amount.isCurrency(currency), let value = money["value"].text,
             (1...18).contains(value.utf8.count)
         else { return nil }
@@ -39,11 +39,11 @@ enum PayPalWords {
     ]
     private static let lost: Set<String> = ["RESOLVED_BUYER_FAVOUR", "ACCEPTED"]
 
-    static func capture(of order: JSON) -> JSON {
+    static func capture(of order: JSONTree) -> JSONTree {
         order["purchase_units"].items.first?["payments"]["captures"].items.first ?? .null
     }
 
-    static func word(ofOrder order: JSON) -> ProviderWord {
+    static func word(ofOrder order: JSONTree) -> ProviderWord {
         switch order["status"].text {
         case "COMPLETED":
             let capture = capture(of: order)
@@ -64,7 +64,7 @@ enum PayPalWords {
         }
     }
 
-    static func word(ofRefund refund: JSON, asked: Amount) -> ProviderWord {
+    static func word(ofRefund refund: JSONTree, asked: Amount) -> ProviderWord {
         switch refund["status"].text {
         case "COMPLETED":
             // Parts that were given back by hand before count too. The shorter form of the answer does not say.
@@ -77,7 +77,7 @@ enum PayPalWords {
         }
     }
 
-    static func word(ofCapture capture: JSON) -> ProviderWord {
+    static func word(ofCapture capture: JSONTree) -> ProviderWord {
         switch capture["status"].text {
         case "COMPLETED", "PARTIALLY_REFUNDED": .stands(.kept)
         case "REFUNDED": .stands(.refunded)
@@ -87,7 +87,7 @@ enum PayPalWords {
     }
 
     /// Nil where nothing is contested and nothing was lost. Where PayPal itself pays the payer, the money stays with us.
-    static func standing(_ disputes: [JSON]) -> MoneyStanding? {
+    static func standing(_ disputes: [JSONTree]) -> MoneyStanding? {
         if let open = disputes.first(where: { $0["status"].text != "RESOLVED" }) {
             return .disputed(reason: HandlerCalls.reason(open["reason"].text, else: "disputed"))
         }
@@ -95,7 +95,7 @@ enum PayPalWords {
     }
 
     /// Names of orders and captures that a notification speaks of.
-    static func references(_ event: JSON) -> [String] {
+    static func references(_ event: JSONTree) -> [String] {
         let resource = event["resource"]
         let related = resource["supplementary_data"]["related_ids"]
         // A refund names its capture by a link alone.

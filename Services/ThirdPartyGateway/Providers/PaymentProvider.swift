@@ -43,7 +43,7 @@ struct HandlerCalls: Sendable {
     let timeout: Duration
 
     enum Reply: Sendable {
-        case answer(status: Int, body: JSON)
+        case answer(status: Int, body: JSONTree)
         /// No answer, or one that says that the handler is in trouble: nobody knows what became of the call.
         case unreachable
     }
@@ -55,7 +55,7 @@ struct HandlerCalls: Sendable {
         guard let response = try? await http.attempt(request).outcome.get() else { return .unreachable }
         // Too many requests and conflicts of a key that is in use mean: later.
         guard response.status < 500, ![408, 409, 425, 429].contains(response.status) else { return .unreachable }
-        let body = (try? JSONDecoder().decode(JSON.self, from: Data(response.body))) ?? .null
+        let body = (try? JSONTree(response.body)) ?? .null
         return .answer(status: response.status, body: body)
     }
 
@@ -68,49 +68,5 @@ struct HandlerCalls: Sendable {
                 || byte == UInt8(ascii: "-")
         }
         return isPlain ? word : usual
-    }
-}
-
-/// A handler's JSON, of which little is looked at.
-enum JSON: Decodable, Hashable, Sendable {
-    case null
-    case flag(Bool)
-    case number(Double)
-    case text(String)
-    case list([JSON])
-    case fields([String: JSON])
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let flag = try? container.decode(Bool.self) {
-            self = .flag(flag)
-        } else if let number = try? container.decode(Double.self) {
-            self = .number(number)
-        } else if let text = try? container.decode(String.self) {
-            self = .text(text)
-        } else if let list = try? container.decode([JSON].self) {
-            self = .list(list)
-        } else {
-            self = .fields(try container.decode([String: JSON].self))
-        }
-    }
-
-    /// Null for whatever is not there.
-    subscript(name: String) -> JSON {
-        if case .fields(let fields) = self { fields[name] ?? .null } else { .null }
-    }
-
-    var text: String? {
-        if case .text(let text) = self { text } else { nil }
-    }
-
-    var items: [JSON] {
-        if case .list(let items) = self { items } else { [] }
-    }
-
-    var integer: Int64? {
-        if case .number(let number) = self { Int64(exactly: number) } else { nil }
     }
 }

@@ -42,7 +42,7 @@ struct StripeEvent: Hashable, Sendable {
     let word: ProviderWord?
 
     init?(_ body: [UInt8]) {
-        guard let event = try? JSONDecoder().decode(JSON.self, from: Data(body)) else { return nil }
+        guard let event = try? JSONTree(body) else { return nil }
         let object = event["data"]["object"]
         switch event["type"].text {
         case "payment_intent.succeeded", "payment_intent.canceled":

@@ -120,7 +120,7 @@ struct StripeProvider: PaymentProvider {
     }
 
     /// What can be mended by the operator at Stripe, or passes by itself, is asked for again; the rest will be refused for ever.
-    private func notRefunded(_ errand: Errand, _ status: Int, _ error: JSON) async -> ProviderWord {
+    private func notRefunded(_ errand: Errand, _ status: Int, _ error: JSONTree) async -> ProviderWord {
         let code = error["code"].text ?? ""
         if code == "charge_already_refunded" { return .refunded }
         if [401, 403].contains(status) || StripeRefunds.passing.contains(code) || error["type"].text == "idempotency_error" {
@@ -160,7 +160,7 @@ struct StripeProvider: PaymentProvider {
     private static let hundredfold = ["ISK", "UGX"]
 
     /// Nil where one of them is missing. Hundredths of a currency that has none are nothing that was ever asked for.
-    static func amount(_ units: JSON, _ currency: JSON) -> Amount? {
+    static func amount(_ units: JSONTree, _ currency: JSONTree) -> Amount? {
         guard let units = units.integer, units >= 0, let currency = currency.text?.uppercased() else { return nil }
         let isWhole = hundredfold.contains(currency) && units % 100 == 0
         return Amount(minor: isWhole ? units / 100 : units, currency: currency)
@@ -169,7 +169,7 @@ struct StripeProvider: PaymentProvider {
     // MARK: What answers mean
 
     /// Of an intent as Stripe shows it, in an answer or in an event.
-    static func word(of intent: JSON) -> ProviderWord {
+    static func word(of intent: JSONTree) -> ProviderWord {
         switch intent["status"].text {
         case "succeeded":
             // Without an amount nobody can say that it is the right one.
@@ -183,7 +183,7 @@ struct StripeProvider: PaymentProvider {
     }
 
     /// The card was declined, or the intent is not where it was: then what it is now decides.
-    private func refusedOrDone(_ errand: Errand, _ status: Int, _ body: JSON) async -> ProviderWord {
+    private func refusedOrDone(_ errand: Errand, _ status: Int, _ body: JSONTree) async -> ProviderWord {
         if status == 402 { return .declined(reason: Self.reason(body["error"])) }
         let word = await look(errand)
         guard case .needsPayer = word else { return word }
@@ -192,16 +192,16 @@ struct StripeProvider: PaymentProvider {
         return .declined(reason: isMissing ? Self.unknownToken : Self.reason(body["error"]))
     }
 
-    private func refusal(_ status: Int, _ body: JSON) -> ProviderWord {
+    private func refusal(_ status: Int, _ body: JSONTree) -> ProviderWord {
         // A wrong key is the operator's to mend; the payment waits.
         status == 401 || status == 403 ? .unreachable : .ended(reason: Self.reason(body["error"]))
     }
 
-    static func reason(of intent: JSON) -> String {
+    static func reason(of intent: JSONTree) -> String {
         reason(intent["last_payment_error"])
     }
 
-    private static func reason(_ error: JSON) -> String {
+    private static func reason(_ error: JSONTree) -> String {
         HandlerCalls.reason(error["decline_code"].text ?? error["code"].text, else: "card-refused")
     }
 

@@ -12,9 +12,9 @@ struct StripeRefunds: Sendable {
         "platform_api_key_expired", "secret_key_required", "account_invalid",
     ]
 
-    private let made: [JSON]
+    private let made: [JSONTree]
 
-    init(_ list: JSON) {
+    init(_ list: JSONTree) {
         made = list["data"].items
     }
 
@@ -33,7 +33,7 @@ struct StripeRefunds: Sendable {
         made.first { Self.hasFailed($0) && $0["metadata"]["errand"].text == errand }.map(Self.reason)
     }
 
-    static func word(of refund: JSON) -> ProviderWord {
+    static func word(of refund: JSONTree) -> ProviderWord {
         switch refund["status"].text {
         case "succeeded": .refunded
         case "failed", "canceled": .stands(.refundRefused(reason: reason(refund)))
@@ -41,18 +41,18 @@ struct StripeRefunds: Sendable {
         }
     }
 
-    private static func hasFailed(_ refund: JSON) -> Bool {
+    private static func hasFailed(_ refund: JSONTree) -> Bool {
         ["failed", "canceled"].contains(refund["status"].text)
     }
 
-    private static func reason(_ refund: JSON) -> String {
+    private static func reason(_ refund: JSONTree) -> String {
         HandlerCalls.reason(refund["failure_reason"].text, else: "refund-failed")
     }
 }
 
 enum StripeDisputes {
     /// Nil where nothing is contested and nothing was lost. An inquiry of a bank moves no money yet.
-    static func standing(_ list: JSON) -> MoneyStanding? {
+    static func standing(_ list: JSONTree) -> MoneyStanding? {
         let disputes = list["data"].items
         let open = disputes.first { ["needs_response", "under_review"].contains($0["status"].text) }
         if let open { return .disputed(reason: HandlerCalls.reason(open["reason"].text, else: "disputed")) }

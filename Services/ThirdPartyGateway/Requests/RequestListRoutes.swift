@@ -46,7 +46,7 @@ struct RequestListRoutes: Sendable {
         ) { exchange in
             let standing = try await admit(exchange, .requestsWrite)
             let bytes = Array(try await exchange.body().readableBytesView)
-            let (list, version) = try Self.read(exchange, bytes)
+            let (list, version) = try await Self.read(exchange, bytes)
             let (id, isRepeated) = try await desk.send(
                 list.forms, of: standing, priceListVersion: version, repeated: try firstAnswers.sending(exchange, bytes, "send-list"))
             desk.wake()
@@ -61,19 +61,12 @@ struct RequestListRoutes: Sendable {
         "granularity": "hours", "purpose": "Study of resting heart rate",
     ]
 
-    private static func read(_ exchange: Exchange, _ bytes: [UInt8]) throws(Problem) -> (PersonList, priceListVersion: Int?) {
+    private static func read(_ exchange: Exchange, _ bytes: [UInt8]) async throws -> (PersonList, priceListVersion: Int?) {
         let now = exchange.receivedAt
         guard exchange.mediaType != csv else {
             return (try RequestRoutes.reading { () throws(FormFaults) in try PersonList(csv: bytes, at: now) }, nil)
         }
-        let body: NewRequestsBody
-        do {
-            body = try exchange.json(in: Data(bytes))
-        } catch let problem as Problem {
-            throw problem
-        } catch {
-            throw .invalidBody([.init(pointer: "", detail: "is not JSON")])
-        }
+        let body: NewRequestsBody = try await exchange.json(in: Data(bytes))
         let list = try RequestRoutes.reading { () throws(FormFaults) in
             try PersonList(body.form, fiscalCodes: body.fiscalCodes, at: now)
         }

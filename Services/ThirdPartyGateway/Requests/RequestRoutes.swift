@@ -45,7 +45,7 @@ struct RequestRoutes: Sendable {
         ) { exchange in
             let standing = try await admit(exchange, .requestsWrite)
             let bytes = Array(try await exchange.body().readableBytesView)
-            let body: NewRequestBody = try exchange.json(in: Data(bytes))
+            let body: NewRequestBody = try await exchange.json(in: Data(bytes))
             let form = try Self.reading { () throws(FormFaults) in
                 try body.form.read(fiscalCode: body.fiscalCode, at: exchange.receivedAt)
             }

@@ -49,7 +49,7 @@ struct EndpointRoutes: Sendable {
         ) { exchange in
             let standing = try await admit(exchange, .subscriptionsManage)
             let bytes = Array(try await exchange.body().readableBytesView)
-            let body: EndpointBody = try exchange.json(in: Data(bytes))
+            let body: EndpointBody = try await exchange.json(in: Data(bytes))
             let request = RepeatableRequest(
                 key: try exchange.idempotencyKey, body: bytes, scope: IdempotencyRule.scope(exchange.caller, "register-endpoint"))
             let (item, isRepeated) = try await service.register(

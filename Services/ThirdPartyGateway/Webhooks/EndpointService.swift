@@ -141,7 +141,7 @@ struct EndpointService: Sendable {
     private static func holds(_ answer: [UInt8], _ challenge: String) -> Bool {
         let text = String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         if text == challenge || text == "\"\(challenge)\"" { return true }
-        return (try? JSONDecoder().decode([String: String].self, from: Data(answer)))?["challenge"] == challenge
+        return (try? CheckedJSON.decode([String: String].self, from: answer))?["challenge"] == challenge
     }
 
     // MARK: Dead letters

@@ -60,7 +60,7 @@ package struct BusClient: Sendable {
         guard let bytes = try? busJSON(body) else { throw Failure(.invalid, "the question cannot be written as JSON") }
         let answer = try await ask(method: method, body: bytes, trace: trace, deadline: deadline, attempts: attempts)
         if let known = Reply.self as? any HandWrittenJSON.Type, let reply = known.init(handWritten: answer) as? Reply { return reply }
-        guard let reply = try? JSONDecoder().decode(Reply.self, from: Data(answer)) else {
+        guard let reply = try? CheckedJSON.decode(Reply.self, from: answer, of: .suite) else {
             throw Failure(.internal, "the answer of \(peer) to \(method) does not fit")
         }
         return reply

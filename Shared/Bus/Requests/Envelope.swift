@@ -45,7 +45,7 @@ struct Answer {
         guard let members = JSONMembers(envelope), members.integer("v") == 1, let id = members.word("id") else { return nil }
         if let body = members.value("ok") {
             self.init(id: id, .success(body))
-        } else if let failure = members.value("failure").flatMap({ try? JSONDecoder().decode(Failure.self, from: Data($0)) }) {
+        } else if let failure = members.value("failure").flatMap({ try? CheckedJSON.decode(Failure.self, from: $0, of: .suite) }) {
             self.init(id: id, .failure(failure))
         } else {
             return nil

@@ -1,5 +1,7 @@
 // The top level of a JSON object as ranges of its bytes, so that an envelope can be read without decoding its body.
 
+import Contracts
+
 /// Finds where each member's value begins and ends. Checks the outer object's shape only: who decodes a value checks the value.
 /// Names with escapes, names that come twice and more than 16 members are refused.
 struct JSONMembers {
@@ -8,24 +10,28 @@ struct JSONMembers {
 
     init?(_ bytes: [UInt8]) {
         self.bytes = bytes
-        guard let ranges = bytes.withUnsafeBufferPointer(Self.ranges) else { return nil }
+        guard let ranges = bytes.withUnsafeBytes({ try? Self.ranges($0) }) else { return nil }
         self.ranges = ranges
     }
 
-    private static func ranges(_ bytes: UnsafeBufferPointer<UInt8>) -> [(name: Range<Int>, value: Range<Int>)]? {
+    private static func ranges(_ bytes: UnsafeRawBufferPointer) throws -> [(name: Range<Int>, value: Range<Int>)]? {
         var ranges: [(name: Range<Int>, value: Range<Int>)] = []
-        var scanner = MemberScanner(bytes: bytes)
-        guard scanner.take(UInt8(ascii: "{")) else { return nil }
-        if !scanner.take(UInt8(ascii: "}")) {
+        var cursor = JSONCursor(bytes, range: 0..<bytes.count)
+        try cursor.take(UInt8(ascii: "{"))
+        if cursor.peek() == UInt8(ascii: "}") {
+            cursor.at += 1
+        } else {
             repeat {
-                guard ranges.count < 16, let name = scanner.plainString(), scanner.take(UInt8(ascii: ":")), let value = scanner.value(),
-                    !ranges.contains(where: { bytes[$0.name].elementsEqual(bytes[name]) })
+                let name = try cursor.text()
+                try cursor.take(UInt8(ascii: ":"))
+                guard ranges.count < 16, !name.escaped, let value = cursor.outline(),
+                    !ranges.contains(where: { bytes[$0.name].elementsEqual(bytes[name.range]) })
                 else { return nil }
-                ranges.append((name, value))
-            } while scanner.take(UInt8(ascii: ","))
-            guard scanner.take(UInt8(ascii: "}")) else { return nil }
+                ranges.append((name.range, value))
+            } while try cursor.continues(until: UInt8(ascii: "}"))
         }
-        return scanner.isAtEnd ? ranges : nil
+        try cursor.finish()
+        return ranges
     }
 
     func value(_ name: StaticString) -> [UInt8]? {
@@ -56,87 +62,53 @@ func isWordByte(_ byte: UInt8) -> Bool {
     byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
 }
 
-private struct MemberScanner {
-    let bytes: UnsafeBufferPointer<UInt8>
-    private var index = 0
-
-    init(bytes: UnsafeBufferPointer<UInt8>) {
-        self.bytes = bytes
-    }
-
-    var isAtEnd: Bool {
-        mutating get {
-            skipSpace()
-            return index == bytes.count
-        }
-    }
-
-    mutating func take(_ byte: UInt8) -> Bool {
-        skipSpace()
-        guard index < bytes.count, bytes[index] == byte else { return false }
-        index += 1
-        return true
-    }
-
-    /// The inside of a string without escapes.
-    mutating func plainString() -> Range<Int>? {
-        guard take(UInt8(ascii: "\"")) else { return nil }
-        let start = index
-        while index < bytes.count, isWordByte(bytes[index]) { index += 1 }
-        guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { return nil }
-        index += 1
-        return start..<index - 1
-    }
-
-    /// Any value: brackets are counted, strings passed over.
-    mutating func value() -> Range<Int>? {
-        skipSpace()
-        let start = index
+extension JSONCursor {
+    /// The place of any value, whose brackets are counted and whose strings are passed over: most of a page lies in between.
+    fileprivate mutating func outline() -> Range<Int>? {
+        skipWhitespace()
+        let start = at
         var depth = 0
-        while index < bytes.count {
-            // Digits, commas and colons of what lies within the value: most of a page.
-            if depth > 0, bytes[index] > UInt8(ascii: "\""), bytes[index] < UInt8(ascii: "[") {
-                index += 1
+        while at < end {
+            // Digits, commas and colons of what lies within the value.
+            if depth > 0, bytes[at] > UInt8(ascii: "\""), bytes[at] < UInt8(ascii: "[") {
+                at += 1
                 continue
             }
-            switch bytes[index] {
+            switch bytes[at] {
             case UInt8(ascii: "\""):
                 guard skipString() else { return nil }
-                if depth == 0 { return start..<index }
+                if depth == 0 { return start..<at }
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["):
+                guard depth < Self.maximumDepth else { return nil }
                 depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 guard depth > 0 else { return scalar(from: start) }
                 depth -= 1
                 if depth == 0 {
-                    index += 1
-                    return start..<index
+                    at += 1
+                    return start..<at
                 }
             case UInt8(ascii: ","), 0x20, 0x09, 0x0a, 0x0d:
                 if depth == 0 { return scalar(from: start) }
             default: break
             }
-            index += 1
+            at += 1
         }
         return nil
     }
 
     private func scalar(from start: Int) -> Range<Int>? {
-        index > start ? start..<index : nil
+        at > start ? start..<at : nil
     }
 
     private mutating func skipString() -> Bool {
-        index += 1
-        while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
-            index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
+        at += 1
+        while at < end, bytes[at] != UInt8(ascii: "\"") {
+            at += bytes[at] == UInt8(ascii: "\\") ? 2 : 1
         }
-        guard index < bytes.count else { return false }
-        index += 1
+        guard at < end else { return false }
+        at += 1
         return true
-    }
-
-    private mutating func skipSpace() {
-        while index < bytes.count, [0x20, 0x09, 0x0a, 0x0d].contains(bytes[index]) { index += 1 }
     }
 }

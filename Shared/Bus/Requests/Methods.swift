@@ -112,7 +112,7 @@ package struct Methods: Sendable {
     package static func decode<Body: Decodable>(_ type: Body.Type, _ body: [UInt8]) throws(Failure) -> Body {
         if let known = Body.self as? any HandWrittenJSON.Type, let read = known.init(handWritten: body) as? Body { return read }
         do {
-            return try JSONDecoder().decode(Body.self, from: Data(body))
+            return try CheckedJSON.decode(Body.self, from: body, of: .suite)
         } catch {
             throw Failure(.invalid, "the body does not fit the method")
         }

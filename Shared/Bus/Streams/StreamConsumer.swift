@@ -108,7 +108,7 @@ package struct StreamConsumer: Sendable {
             return nil
         }
         if header.stream == family.heartbeatStream {
-            if let heartbeat = try? JSONDecoder().decode(Heartbeat.self, from: Data(frame.payload)) {
+            if let heartbeat = try? CheckedJSON.decode(Heartbeat.self, from: frame.payload, of: .suite) {
                 machine.heard(heartbeat, at: now)
                 heartbeatAt = frame.at
             } else {

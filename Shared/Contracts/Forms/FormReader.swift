@@ -1,60 +1,20 @@
 // Reading a form field by field, so that every wrong one is named at once and not only the first.
 
-/// A JSON text's tree, as a form brings it.
-package enum FormValue: Decodable, Hashable, Sendable {
-    case null
-    case flag(Bool)
-    case number(Double)
-    case text(String)
-    case list([FormValue])
-    case fields([String: FormValue])
-
-    package init(from decoder: any Decoder) throws {
-        if let container = try? decoder.container(keyedBy: Name.self) {
-            var fields: [String: FormValue] = [:]
-            for key in container.allKeys { fields[key.stringValue] = try container.decode(FormValue.self, forKey: key) }
-            self = .fields(fields)
-            return
-        }
-        if var container = try? decoder.unkeyedContainer() {
-            var items: [FormValue] = []
-            while !container.isAtEnd { items.append(try container.decode(FormValue.self)) }
-            self = .list(items)
-            return
-        }
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let flag = try? container.decode(Bool.self) {
-            self = .flag(flag)
-        } else if let number = try? container.decode(Double.self) {
-            self = .number(number)
-        } else {
-            self = .text(try container.decode(String.self))
-        }
-    }
-
-    private struct Name: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init?(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-}
-
 /// Takes fields out of one object and notes what is wrong with each. What is null counts as absent. A fault never holds what was
 /// typed.
 package struct FormReader: Sendable {
     /// Characters of any text unless told.
     package static let longestText = 200
+    /// A caller that sends rubbish learns no more than this.
+    private static let mostFaults = 50
 
     /// In the order in which they were found.
     package private(set) var faults: [Problem.FieldError] = []
-    private let fields: [String: FormValue]
+    private let fields: [String: JSONTree]
     private var known: Set<String> = []
 
     /// Anything but an object is a fault at once.
-    package init(_ form: FormValue) {
+    package init(_ form: JSONTree) {
         guard case .fields(let fields) = form else {
             self.fields = [:]
             faults = [.init(pointer: "", detail: "expected a JSON object")]
@@ -75,12 +35,13 @@ package struct FormReader: Sendable {
 
     /// Notes a fault of the service's own; `detail` says what to do and never what was typed.
     package mutating func wrong(_ name: String, _ detail: String) {
+        guard faults.count < Self.mostFaults else { return }
         faults.append(.init(pointer: "/" + name, detail: detail))
     }
 
     /// Notes every field that nobody asked for.
     package mutating func finish() {
-        for name in fields.keys.sorted() where !known.contains(name) {
+        for name in fields.keys.filter({ !known.contains($0) }).sorted().prefix(max(0, Self.mostFaults - faults.count)) {
             // The name of an unknown field is the sender's own words; only a harmless one is said back.
             let isPlain = name.utf8.count <= 64 && name.unicodeScalars.allSatisfy { ("a"..."z").contains($0) || ("A"..."Z").contains($0) }
             faults.append(.init(pointer: isPlain ? "/" + name : "", detail: "there is no such field; leave it out"))
@@ -90,7 +51,7 @@ package struct FormReader: Sendable {
     // MARK: Fields
 
     /// The field as it was sent; nil where it is absent or null, which is a fault where it `isRequired`.
-    package mutating func value(_ name: String, isRequired: Bool) -> FormValue? {
+    package mutating func value(_ name: String, isRequired: Bool) -> JSONTree? {
         known.insert(name)
         guard let value = fields[name], value != .null else {
             if isRequired { wrong(name, "is missing; fill it in") }

@@ -1,4 +1,4 @@
-// The header frame to and from bytes: a writer in the one documented order, a scanner for exactly that form, and JSONDecoder
+// The header frame to and from bytes: a writer in the one documented order, a scanner for exactly that form, and the decoder
 // for every other JSON that says the same.
 
 import Foundation
@@ -95,7 +95,7 @@ extension StreamHeader {
 
     /// Any JSON with these keys.
     package init?(decoding frame: UnsafeRawBufferPointer) {
-        guard let decoded = try? JSONDecoder().decode(StreamHeader.self, from: Data(frame)) else { return nil }
+        guard let decoded = try? CheckedJSON.decode(StreamHeader.self, from: Data(frame), of: .suite) else { return nil }
         self = decoded
     }
 }

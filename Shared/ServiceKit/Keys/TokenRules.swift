@@ -56,7 +56,7 @@ struct TokenRules: Sendable {
             guard let key = keys[keyID], key.notBefore <= now + Self.clockSkew, now <= key.notAfter else { return nil }
             return key.verifying
         }
-        guard let payload, let claims = try? JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload)),
+        guard let payload, let claims = try? CheckedJSON.decode(AccessTokenClaims.self, from: payload),
             claims.iss == issuer, claims.aud == AccessTokenClaims.audience, isTimely(claims, now), names(claims),
             sessionsEnded[claims.sid] == nil
         else { return nil }

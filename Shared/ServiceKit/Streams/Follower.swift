@@ -110,6 +110,6 @@ extension StreamEvent {
     package func fact<Fact: Decodable>(_: Fact.Type, type: String) throws -> Fact? {
         guard header.type == type else { return nil }
         if let known = Fact.self as? any HandWrittenJSON.Type, let fact = known.init(handWritten: payload) as? Fact { return fact }
-        return try JSONDecoder().decode(Fact.self, from: Data(payload))
+        return try CheckedJSON.decode(Fact.self, from: payload, of: .suite)
     }
 }

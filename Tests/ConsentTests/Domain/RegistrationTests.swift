@@ -19,8 +19,8 @@ struct RegistrationTests {
             today: try #require(CivilDate(year: 2026, month: 11, day: 21)))
     }
 
-    static func form(_ fields: [String: Any]) throws -> FormValue {
-        try JSONDecoder().decode(FormValue.self, from: JSONSerialization.data(withJSONObject: fields))
+    static func form(_ fields: [String: Any]) throws -> JSONTree {
+        try JSONTree(Array(JSONSerialization.data(withJSONObject: fields)))
     }
 
     /// The pointers of the fields that are refused; empty where the form is right.

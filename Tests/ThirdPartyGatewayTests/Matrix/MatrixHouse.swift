@@ -106,7 +106,7 @@ final class MatrixHouse: Sendable {
             form["email"] = address
             form["emailAgain"] = address
         }
-        let value = try JSONDecoder().decode(FormValue.self, from: JSONSerialization.data(withJSONObject: form))
+        let value = try JSONTree(Array(JSONSerialization.data(withJSONObject: form)))
         let details = try OrganisationForm.check(value, version: OrganisationConditions.version, at: .now).details
         let members = Dictionary(uniqueKeysWithValues: Role.allCases.map { ($0, MemberID.random()) })
         let (client, secret) = (ClientID.random(), ClientToken.makeSecret())

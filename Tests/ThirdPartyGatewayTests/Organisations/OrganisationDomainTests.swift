@@ -70,7 +70,7 @@ struct OrganisationFormTests {
     private static let now = Timestamp(milliseconds: 1_800_000_000_000)
 
     private func check(_ form: [String: Any]) throws -> OrganisationForm {
-        let value = try JSONDecoder().decode(FormValue.self, from: JSONSerialization.data(withJSONObject: form))
+        let value = try JSONTree(Array(JSONSerialization.data(withJSONObject: form)))
         return try OrganisationForm.check(value, version: OrganisationConditions.version, at: Self.now)
     }
 

@@ -233,7 +233,7 @@ struct RegistrationStories {
             try await House.run(in: folder, consent: consent, clock: clock, runsDuties: false) { house in
                 // As the first transaction and consent leave it.
                 let id = OrganisationID.random()
-                let form = try JSONDecoder().decode(FormValue.self, from: JSONSerialization.data(withJSONObject: House.form()))
+                let form = try JSONTree(Array(JSONSerialization.data(withJSONObject: House.form())))
                 let details = try OrganisationForm.check(form, version: OrganisationConditions.version, at: clock.now).details
                 try await house.opened.store.write { [table = house.parts.book.table, now = clock.now] db in
                     try table.add(db, id, details, at: now)

@@ -296,7 +296,7 @@ struct PayPalReviewTests {
         let amount = PayPalMoney.amount(.fields(["currency_code": .text(currency), "value": .text(value)]))
         #expect(amount == minor.map { Amount(minor: $0, currency: currency) })
         if let amount {
-            let written = JSON.fields(["currency_code": .text(currency), "value": .text(PayPalMoney.value(amount))])
+            let written = JSONTree.fields(["currency_code": .text(currency), "value": .text(PayPalMoney.value(amount))])
             #expect(PayPalMoney.amount(written) == amount)
         }
         #expect(PayPalMoney.value(Amount(minor: 62200, currency: "HUF")) == "622")
@@ -305,7 +305,7 @@ struct PayPalReviewTests {
 
     @Test("notifications of refunds, reversals and disputes name the money in ways of their own")
     func references() throws {
-        func names(_ text: String) throws -> [String] { PayPalWords.references(try JSONDecoder().decode(JSON.self, from: Data(text.utf8))) }
+        func names(_ text: String) throws -> [String] { PayPalWords.references(try JSONTree(Array(text.utf8))) }
         #expect(
             try names(
                 """

@@ -57,18 +57,18 @@ private struct Door: Sendable {
 
     func call(
         _ method: String, _ path: String, as token: String? = token(), _ body: String? = nil, headers: [(name: String, value: String)] = []
-    ) async throws -> (status: Int, body: JSON, text: String) {
+    ) async throws -> (status: Int, body: JSONTree, text: String) {
         var request = OutboundRequest(
             url: "http://127.0.0.1:\(port)\(path)", method: method, headers: headers, body: Array((body ?? "").utf8), timeout: .seconds(30))
         if let token { request.headers.append((name: "Authorization", value: "Bearer \(token)")) }
         if body != nil { request.headers.append((name: "Content-Type", value: "application/json")) }
         let response = try await sender.send(request)
-        let json = (try? JSONDecoder().decode(JSON.self, from: Data(response.body))) ?? .null
+        let json = (try? JSONTree(response.body)) ?? .null
         return (response.status, json, String(decoding: response.body, as: UTF8.self))
     }
 }
 
-extension JSON {
+extension JSONTree {
     fileprivate var problem: String? { self["type"].text.map { String($0.dropFirst(Problem.prefix.count)) } }
 }
 

@@ -117,7 +117,7 @@ struct PlainWordsTests {
                 form["passwordAgain"] = password
             }
             do {
-                let value = try JSONDecoder().decode(FormValue.self, from: try JSONSerialization.data(withJSONObject: form))
+                let value = try JSONTree(Array(JSONSerialization.data(withJSONObject: form)))
                 _ = try OrganisationForm.check(value, version: OrganisationConditions.version, at: .now)
                 return []
             } catch OrganisationFormFault.fields(let faults) {

@@ -10,13 +10,11 @@ import Testing
 enum WebhookForm {
     /// Records a type that no documentation names, and whatever of the message does not fit.
     static func check(_ body: [UInt8]) {
-        guard let tree = try? JSONDecoder().decode(JSONTree.self, from: Data(body)), case .object(let members) = tree,
-            case .string(let type)? = members["type"], let event = WebhookEvent(rawValue: type)
-        else {
+        guard let type = try? JSONTree(body)["type"].text, let event = WebhookEvent(rawValue: type) else {
             Issue.record("a message of no known type")
             return
         }
-        let faults = event.schema.faults(in: tree)
-        #expect(faults.isEmpty, "\(type)")
+        let faults = try? body.withUnsafeBytes { try event.schema.faults(in: $0) }
+        #expect(faults == [], "\(type)")
     }
 }

@@ -2,7 +2,7 @@
 
 /// The offset of the first byte that is not part of well-formed UTF-8, `nil` where all are. Overlong forms, surrogates and
 /// code points beyond U+10FFFF are not well-formed.
-func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) -> Int? {
+package func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) -> Int? {
     var at = range.lowerBound
     let end = range.upperBound
     while at < end {
@@ -16,6 +16,13 @@ func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) -> 
         at += length
     }
     return nil
+}
+
+/// The offset of the first byte that is not ASCII, `nil` where all are.
+func firstNonASCII(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) -> Int? {
+    var at = range.lowerBound
+    while at + 8 <= range.upperBound, bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 { at += 8 }
+    return (at..<range.upperBound).first { bytes[$0] >= 0x80 }
 }
 
 /// Length of the well-formed sequence of two to four bytes at `at`: table 3-7 of the Unicode standard.

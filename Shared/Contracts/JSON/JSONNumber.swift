@@ -1,23 +1,30 @@
 // Numbers of a JSON text, read exactly: the nearest Double, as every correct reader gives it.
 
 /// A number as it was written: `decimal` where it is short enough to be computed exactly, else read by the standard library.
-struct JSONNumber {
+@usableFromInline
+package struct JSONNumber {
     /// The nearest Double; infinite where the number is beyond Double's range.
-    var value: Double
+    @usableFromInline package var value: Double
     /// The number itself where it was written as a whole number that fits.
-    var whole: Int64?
+    @usableFromInline package var whole: Int64?
+
+    @inlinable
+    init(value: Double, whole: Int64?) {
+        (self.value, self.whole) = (value, whole)
+    }
 }
 
 extension JSONCursor {
     /// 10^0 … 10^22: exactly the powers of ten that a Double holds exactly.
-    private static let powersOfTen: [Double] = [
+    @usableFromInline static let powersOfTen: [Double] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
         1e22,
     ]
 
     /// Takes one number: no leading zeros or plus sign, digits on both sides of a point, as RFC 8259 §6 says.
+    @inlinable
     @inline(__always)
-    mutating func number() throws(JSONFault) -> JSONNumber {
+    package mutating func number() throws(JSONFault) -> JSONNumber {
         let start = at
         let negative = at < end && bytes[at] == UInt8(ascii: "-")
         if negative { at += 1 }
@@ -47,8 +54,9 @@ extension JSONCursor {
         return slowNumber(start..<at, isWhole: isWhole)
     }
 
+    @inlinable
     @inline(__always)
-    private mutating func takeDigits(into mantissa: inout UInt64) throws(JSONFault) -> Int {
+    mutating func takeDigits(into mantissa: inout UInt64) throws(JSONFault) -> Int {
         let start = at
         while at < end {
             let digit = bytes[at] &- UInt8(ascii: "0")
@@ -61,7 +69,8 @@ extension JSONCursor {
     }
 
     /// The exponent after `e`; anything far beyond Double's range counts as 100,000.
-    private mutating func takeExponent() throws(JSONFault) -> Int {
+    @usableFromInline
+    mutating func takeExponent() throws(JSONFault) -> Int {
         at += 1
         var negative = false
         if at < end, bytes[at] == UInt8(ascii: "-") || bytes[at] == UInt8(ascii: "+") {
@@ -80,8 +89,9 @@ extension JSONCursor {
         return negative ? -value : value
     }
 
+    @usableFromInline
     @inline(never)
-    private func slowNumber(_ range: Range<Int>, isWhole: Bool) -> JSONNumber {
+    func slowNumber(_ range: Range<Int>, isWhole: Bool) -> JSONNumber {
         let written = String(decoding: bytes[range], as: UTF8.self)
         // The standard library gives nil only for what is no number, and this is one; an overflow gives an infinity.
         return JSONNumber(value: Double(written) ?? .infinity, whole: isWhole ? Int64(written) : nil)
