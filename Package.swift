@@ -121,7 +121,7 @@ let package = Package(
             [
                 "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", .grdb, .httpTypes, .nioCore, .logging,
                 .metrics, .lifecycle,
-            ], resources: [.copy("Resources/places.tsv")]),
+            ], resources: [.copy("Resources/places.tsv"), .copy("Resources/published-passwords.bin")]),
         service(
             "Notifier",
             [

@@ -58,7 +58,7 @@ struct ConsentParts: Sendable {
         accounts = try AccountParts(
             on: .init(
                 store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox, desk: logIns.desk,
-                passwordRule: PasswordRule(least: settings.logIns.leastPasswordLength), credentials: logIns.credentials, lookups: lookups,
+                passwordRule: logIns.passwordRule, credentials: logIns.credentials, lookups: lookups,
                 serviceKey: accountsKey, answersKey: runtime.key("answers"), publicOrigin: runtime.settings.publicOrigin,
                 logger: runtime.logger, profilesBell: profilesBell),
             settings: settings.accounts, neighbours: try await AccountNeighbours(on: runtime)

@@ -9,6 +9,8 @@ package struct Cookie: Hashable, Sendable {
     package static let sessionName = "__Host-trackme"
     /// Holds what the session is prolonged with; only the service that issues tokens reads it.
     package static let refreshName = "__Host-trackme-refresh"
+    /// Says that this browser has logged in before; good for nothing but not being held up by strangers' failures.
+    package static let browserName = "__Host-trackme-browser"
     private static let attributes = "; Path=/; Secure; HttpOnly; SameSite=Lax"
 
     let field: String
@@ -21,6 +23,11 @@ package struct Cookie: Hashable, Sendable {
     /// As `session`, for the token that is exchanged for the next one.
     package static func refresh(_ token: String, lasting: Duration) -> Cookie {
         Cookie(field: "\(refreshName)=\(token); Max-Age=\(max(0, lasting.components.seconds))" + attributes)
+    }
+
+    /// As `session`, for what a browser keeps after a log-in that succeeded; a log-out leaves it.
+    package static func browser(_ value: String, lasting: Duration) -> Cookie {
+        Cookie(field: "\(browserName)=\(value); Max-Age=\(max(0, lasting.components.seconds))" + attributes)
     }
 
     /// Logs the browser out.

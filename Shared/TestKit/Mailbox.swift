@@ -20,11 +20,21 @@ package final class Mailbox: Sendable {
         }
     }
 
+    /// A value that the template does not have, one that it lacks, or an empty one: the notifier takes none of these messages.
+    package struct Unsendable: Error {
+        package let template: MessageTemplate
+        package let values: [String]
+    }
+
     /// Waits until at least `count` messages of that kind are there, and gives the newest.
+    /// - Throws: `Unsendable` where the notifier would refuse it.
     package func arrived(to mail: String, _ template: MessageTemplate, count: Int = 1) async throws -> SendMessage {
-        try await eventually("\(template.rawValue) is sent") {
+        let message = try await eventually("\(template.rawValue) is sent") {
             let found = self.messages(to: mail, template)
             return found.count >= count ? found.last : nil
         }
+        let wrong = template.values.symmetricDifference(message.values.keys).union(message.values.filter(\.value.isEmpty).keys)
+        guard wrong.isEmpty else { throw Unsendable(template: template, values: wrong.sorted()) }
+        return message
     }
 }

@@ -45,14 +45,22 @@ struct AccountBook: Sendable {
 
     // MARK: Registering
 
-    func keys(_ registration: Registration) -> AccountTable.Keys {
+    /// By what an account with this profile is found once it claims it.
+    func keys(_ profile: Profile) -> AccountTable.Keys {
         AccountTable.Keys(
-            email: lookups.email(registration.profile.email), fiscalCode: lookups.fiscalCode(registration.fiscalCode),
-            userName: registration.profile.userName.map(lookups.userName))
+            email: lookups.email(profile.email), fiscalCode: FiscalCode(profile.fiscalCode).map(lookups.fiscalCode),
+            userName: profile.userName.map(lookups.userName))
     }
 
-    /// The whole account or nothing (ACC-07).
-    /// - Throws: `AccountConflict`.
+    /// Whether the account is found by its own address. A registration is not before somebody has confirmed it: until then any number
+    /// of them may name one address, and none of them tells whether it is somebody's already.
+    func isClaimed(_ row: AccountRow, _ profile: Profile) -> Bool {
+        row.emailLookup == lookups.email(profile.email)
+    }
+
+    /// The whole account or nothing (ACC-07). Where addresses are confirmed first, what is stored and answered does not depend on who
+    /// else is registered; who has the address already is told by mail.
+    /// - Throws: `AccountConflict.userName` alone.
     func register(
         _ db: Database, _ registration: Registration, of person: PersonID, _ password: NewPassword, at: Timestamp, trace: String
     ) throws -> Registered {
@@ -61,10 +69,13 @@ struct AccountBook: Sendable {
         profile.anonymousTypes = registration.anonymousTypes
         profile.automatedSOS.status = registration.joinsAutomatedSOS ? .asked : .notAsked
         profile.guardian = registration.guardian
-        let state: AccountState =
-            registration.guardian != nil ? .awaitingGuardian : settings.isConfirmationRequired ? .unconfirmed : .active
+        var wanted = keys(profile)
+        if let name = wanted.userName { try table.requireFree(db, .init(email: AccountTable.Keys.unclaimed.email, userName: name)) }
+        wanted.userName = nil
+        let claims = try !settings.isConfirmationRequired && isFree(db, wanted)
+        let state: AccountState = !claims ? .unconfirmed : registration.guardian == nil ? .active : .awaitingGuardian
         let number = try table.add(
-            db, subject, keys: keys(registration), profile: vault.seal(profile, of: person), state: state, at: at)
+            db, subject, keys: claims ? keys(profile) : .unclaimed, profile: vault.seal(profile, of: person), state: state, at: at)
         try credentials.set(
             db, account: number, hash: password.hash,
             temporaryUntil: password.mailed == nil ? nil : at + settings.temporaryPasswordTime, at: at)
@@ -75,12 +86,43 @@ struct AccountBook: Sendable {
         if state == .active {
             try mail.accountCreated(db, row, profile, at: at)
         } else {
-            try mail.confirmAddress(db, row, profile, at: at)
+            try askAddress(db, row, profile, at: at)
         }
-        if let mailed = password.mailed { try mail.temporaryPassword(db, row, profile, mailed, at: at) }
-        if let guardian = registration.guardian { try mail.guardianConsent(db, row, profile, to: guardian, at: at) }
+        if let mailed = password.mailed, try table.find(db, email: wanted.email).map({ $0.number == number }) ?? true {
+            try mail.temporaryPassword(db, row, profile, mailed, at: at)
+        }
+        if claims, let guardian = registration.guardian { try mail.guardianConsent(db, row, profile, to: guardian, at: at) }
         let token = try links.make(db, purpose: .correctAddress, account: number, at: at, lasting: Self.correctionTime)
         return Registered(row: row, news: try said(db, number, at: at, trace: trace), correctionToken: token)
+    }
+
+    private func isFree(_ db: Database, _ keys: AccountTable.Keys) throws -> Bool {
+        do {
+            try table.requireFree(db, keys)
+            return true
+        } catch is AccountConflict {
+            return false
+        }
+    }
+
+    /// Asks whoever reads the address to confirm it, or tells them that it serves an account already: the one or the other mail, and
+    /// the same rows.
+    private func askAddress(_ db: Database, _ row: AccountRow, _ profile: Profile, at: Timestamp) throws {
+        guard let holder = try table.find(db, email: lookups.email(profile.email)), holder.number != row.number else {
+            return try mail.confirmAddress(db, row, profile, at: at)
+        }
+        try mail.countConfirmation(db, row, profile, at: at)
+        try tell(db, holder, at: at)
+    }
+
+    /// Tells the owner of an account that somebody has given what is theirs. Whoever is being erased is told nothing more.
+    func tell(_ db: Database, _ holder: AccountRow, at: Timestamp) throws {
+        guard holder.state != .closing else { return }
+        do {
+            try mail.alreadyRegistered(db, holder, vault.contact(holder), at: at)
+        } catch is KeyDestroyed {
+            return
+        }
     }
 
     private func addDuties(
@@ -128,7 +170,7 @@ struct AccountBook: Sendable {
     // MARK: Addresses
 
     /// The first mail once more, to another address where one is given.
-    /// - Throws: `address-already-confirmed`, `AccountConflict.email`, 429.
+    /// - Throws: `address-already-confirmed`, 429; `AccountConflict.email` only where the account was opened without a confirmation.
     func sendAgain(_ db: Database, _ number: AccountNumber, to corrected: EmailAddress?, at: Timestamp) throws -> AccountRow {
         let row = try require(db, number)
         guard row.addressConfirmedAt == nil else {
@@ -136,13 +178,14 @@ struct AccountBook: Sendable {
         }
         try requireFewMails(db, number, .confirmAddress, at: at)
         var profile = try vault.profile(row)
-        if let corrected, lookups.email(corrected) != row.emailLookup {
-            try table.setEmail(db, number, lookup: lookups.email(corrected), confirmedAt: nil)
+        if let corrected, lookups.email(corrected) != lookups.email(profile.email) {
+            let lookup = isClaimed(row, profile) ? lookups.email(corrected) : AccountTable.Keys.unclaimed.email
+            try table.setEmail(db, number, lookup: lookup, confirmedAt: nil)
             profile.email = corrected
             try setProfile(db, row, profile)
         }
         let new = try require(db, number)
-        try mail.confirmAddress(db, new, profile, at: at)
+        try askAddress(db, new, profile, at: at)
         return new
     }
 
@@ -179,18 +222,49 @@ struct AccountBook: Sendable {
         try EmergencySubscribers().note(db, profileOf: person)
     }
 
+    /// What became of a registration whose address somebody has confirmed.
+    enum Claim: Hashable, Sendable {
+        case made
+        /// Another account has the address or the fiscal code; its owner has been told, and the registration is as if never made.
+        case taken(AccountConflict)
+    }
+
+    /// The first registration whose address is confirmed gets what it names; a user name that is gone meanwhile is left out.
+    func claim(_ db: Database, _ row: AccountRow, at: Timestamp) throws -> Claim {
+        var profile = try vault.profile(row)
+        guard !isClaimed(row, profile) else { return .made }
+        do {
+            try table.claim(db, row.number, keys(profile))
+        } catch AccountConflict.userName {
+            profile.userName = nil
+            try setProfile(db, row, profile)
+            try table.claim(db, row.number, keys(profile))
+        } catch let conflict as AccountConflict {
+            let lookups = keys(profile)
+            let holder =
+                try conflict == .email
+                ? table.find(db, email: lookups.email) : lookups.fiscalCode.flatMap { try table.find(db, fiscalCode: $0) }
+            if let holder { try tell(db, holder, at: at) }
+            return .taken(conflict)
+        }
+        return .made
+    }
+
     /// The account's next state once an address is confirmed or an adult has consented; what waits for it is let go.
     func advance(_ db: Database, _ number: AccountNumber, at: Timestamp, trace: String) throws -> [EventRelay.Committed] {
         let row = try require(db, number)
         let isConfirmed = !settings.isConfirmationRequired || row.addressConfirmedAt != nil
+        let profile = try vault.profile(row)
         let next: AccountState =
             switch row.state {
-            case .unconfirmed where isConfirmed: .active
+            // An adult is asked once the address is somebody's: until then nobody but its reader learns anything.
+            case .unconfirmed where isConfirmed: profile.guardian != nil && row.termsVersion == nil ? .awaitingGuardian : .active
             case .awaitingGuardian where row.termsVersion != nil: isConfirmed ? .active : .unconfirmed
             default: row.state
             }
         guard next != row.state else { return [] }
         try table.setState(db, number, next)
+        if next == .awaitingGuardian, let guardian = profile.guardian { try mail.guardianConsent(db, row, profile, to: guardian, at: at) }
         if next == .active { try duties.release(db, account: number, at: at) }
         return try said(db, number, at: at, trace: trace)
     }
@@ -201,6 +275,17 @@ struct AccountBook: Sendable {
         let row = try require(db, link.account)
         guard row.state == .awaitingGuardian else { throw Problem.linkNotValid }
         return row
+    }
+
+    /// Registrations that nobody has confirmed, from before then. Those that an earlier version let claim their address stay.
+    func unconfirmed(_ db: Database, since: Timestamp) throws -> [AccountRow] {
+        try table.waiting(db, in: .unconfirmed, since: since).filter { row in
+            do {
+                return try !isClaimed(row, vault.profile(row))
+            } catch is KeyDestroyed {
+                return true
+            }
+        }
     }
 
     /// Deletes an account that nobody has used yet; the person's key is to be destroyed after the commit.

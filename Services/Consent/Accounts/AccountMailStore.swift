@@ -37,13 +37,13 @@ struct AccountMail: Sendable {
 
     /// Confirms the registration; following the link confirms the address (ACC-07).
     func accountCreated(_ db: Database, _ row: AccountRow, _ profile: Profile, at: Timestamp) throws {
-        let link = try confirmLink(db, row, at: at)
+        let link = try confirmLink(db, row, profile, at: at)
         try send(db, .accountCreated, ["name": profile.name, "link": link], to: row, profile, at: at)
     }
 
     /// Asks once more whether somebody reads the address.
     func confirmAddress(_ db: Database, _ row: AccountRow, _ profile: Profile, at: Timestamp) throws {
-        let link = try confirmLink(db, row, at: at)
+        let link = try confirmLink(db, row, profile, at: at)
         try send(
             db, .confirmAddress, ["name": profile.name, "link": link, "hours": Self.hours(confirmTime)], to: row, profile, at: at)
     }
@@ -67,20 +67,36 @@ struct AccountMail: Sendable {
         try enqueue(db, .guardianAnswered, ["name": profile.name, "answer": answer], to: recipient, profile.language)
     }
 
-    /// Links for an earlier address of the account do not confirm this one.
-    private func confirmLink(_ db: Database, _ row: AccountRow, at: Timestamp) throws -> String {
+    /// Where `confirmAddress` is not sent because the address is somebody's: a link that nobody is given, so that asking again is
+    /// limited, and takes as long, as if it were nobody's.
+    func countConfirmation(_ db: Database, _ row: AccountRow, _ profile: Profile, at: Timestamp) throws {
+        _ = try confirmLink(db, row, profile, at: at)
+    }
+
+    /// The payload names the address: links for an earlier one of the account do not confirm this one.
+    private func confirmLink(_ db: Database, _ row: AccountRow, _ profile: Profile, at: Timestamp) throws -> String {
         let token = try links.make(
-            db, purpose: .confirmAddress, account: row.number, payload: row.emailLookup, at: at, lasting: confirmTime)
+            db, purpose: .confirmAddress, account: row.number, payload: Array(profile.email.folded.utf8), at: at, lasting: confirmTime)
         return "\(publicOrigin)/consent/v1/confirm-address/\(token)"
+    }
+
+    /// To the owner of an account whose address or fiscal code somebody has given for another one.
+    func alreadyRegistered(_ db: Database, _ holder: AccountRow, _ contact: AccountContact, at: Timestamp) throws {
+        try enqueue(
+            db, .alreadyRegistered, ["name": contact.greeted, "time": at.rfc3339, "link": "\(publicOrigin)/consent/v1/recovery"],
+            to: Recipient(person: holder.subject.person, mail: contact.email.text), contact.language)
     }
 
     // MARK: To other addresses
 
-    /// To the new address: only following the link makes it the account's.
-    func changeAddress(_ db: Database, _ row: AccountRow, _ profile: Profile, to address: EmailAddress, at: Timestamp) throws {
+    /// To the new address: only following the link makes it the account's. Where it is another account's already, no mail is sent.
+    func changeAddress(
+        _ db: Database, _ row: AccountRow, _ profile: Profile, to address: EmailAddress, isTaken: Bool, at: Timestamp
+    ) throws {
         try links.forget(db, account: row.number, purpose: .changeAddress)
         let token = try links.make(
             db, purpose: .changeAddress, account: row.number, payload: Array(address.text.utf8), at: at, lasting: confirmTime)
+        guard !isTaken else { return }
         try enqueue(
             db, .changeAddress,
             [

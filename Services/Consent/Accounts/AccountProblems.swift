@@ -79,7 +79,7 @@ extension AccountConflict {
                 errors: [.init(pointer: "/fiscalCode", detail: "is registered already")])
         case .email:
             AccountProblem.emailInUse.problem(
-                "An address serves one account only. Everything else is kept by your form: give another address.",
+                "An address serves one account only: give another address.",
                 errors: [.init(pointer: "/email", detail: "is in use already; give another address")])
         case .userName:
             AccountProblem.userNameTaken.problem(

@@ -64,17 +64,16 @@ struct AccountRoutes: Sendable {
         Route(
             .post, "/consent/v1/accounts", access: .anyone, summary: "Registers a person",
             description: """
-                Either the whole account is there, or nothing was stored and every missing or wrong field is named. A confirmation goes to \
-                the address. One account serves Data4Help, AutomatedSOS and Track4Run.
+                Either the registration is stored, or nothing was and every missing or wrong field is named. A mail goes to the address: \
+                the link in it opens the account. The answer is the same where the address or the fiscal code is registered already; \
+                then whoever reads the address is told by mail. One account serves Data4Help, AutomatedSOS and Track4Run.
                 """,
             body: BodyShape(
                 [.init(MediaType.json, AccountSchemas.registration, examples: [AccountSchemas.registrationExample])], limit: 1 << 16,
                 inflatedLimit: 1 << 16),
             answers: [
-                .json(201, "The account was made", RegistrationItem.schema),
-                .problem(
-                    409, AccountProblem.alreadyRegistered.rawValue, AccountProblem.emailInUse.rawValue,
-                    AccountProblem.userNameTaken.rawValue),
+                .json(201, "The registration is stored", RegistrationItem.schema),
+                .problem(409, AccountProblem.userNameTaken.rawValue),
                 .problem(
                     422, AccountProblem.invalidRegistration.rawValue, AccountProblem.conditionsNotAccepted.rawValue,
                     AccountProblem.guardianNeeded.rawValue, "invalid-body"), .problem(507, AccountProblem.noRoom.rawValue),

@@ -33,7 +33,9 @@ struct AccountSettings: Sendable {
         passwordSource = reader.read(
             .choice("acc.password_source", default: .chosen, "Where a new account's password comes from: the person or a mail."))
         isConfirmationRequired = reader.read(
-            .flag("acc.confirm_required", default: false, "Whether a person must confirm the address before the first log-in."))
+            .flag(
+                "acc.confirm_required", default: true,
+                "Whether a person must confirm the address before the first log-in; without it a registration tells who is registered."))
         guardianAge = Int64(
             reader.read(.integer("acc.guardian_age", default: 14, in: 0...18, "Below this age an adult must consent.")))
         fiscalCodeMatch = reader.read(

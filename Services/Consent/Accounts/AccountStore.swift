@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Sealing
 
 /// `accounts`: one row for each person, member of an organisation and operator. Numbers are never used again; deleting the row
 /// frees e-mail, user name and fiscal code (ACC-31). Rows of other subjects refer to `accounts (number)`.
@@ -35,6 +36,9 @@ struct AccountTable: Sendable {
         var email: [UInt8]
         var fiscalCode: [UInt8]?
         var userName: [UInt8]?
+
+        /// Of a registration that nobody has confirmed: nobody finds it by what was typed, and it keeps nothing from anybody else.
+        static var unclaimed: Keys { Keys(email: Random.bytes(32)) }
     }
 
     // MARK: Writing
@@ -69,6 +73,15 @@ struct AccountTable: Sendable {
         if try isTaken("fiscal_code_lookup", keys.fiscalCode) { throw AccountConflict.fiscalCode }
         if try isTaken("email_lookup", keys.email) { throw AccountConflict.email }
         if try isTaken("user_name_lookup", keys.userName) { throw AccountConflict.userName }
+    }
+
+    /// From now on the account is found by these, and nobody else's can be.
+    /// - Throws: `AccountConflict` for the first value that another account has.
+    func claim(_ db: Database, _ number: AccountNumber, _ keys: Keys) throws {
+        try requireFree(db, keys, except: number)
+        try db.cachedStatement(
+            sql: "UPDATE accounts SET email_lookup = ?, fiscal_code_lookup = ?, user_name_lookup = ? WHERE number = ?"
+        ).execute(arguments: [Data(keys.email), keys.fiscalCode.map { Data($0) }, keys.userName.map { Data($0) }, number])
     }
 
     func setProfile(_ db: Database, _ number: AccountNumber, _ profile: [UInt8]) throws {

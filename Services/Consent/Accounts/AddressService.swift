@@ -36,14 +36,24 @@ struct AddressService: Sendable {
     }
 
     /// Somebody followed the link in the first mail and said yes.
+    /// - Throws: `AccountConflict` where the fiscal code or, meanwhile, the address is another account's.
     func confirm(_ token: String, at: Timestamp, trace: String) async throws {
-        let news = try await store.write { [book] db in
+        let (claim, news) = try await store.write { [book] db -> (AccountBook.Claim, [EventRelay.Committed]) in
             guard let link = try book.links.use(db, token, purpose: .confirmAddress, at: at) else { throw Problem.linkNotValid }
-            // A link to an address that is not the account's any more confirms nothing.
-            guard try book.require(db, link.account).emailLookup == link.payload else { throw Problem.linkNotValid }
+            let row = try book.require(db, link.account)
+            // A link to an address that is not the account's any more confirms nothing. Those made before a registration claimed
+            // nothing hold the look-up.
+            let address = try book.vault.contact(row).email
+            guard link.payload == Array(address.folded.utf8) || link.payload == book.lookups.email(address) else {
+                throw Problem.linkNotValid
+            }
+            let claim = try book.claim(db, row, at: at)
+            guard claim == .made else { return (claim, []) }
             try book.table.confirmAddress(db, link.account, at: at)
-            return try book.advance(db, link.account, at: at, trace: trace)
+            return (claim, try book.advance(db, link.account, at: at, trace: trace))
         }
+        // Only now, so that the mail to the owner is on its way.
+        if case .taken(let conflict) = claim { throw conflict }
         tell(news)
         duties.bell.ring()
     }
@@ -80,8 +90,11 @@ struct AddressService: Sendable {
         try await store.write { [book] db in
             let row = try book.requirePerson(db, person)
             try book.requireFewMails(db, row.number, .changeAddress, at: at)
-            try book.table.requireFree(db, AccountTable.Keys(email: book.lookups.email(new)), except: row.number)
-            try book.mail.changeAddress(db, row, book.vault.profile(row), to: new, at: at)
+            let holder = try book.table.find(db, email: book.lookups.email(new))
+            let isTaken = holder.map { $0.number != row.number } ?? false
+            try book.mail.changeAddress(db, row, book.vault.profile(row), to: new, isTaken: isTaken, at: at)
+            // The answer is the same: only whoever reads the address learns whose it is.
+            if isTaken, let holder { try book.tell(db, holder, at: at) }
         }
     }
 

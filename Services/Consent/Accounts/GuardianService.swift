@@ -102,7 +102,7 @@ struct GuardianService: Sendable {
         logger.notice("a guardian has not consented")
     }
 
-    /// Forgets registrations that no adult has answered in time; runs until it is cancelled.
+    /// Forgets registrations that no adult has answered, or nobody confirmed, in time; runs until it is cancelled.
     func run() async throws {
         while true {
             try await expire(now: .now)
@@ -112,10 +112,10 @@ struct GuardianService: Sendable {
 
     /// Keys first, rows last: who is still found at the next round has not been forgotten altogether.
     func expire(now: Timestamp) async throws {
-        let before = now - book.settings.guardianTime
+        let before = now - book.settings.guardianTime - (book.settings.isConfirmationRequired ? book.settings.confirmTime : .zero)
         let people = try await store.write { [book] db in
             try book.mail.expire(db, now: now)
-            let rows = try book.table.waiting(db, in: .awaitingGuardian, since: before)
+            let rows = try book.table.waiting(db, in: .awaitingGuardian, since: before) + book.unconfirmed(db, since: before)
             // From here on nobody can consent any more.
             for row in rows { try book.links.forget(db, account: row.number, purpose: .guardian) }
             return rows.compactMap(\.subject.person)

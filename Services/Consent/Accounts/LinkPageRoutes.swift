@@ -43,7 +43,8 @@ struct LinkPageRoutes: Sendable {
         Route(
             .post, "/consent/v1/\(name)/{token}", access: .anyone, summary: "Confirms an address", parameters: [Self.token],
             answers: [
-                .page(200, "Done"), .page(404, "The link does not hold any more"), .problem(409, AccountProblem.emailInUse.rawValue),
+                .page(200, "Done"), .page(404, "The link does not hold any more"),
+                .problem(409, AccountProblem.emailInUse.rawValue, AccountProblem.alreadyRegistered.rawValue),
             ]
         ) { exchange in
             let language = exchange.language

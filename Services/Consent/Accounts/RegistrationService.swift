@@ -66,8 +66,8 @@ struct RegistrationService: Sendable {
     let logger: Logger
     let limits: RegistrationLimits
 
-    /// Whether the account exists when this returns is what it says: after an error nothing was stored.
-    /// - Throws: `RegistrationFault`, `AccountConflict`, `Problem`, `Refusal`.
+    /// After an error nothing was stored. Whose address and fiscal code they are already changes neither the answer nor the work.
+    /// - Throws: `RegistrationFault`, `AccountConflict.userName`, `Problem`, `Refusal`.
     func register(_ form: JSONTree, _ origin: RegistrationOrigin) async throws -> RegistrationOutcome {
         let first = try await store.read { [firstAnswers] db in try firstAnswers.find(db, origin.request) }
         if let first { return try await outcome(first, isRepeated: true) }
@@ -75,11 +75,7 @@ struct RegistrationService: Sendable {
         if let email = Self.email(in: form) { try limits.admit(email: book.lookups.email(email)) }
         let registration = try Registration.check(form, rules(at: origin.at))
         // Looked for once more: what the same request, sent twice at once, has stored meanwhile must not look like another's.
-        let meanwhile = try await store.read { [book, firstAnswers] db -> RegistrationReceipt? in
-            if let first = try firstAnswers.find(db, origin.request) { return first }
-            try book.table.requireFree(db, book.keys(registration))
-            return nil
-        }
+        let meanwhile = try await store.read { [firstAnswers] db in try firstAnswers.find(db, origin.request) }
         if let meanwhile { return try await outcome(meanwhile, isRepeated: true) }
         let mailed = registration.password == nil ? TemporaryPassword.make(from: Random.bytes(TemporaryPassword.randomBytes)) : nil
         let hash = try await desk.hash(registration.password ?? mailed ?? "")

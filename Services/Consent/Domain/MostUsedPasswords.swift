@@ -1,7 +1,6 @@
-// The passwords that everybody who guesses tries first.
+// The most used passwords of this country and of this service, and the shapes that no list can hold.
 
-/// A short list of our own, in lower case, and the shapes that a list cannot hold. Throttling does the rest: nobody gets through
-/// more than a few thousand tries.
+/// A short list of our own, in lower case, beside the long one of `PublishedPasswords`, which is English.
 enum MostUsedPasswords {
     /// - Parameter folded: in lower case, without white space.
     static func contain(_ folded: String) -> Bool {

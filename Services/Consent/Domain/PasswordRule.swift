@@ -9,6 +9,8 @@ enum PasswordFault: Hashable, Sendable {
     case common
     /// The same as something that is known of its owner.
     case personal
+    /// A name of this service.
+    case service
 
     /// What is wrong and what to do.
     var detail: String {
@@ -16,26 +18,57 @@ enum PasswordFault: Hashable, Sendable {
         case .length(let fault): fault.detail
         case .common: "is one of the most used passwords, which are tried first: choose another"
         case .personal: "is your name, user name or e-mail address: choose something that others do not know of you"
+        case .service: "is the name of this service: choose another"
         }
     }
 }
 
-/// NIST SP 800-63B §5.1.1.2: length and a list of the most used, no rules about kinds of characters.
+/// NIST SP 800-63B §5.1.1.2, OWASP ASVS 5.0 §6.2: length, a list of the most used, words of the context, no rules about kinds of
+/// characters. A word with digits and marks around it, or for some of its letters, is the same word.
 struct PasswordRule: Sendable {
+    /// Whoever runs the suite guards everybody's data.
+    static let leastOfOperators = 12
+    /// Digits and marks around a word that do not make it another: `Password1!`. With more of them it is judged as it stands.
+    static let mostAround = 8
+
     /// `acc.password_least`.
     let least: Int
+    /// Whether a word, in lower case and without white space, is among the most used.
+    let isCommon: @Sendable (String) -> Bool
 
-    init(least: Int = PasswordLength.least) {
-        self.least = least
+    /// - Parameter isCommon: besides those few that every installation knows.
+    init(least: Int = PasswordLength.least, isCommon: @escaping @Sendable (String) -> Bool = { _ in false }) {
+        (self.least, self.isCommon) = (least, isCommon)
+    }
+
+    /// As it is for accounts of this kind.
+    func asked(of kind: AccountKind) -> PasswordRule {
+        kind == .operator ? PasswordRule(least: max(least, Self.leastOfOperators), isCommon: isCommon) : self
     }
 
     /// Nil where the password can be taken.
     /// - Parameter personal: address, user name, name and surname of its owner.
     func fault(of password: String, personal: [String]) -> PasswordFault? {
         if let fault = PasswordLength.fault(of: password, asked: least) { return .length(fault) }
-        let folded = Self.folded(password)
-        if MostUsedPasswords.contain(folded) { return .common }
-        return Self.forms(of: personal).contains(folded) ? .personal : nil
+        let words = Self.words(in: Self.folded(password))
+        if words.contains(where: { MostUsedPasswords.contain($0) || isCommon($0) }) { return .common }
+        if words.contains(where: Self.services.contains) { return .service }
+        return words.isDisjoint(with: Self.forms(of: personal)) ? nil : .personal
+    }
+
+    private static let services: Set = ["trackme", "automatedsos", "data4help", "track4run"]
+    /// What is written for letters.
+    private static let letters: [Character: Character] = [
+        "0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i",
+    ]
+
+    /// What a guesser reads in it: the whole, and the word within digits and marks, as they stand and with letters for what is written
+    /// for letters.
+    private static func words(in folded: String) -> Set<String> {
+        let isEdge = { (character: Character) in !character.isLetter }
+        let word = String(folded.trimmingPrefix(while: isEdge).reversed().trimmingPrefix(while: isEdge).reversed())
+        let found = word.isEmpty || folded.count - word.count > mostAround ? [folded] : [folded, word]
+        return Set(found + found.map { String($0.map { letters[$0] ?? $0 }) })
     }
 
     /// Neither case nor white space makes a password hard to guess.

@@ -69,7 +69,7 @@ struct Invitations: Sendable {
                 SendMessage(
                     message: .random(), recipient: Recipient(person: nil, mail: email.text), channels: [.mail],
                     template: .temporaryPassword, language: request.language,
-                    values: ["name": "", "password": password, "hours": settings.temporaryLife.inHours],
+                    values: ["name": contact.greeted, "password": password, "hours": settings.temporaryLife.inHours],
                     notAfter: time + settings.temporaryLife))
             let reply = MakeOperator.Reply(operator: id, temporaryPassword: password)
             try answers.remember(reply, to: asked, in: db)

@@ -51,7 +51,7 @@ struct OrganisationAccounts: Sendable {
             on: Ground(
                 store: opened.store, lookups: book.lookups, vault: book.vault, desk: logIns.desk, credentials: logIns.credentials,
                 ending: logIns.ending, answers: opened.answers, ledger: sharing.service.ledger, relays: relays),
-            passwordSource: settings.accounts.passwordSource, passwordRule: PasswordRule(least: settings.logIns.leastPasswordLength),
+            passwordSource: settings.accounts.passwordSource, passwordRule: logIns.passwordRule,
             temporaryLife: settings.logIns.temporaryLife, logger: logger)
     }
 

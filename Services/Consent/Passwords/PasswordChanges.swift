@@ -7,7 +7,7 @@ import ServiceKit
 import Storage
 
 struct PasswordChanges: Sendable {
-    let settings: LogInSettings
+    let rule: PasswordRule
     let store: Store
     let table: LogInStore
     let vault: ProfileVault
@@ -20,10 +20,10 @@ struct PasswordChanges: Sendable {
     private let sessions = SessionTable()
 
     init(
-        settings: LogInSettings, store: Store, table: LogInStore, vault: ProfileVault, desk: PasswordDesk, issuer: TokenIssuer,
+        rule: PasswordRule, store: Store, table: LogInStore, vault: ProfileVault, desk: PasswordDesk, issuer: TokenIssuer,
         ending: SessionEnding, outbox: MessageOutbox, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.settings, self.store, self.table, self.vault, self.desk) = (settings, store, table, vault, desk)
+        (self.rule, self.store, self.table, self.vault, self.desk) = (rule, store, table, vault, desk)
         (self.issuer, self.ending, self.outbox, self.logger, self.now) = (issuer, ending, outbox, logger, now)
     }
 
@@ -43,8 +43,7 @@ struct PasswordChanges: Sendable {
         guard let account = try await store.read({ [sessions] db in try sessions.owner(db, session) }) else { throw Problem.unauthorised }
         let contact = try vault.contact(account)
         let faults = change.new.faults(
-            PasswordRule(least: settings.leastPasswordLength), of: contact, old: change.old,
-            at: .init(first: "/new", second: "/newAgain"))
+            rule.asked(of: account.subject.kind), of: contact, old: change.old, at: .init(first: "/new", second: "/newAgain"))
         guard faults.isEmpty else { throw Problem.newPasswordRefused(faults) }
         let begun: LogInTry
         switch try await store.write({ [table, now] db in try table.begin(db, account: account, at: now()) }) {

@@ -44,10 +44,13 @@ struct ProfileRoutes: Sendable {
     private var changeEmail: Route {
         Route(
             .post, "/consent/v1/profile/email", access: .person, summary: "Asks for another e-mail address",
-            description: "A link goes to the new address; until it is followed, the old one stays. Then the old one is told.",
+            description: """
+                A link goes to the new address; until it is followed, the old one stays. Where the new one is another account's, its \
+                owner is told instead, and the answer is the same.
+                """,
             body: .json(NewAddressBody.schema, examples: [["email": "anna@example.org"]]),
             answers: [
-                Answer(202, "The link is on its way"), .problem(409, AccountProblem.emailInUse.rawValue), .problem(422, "invalid-body"),
+                Answer(202, "The link is on its way"), .problem(422, "invalid-body"),
             ], isRateLimited: true
         ) { exchange in
             let person = try exchange.person

@@ -14,6 +14,7 @@ struct Recoveries: Sendable {
     private static let look = Duration.seconds(10)
 
     let settings: LogInSettings
+    let rule: PasswordRule
     /// Begins every link.
     let publicOrigin: String
     let store: Store
@@ -32,13 +33,13 @@ struct Recoveries: Sendable {
     private let limiter: RateLimiter<String>
 
     init(
-        settings: LogInSettings, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault, desk: PasswordDesk,
-        logIns: LogInStore, ending: SessionEnding, outbox: MessageOutbox, wishes: RecoveryWishes, logger: Logger,
+        settings: LogInSettings, rule: PasswordRule, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault,
+        desk: PasswordDesk, logIns: LogInStore, ending: SessionEnding, outbox: MessageOutbox, wishes: RecoveryWishes, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.publicOrigin, self.store, self.lookups, self.vault) = (settings, publicOrigin, store, lookups, vault)
         (self.desk, self.logIns, self.ending, self.outbox) = (desk, logIns, ending, outbox)
-        (self.wishes, self.logger, self.now) = (wishes, logger, now)
+        (self.rule, self.wishes, self.logger, self.now) = (rule, wishes, logger, now)
         limiter = RateLimiter(rate: Double(settings.recoveriesPerHour) / 3600, burst: Double(settings.recoveriesPerHour))
     }
 
@@ -118,7 +119,7 @@ struct Recoveries: Sendable {
         }
         guard let account, account.state != .closing else { throw Problem.linkNotValid }
         let contact = try vault.contact(account)
-        let faults = new.faults(PasswordRule(least: settings.leastPasswordLength), of: contact, at: pointers)
+        let faults = new.faults(rule.asked(of: account.subject.kind), of: contact, at: pointers)
         guard faults.isEmpty else { throw Problem.newPasswordRefused(faults) }
         let hash = try await desk.hash(new.typed)
         let time = now()

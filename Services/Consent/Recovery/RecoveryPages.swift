@@ -73,6 +73,7 @@ struct RecoveryPages: Sendable {
         if detail.hasPrefix("is too short") { return "La password è troppo corta." }
         if detail.hasPrefix("is too long") { return "La password è troppo lunga." }
         if detail.hasPrefix("is one of the most used") { return "La password è tra le più usate: ne scelga un'altra." }
+        if detail.hasPrefix("is the name of this") { return "La password è il nome di questo servizio: ne scelga un'altra." }
         if detail.hasPrefix("is your name") { return "La password è il suo nome o indirizzo: ne scelga un'altra." }
         return "Le due password non sono uguali."
     }

@@ -42,6 +42,16 @@ struct LogInNames: Sendable {
         runKey.lookup("name:" + typed.trimmed.lowercased())
     }
 
+    /// Of a browser that is known under the name that was typed.
+    func subject(of browser: KnownBrowser) -> [UInt8] {
+        runKey.lookup(Array("browser:".utf8) + browser.id)
+    }
+
+    /// Where a known browser is: not at its address, behind which others may guess.
+    func place(of browser: KnownBrowser) -> [UInt8] {
+        runKey.lookup(Array("browser-address:".utf8) + browser.id)
+    }
+
     func subject(ofAddress address: String) -> [UInt8] {
         runKey.lookup("address:" + address)
     }

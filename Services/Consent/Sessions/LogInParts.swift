@@ -11,6 +11,8 @@ import Storage
 /// The parts of log-in, sessions, passwords, recovery, invitations and signing keys.
 struct LogInParts: Sendable {
     let desk: PasswordDesk
+    /// Of people and members; `asked(of:)` has those of operators.
+    let passwordRule: PasswordRule
     let credentials: CredentialTable
     let ending: SessionEnding
     /// What the door of this service checks tokens with.
@@ -49,21 +51,24 @@ struct LogInParts: Sendable {
         let ending = SessionEnding(
             facts: FactStream(stream: StreamFamily.sessionsStream, epoch: ground.epoch, relay: ground.relay), checker: checker)
         let desk = try PasswordDesk(cost: ground.cost)
+        let common = try PublishedPasswords.shipped()
+        passwordRule = PasswordRule(least: settings.leastPasswordLength, isCommon: common.contain)
         let credentials = CredentialTable(key: try runtime.key("credentials"))
         let names = LogInNames(
             identifiers: settings.identifiers, lookups: ground.lookups, runKey: try runtime.lookupKey(for: "log-in-runs"))
         let table = LogInStore(names: names, credentials: credentials)
         let issuer = TokenIssuer(keys: keys, issuer: origin)
         logIns = LogIns(
-            settings: settings, store: store, table: table, vault: ground.vault, desk: desk, issuer: issuer, ending: ending,
-            outbox: ground.outbox, logger: logger, now: now)
+            settings: settings, store: store, table: table, browsers: KnownBrowsers(key: try runtime.lookupKey(for: "known-browsers")),
+            vault: ground.vault, desk: desk, issuer: issuer, ending: ending, outbox: ground.outbox, logger: logger, now: now)
         sessions = Sessions(
             settings: settings, store: store, vault: ground.vault, logIns: table, issuer: issuer, ending: ending, logger: logger, now: now)
         changes = PasswordChanges(
-            settings: settings, store: store, table: table, vault: ground.vault, desk: desk, issuer: issuer, ending: ending,
+            rule: passwordRule, store: store, table: table, vault: ground.vault, desk: desk, issuer: issuer, ending: ending,
             outbox: ground.outbox, logger: logger, now: now)
         recoveries = Recoveries(
-            settings: settings, publicOrigin: origin, store: store, lookups: ground.lookups, vault: ground.vault, desk: desk, logIns: table,
+            settings: settings, rule: passwordRule, publicOrigin: origin, store: store, lookups: ground.lookups, vault: ground.vault,
+            desk: desk, logIns: table,
             ending: ending, outbox: ground.outbox, wishes: RecoveryWishes(key: try runtime.key("recovery")), logger: logger, now: now)
         invitations = Invitations(
             settings: settings, publicOrigin: origin, store: store, lookups: ground.lookups, vault: ground.vault, desk: desk,

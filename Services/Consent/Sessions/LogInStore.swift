@@ -35,7 +35,10 @@ struct LogInStore: Sendable {
 
     /// Counts the try as a failure until it turns out to be right, so that many at once count too and a crash forgets none. Names
     /// that nobody has take the same way as those that somebody has.
-    func begin(_ db: Database, typed: String, address: String, at now: Timestamp) throws -> LogInTurn {
+    /// - Parameter browser: where it is known under the typed name: neither strangers nor its address hold it up.
+    func begin(
+        _ db: Database, typed: String, address: String, browser: KnownBrowser?, at now: Timestamp
+    ) throws -> LogInTurn {
         let account = try find(db, typed)
         // -1 is nobody's number: the same questions are asked of the store.
         let number = account?.number ?? -1
@@ -48,7 +51,8 @@ struct LogInStore: Sendable {
                 names.subject(ofUnknown: typed)
             }
         let begun = LogInTry(
-            account: account, credential: credential, subject: subject, address: names.subject(ofAddress: address))
+            account: account, credential: credential, subject: browser.map { names.subject(of: $0) } ?? subject,
+            address: browser.map(names.place(of:)) ?? names.subject(ofAddress: address))
         return try count(db, begun, at: now)
     }
 

@@ -17,6 +17,15 @@ struct LogInAttempt: Sendable {
     /// What the device calls itself; shown in the list of sessions.
     var device: String
     var address: String
+    /// What the browser kept of an earlier log-in; nil where it shows nothing.
+    var browser: String?
+}
+
+/// What a log-in comes to.
+struct LoggedIn: Sendable {
+    let tokens: IssuedTokens
+    /// What the browser is to keep.
+    let browser: String
 }
 
 struct LogIns: Sendable {
@@ -25,6 +34,7 @@ struct LogIns: Sendable {
     let settings: LogInSettings
     let store: Store
     let table: LogInStore
+    let browsers: KnownBrowsers
     let vault: ProfileVault
     let desk: PasswordDesk
     let issuer: TokenIssuer
@@ -37,10 +47,11 @@ struct LogIns: Sendable {
     private let inAll: RateLimiter<Bool>
 
     init(
-        settings: LogInSettings, store: Store, table: LogInStore, vault: ProfileVault, desk: PasswordDesk, issuer: TokenIssuer,
-        ending: SessionEnding, outbox: MessageOutbox, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now }
+        settings: LogInSettings, store: Store, table: LogInStore, browsers: KnownBrowsers, vault: ProfileVault, desk: PasswordDesk,
+        issuer: TokenIssuer, ending: SessionEnding, outbox: MessageOutbox, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.settings, self.store, self.table, self.vault, self.desk) = (settings, store, table, vault, desk)
+        (self.settings, self.store, self.table, self.browsers, self.vault, self.desk) = (settings, store, table, browsers, vault, desk)
         (self.issuer, self.ending, self.outbox, self.logger, self.now) = (issuer, ending, outbox, logger, now)
         perAddress = Self.limiter(perMinute: settings.logInsPerMinute)
         inAll = Self.limiter(perMinute: settings.logInsInAllPerMinute)
@@ -51,13 +62,17 @@ struct LogIns: Sendable {
     }
 
     /// - Throws: `credentials-not-valid` whatever was wrong (ACC-11); what else stands in the way only to whoever has the password;
-    ///   429 with `Retry-After` for whoever tries too often.
-    func logIn(_ attempt: LogInAttempt) async throws -> IssuedTokens {
-        try perAddress.admit(attempt.address)
-        try inAll.admit(true)
+    ///   429 with `Retry-After` for whoever tries too often; a browser that is known under this name is held up by its own failures
+    ///   alone.
+    func logIn(_ attempt: LogInAttempt) async throws -> LoggedIn {
+        let browser = browsers.find(attempt.browser, login: attempt.login)
+        if browser == nil {
+            try perAddress.admit(attempt.address)
+            try inAll.admit(true)
+        }
         let begun: LogInTry
         switch try await store.write({ [table, now] db in
-            try table.begin(db, typed: attempt.login, address: attempt.address, at: now())
+            try table.begin(db, typed: attempt.login, address: attempt.address, browser: browser, at: now())
         }) {
         case .wait(let wait): throw Refusal(.tooManyRequests, retryAfter: wait)
         case .go(let turn): begun = turn
@@ -76,7 +91,8 @@ struct LogIns: Sendable {
             Task { await tellOwner(begun) }
             throw refusal(begun, finding)
         }
-        return try await open(attempt, begun, account, credential, rehashed)
+        let tokens = try await open(attempt, begun, account, credential, rehashed)
+        return LoggedIn(tokens: tokens, browser: browsers.keep(attempt.browser, login: attempt.login))
     }
 
     // MARK: Right

@@ -6,7 +6,10 @@ extension Problem {
     /// The one message for whatever is wrong (ACC-11).
     static let credentialsNotValid = Problem(
         "credentials-not-valid", status: 401, title: "Credentials not valid",
-        detail: "Nobody with this name and password may log in here. Type the password again, or ask for a new one by “forgot password?”.",
+        detail: """
+            Nobody with this name and password may log in here. Type the password again, or ask for a new one by “forgot password?”. \
+            If you have just registered, first follow the link in the mail.
+            """,
         errors: [.init(pointer: "/password", detail: "type it again; the name may stay as it is")])
 
     /// Only with `acc.detailed_login_errors`.

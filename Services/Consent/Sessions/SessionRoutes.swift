@@ -18,7 +18,8 @@ struct SessionRoutes: Sendable {
             description: """
                 People, members of organisations and operators alike. Whatever is wrong, the answer is the same. From the fifth failure \
                 in a row on, the next try must wait as long as `Retry-After` says, a minute at most. With `cookie` the tokens come as \
-                cookies that no script can read.
+                cookies that no script can read. Every log-in that succeeds also sets a cookie by which the browser is known: whoever \
+                shows it is held up by no failures but those of the same browser.
                 """,
             body: .json(
                 LogInBody.schema, examples: [["login": "anna@example.org", "password": "una frase che ricordo", "device": "Anna's phone"]]),
@@ -30,11 +31,12 @@ struct SessionRoutes: Sendable {
             let body: LogInBody = try await exchange.json()
             let byCookie = body.cookie ?? false
             if byCookie { try exchange.refuseForeignOrigin() }
-            let issued = try await logIns.logIn(
+            let loggedIn = try await logIns.logIn(
                 LogInAttempt(
                     login: body.login, password: body.password, kind: body.kind, device: Self.device(body.device, exchange),
-                    address: exchange.remoteAddress))
-            return try Self.answer(issued, byCookie: byCookie)
+                    address: exchange.remoteAddress, browser: exchange.cookie(Cookie.browserName)))
+            return try Self.answer(loggedIn.tokens, byCookie: byCookie)
+                .with(cookie: .browser(loggedIn.browser, lasting: KnownBrowsers.life))
         }
     }
 

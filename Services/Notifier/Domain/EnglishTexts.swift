@@ -19,6 +19,13 @@ extension MessageText {
             body: "please confirm within {hours} h that this address is yours:\n{link}\n\n"
                 + "If you did not register with TrackMe, ignore this message.",
             short: "TrackMe: please confirm your address within {hours} h with the link in our e-mail.", title: "Confirm your address"),
+        .alreadyRegistered: MessageText(
+            subject: "You have a TrackMe account already",
+            body: "on {time} somebody gave your address or your fiscal code for another TrackMe account. You have one already, and it stays "
+                + "as it is.\n\nIf it was you, log in; if you do not remember the password, choose a new one here:\n{link}\n\n"
+                + "If it was not you, there is nothing to do: nobody has learnt from us that you are registered.",
+            short: "TrackMe: on {time} somebody gave your address or fiscal code for another account. Yours stays as it is.",
+            title: "You are registered already"),
         .temporaryPassword: MessageText(
             subject: "Your temporary password",
             body: "this is your temporary password:\n\n    {password}\n\n"

@@ -20,6 +20,13 @@ extension MessageText {
                 + "Se non ti sei registrato a TrackMe, ignora questo messaggio.",
             short: "TrackMe: conferma il tuo indirizzo entro {hours} ore con il link nella nostra e-mail.",
             title: "Conferma il tuo indirizzo"),
+        .alreadyRegistered: MessageText(
+            subject: "Ha già un account TrackMe",
+            body: "il {time} qualcuno ha indicato il suo indirizzo o il suo codice fiscale per un altro account TrackMe. Lei ne ha già uno, "
+                + "che resta com'è.\n\nSe è stato lei, acceda; se non ricorda la password, ne scelga una nuova qui:\n{link}\n\n"
+                + "Se non è stato lei, non deve fare nulla: nessuno ha saputo da noi che lei è registrato.",
+            short: "TrackMe: il {time} qualcuno ha indicato il suo indirizzo o codice fiscale per un altro account. Il suo resta com'è.",
+            title: "È già registrato"),
         .temporaryPassword: MessageText(
             subject: "La tua password temporanea",
             body: "questa è la tua password temporanea:\n\n    {password}\n\n"

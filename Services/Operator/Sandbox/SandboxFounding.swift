@@ -87,8 +87,9 @@ struct SandboxFounding: Sendable {
             let person = SandboxPerson(mark: UInt64.random(in: 0..<1 << 53))
             let form = person.form(acceptedTerms: terms.text("version") ?? "")
             let reply = try await client.call("POST", .consent, "/consent/v1/accounts", body: form)
-            if reply.status == 409, attempt < Self.tries { continue }
-            _ = try reply.expecting(201, "registering the person")
+            // What was made up is somebody's already: that registration opens no account.
+            if reply.text("state") == "unconfirmed", attempt < Self.tries { continue }
+            try PersonStory.requireOpen(try reply.expecting(201, "registering the person"))
             return (person, try await SandboxSession(client: client, login: person.email, password: person.password).begin())
         }
         throw OperatorError(.failed, "every fiscal code that was tried is somebody's", mend: "try again")

@@ -4,6 +4,8 @@
 package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case accountCreated = "account-created"
     case confirmAddress = "confirm-address"
+    /// To the owner of an account whose address or fiscal code somebody has given for another one.
+    case alreadyRegistered = "already-registered"
     case temporaryPassword = "temporary-password"
     case recoverPassword = "recover-password"
     case passwordChanged = "password-changed"
@@ -84,6 +86,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         switch self {
         case .accountCreated: ["name", "link"]
         case .confirmAddress: ["name", "link", "hours"]
+        case .alreadyRegistered: ["name", "time", "link"]
         case .temporaryPassword: ["name", "password", "hours"]
         case .recoverPassword: ["name", "link", "hours"]
         case .passwordChanged: ["name", "time"]

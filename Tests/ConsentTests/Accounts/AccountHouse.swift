@@ -86,6 +86,7 @@ final class AccountHouse: Sendable {
             "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
             "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
             "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
+            "TRACKME_ACC_CONFIRM_REQUIRED": "false",
         ]
         variables.merge(environment) { $1 }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -89,6 +89,7 @@ struct FirstMailStories {
             func correct(_ token: String, _ email: String) async throws -> AccountHouse.Response {
                 try await house.request("POST", "/consent/v1/accounts/first-mail", json: ["correctionToken": token, "email": email])
             }
+            // Without a confirmation the account is open already, and the person is told at once.
             #expect(try await correct(token, "Anna@example.org").problem == "email-in-use")
             #expect(try await correct(token, "not an address").status == 422)
             #expect(try await correct(String(token.reversed()), "c@example.org").problem == "link-not-valid")

@@ -24,7 +24,8 @@ struct PasswordTests {
             ("Password1", .common), ("QWERTYUIOP", .common), ("iloveyou", .common), ("forzajuve", .common), ("aaaaaaaaaa", .common),
             ("1212121212", .common), ("23456789", .common), ("hgfedcba", .common), ("p a s s w o r d 1", .common),
             ("anna.bianchi@example.org", .personal), ("ANNA.BIANCHI", .personal), ("annaBianchi", .personal), ("Bianchi Anna", .personal),
-            ("annab1990", .personal), (String(repeating: "lunga frase ", count: 11), .length(.tooLong)),
+            ("annab1990", .personal), ("Anna1940!", .personal), ("AutomatedSOS!", .service), ("tr4ckme2026", .service),
+            (String(repeating: "lunga frase ", count: 11), .length(.tooLong)),
         ] as [(String, PasswordFault)])
     func refused(_ password: String, _ fault: PasswordFault) {
         #expect(PasswordRule(least: 8).fault(of: password, personal: Self.personal) == fault)
@@ -39,6 +40,38 @@ struct PasswordTests {
         ])
     func taken(_ password: String) {
         #expect(PasswordRule(least: 8).fault(of: password, personal: Self.personal) == nil)
+    }
+
+    @Test(
+        "X12: `Password1!` was taken; 30,000 used passwords are refused, also with digits and marks around them or for letters",
+        arguments: [
+            "Password1!", "P@ssw0rd2026", "!!Welcome!!", "Liverpool99", "Trustno1", "s3cr3t123", "Qwerty12345!", "dragon2024",
+            "Juventus1897!",
+        ])
+    func famous(_ password: String) throws {
+        let common = try PublishedPasswords.shipped()
+        #expect(PasswordRule(isCommon: common.contain).fault(of: password, personal: []) == .common)
+    }
+
+    @Test("X12: the list holds 10,000 passwords at least, each once; a cut one is none; what nobody uses is not in it")
+    func list() throws {
+        let common = try PublishedPasswords.shipped()
+        #expect(common.count >= 10_000 && common.isInOrder)
+        for word in ["123456", "password", "letmein", "iloveyou"] { #expect(common.contain(word), "\(word)") }
+        let rule = PasswordRule(isCommon: common.contain)
+        for password in ["una frase che ricordo", "78120934", "correcthorse", "k3xv-9qrt-m2hw-7cpd", "pass 1940 word mare"] {
+            #expect(rule.fault(of: password, personal: []) == nil, "\(password)")
+        }
+        #expect(throws: PublishedPasswords.NoPasswords.self) { try PublishedPasswords([1, 2, 3, 4, 5]) }
+    }
+
+    @Test("X12: operators choose twelve characters at least")
+    func operators() {
+        let rule = PasswordRule()
+        #expect(rule.asked(of: .operator).fault(of: "verde e blu", personal: []) == .length(.tooShort(least: 12)))
+        #expect(rule.asked(of: .operator).fault(of: "verde e blu!", personal: []) == nil)
+        #expect(rule.asked(of: .member).fault(of: "verde e b", personal: []) == nil)
+        #expect(PasswordRule(least: 15).asked(of: .operator).least == 15)
     }
 
     @Test("ACC-03: the least length is a setting, counted in code points after composition")

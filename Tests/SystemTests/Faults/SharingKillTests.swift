@@ -140,7 +140,7 @@ private final class SharingUnderKills {
                 "consent", port: port,
                 command: ChildCommand(
                     executable: ServiceExecutable(peer: .consent, port: port).file.path,
-                    environment: layout.environment(of: .consent, httpPort: port)),
+                    environment: layout.environment(of: .consent, httpPort: port).merging(["TRACKME_ACC_CONFIRM_REQUIRED": "false"]) { $1 }),
                 log: root.appendingPathComponent("consent.log"))
             process.start()
             var reader = SettingsReader(environment: layout.environment)

@@ -79,7 +79,7 @@ struct RealSuite: Sendable {
         let desk = ports[2]
         let common = [
             "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_SOS_MESSAGE_STATUS": "exercise", "TRACKME_SOS_CANARY": "false",
-            "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(desk)\(DeskService.path)",
+            "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(desk)\(DeskService.path)", "TRACKME_ACC_CONFIRM_REQUIRED": "false",
         ]
         func service(_ peer: Peer, _ port: Int) throws -> ServiceProcess {
             var environment = layout.environment(of: peer, httpPort: port)
