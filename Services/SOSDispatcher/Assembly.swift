@@ -89,6 +89,7 @@ struct SOSParts: Sendable {
             rules: settings.rules, letterhead: settings.letterhead, names: names, keys: keys, store: store,
             journal: journal, dispatcher: dispatcher, clock: clock, pair: pair.desk, metrics: metrics, logger: logger)
         await dispatcher.whenAcknowledged { await supervision.acknowledged($0, $1) }
+        await dispatcher.whenRejected { await supervision.rejected($0, $1) }
         await dispatcher.whenDrillEnds(drills.ended)
 
         let people = try await PeopleParts(
@@ -135,7 +136,7 @@ struct SOSParts: Sendable {
             supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, pair: pair.desk, messages: people.messages,
             forget: people.forget)
         let erasures = try await erasure.follower(on: runtime, keys: keys)
-        let hearing = try await SOSParts.hearing(memory, supervision, store, watch.heard, runtime)
+        let hearing = try await SOSParts.hearing(journal, supervision, store, watch.heard, runtime)
         services =
             [
                 ClosedLast { await database.close() },
@@ -148,6 +149,7 @@ struct SOSParts: Sendable {
                 Background { try await calling.streams.forget(calling.registry) },
                 Background { try await answers.expire() },
                 Background(keys.keepBackups),
+                Background(store.moveClosed),
                 Background { try await life?.run(database) },
                 Background(Follower.accounts(on: runtime, store: database, tokens: tokens, erasures: erasures).run),
                 Background(erasures.run),
@@ -164,9 +166,9 @@ struct SOSParts: Sendable {
         self.panel = panel
     }
 
-    /// What follows ingest, and consent's cards.
+    /// What follows ingest, and consent's cards. After a passing fault of the store each goes on from what is stored by then.
     private static func hearing(
-        _ memory: SOSStore.Memory, _ supervision: SupervisionService, _ store: SOSStore, _ heard: StreamFreshness, _ runtime: Runtime
+        _ journal: Journal, _ supervision: SupervisionService, _ store: SOSStore, _ heard: StreamFreshness, _ runtime: Runtime
     ) async throws -> [any Service] {
         let samples = try await runtime.consumer(of: .samples, freshness: heard)
         await supervision.judgesSilence { heard.age ?? .seconds(Int64(Int32.max)) }
@@ -174,20 +176,22 @@ struct SOSParts: Sendable {
         let cards = try await runtime.consumer(of: .emergencyCards)
         return [
             Background {
+                let begun = try await store.positions(of: .emergencyCards)
                 try await cards.run(
-                    from: memory.positions.filter { StreamFamily.emergencyCards.streams.contains($0.stream) },
-                    apply: { await supervision.know(CardFacts.states($0), $1) },
-                    restart: { await supervision.know(CardFacts.states($0), [$1]) })
+                    from: begun, apply: { await supervision.know(CardFacts.states($0), $1) },
+                    restart: { await supervision.know(CardFacts.states($0), [$1]) },
+                    durable: { journal.durablePositions(of: .emergencyCards, begun: begun) })
             },
             Background {
+                let begun = try await store.positions(of: .samples)
                 try await samples.run(
-                    from: memory.positions.filter { StreamFamily.samples.streams.contains($0.stream) },
-                    apply: { await supervision.apply($0, $1) }, restart: { _, next in await supervision.apply([], [next]) },
-                    provisional: { await supervision.hear(provisional: $0) })
+                    from: begun, apply: { await supervision.apply($0, $1) }, restart: { _, next in await supervision.apply([], [next]) },
+                    provisional: { await supervision.hear(provisional: $0) },
+                    durable: { journal.durablePositions(of: .samples, begun: begun) })
             },
             Background {
                 try await devices.run(
-                    from: memory.positions.filter { StreamFamily.devices.streams.contains($0.stream) },
+                    from: try await store.positions(of: .devices),
                     apply: { events, next in
                         _ = try await store.save(DeviceFacts.batch(events, next))
                         for pause in DeviceFacts.pauses(events) { await supervision.monitoring(pause) }

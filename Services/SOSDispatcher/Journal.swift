@@ -1,8 +1,10 @@
 // Brings changes to the store, many in one commit, in their order.
 
+import Bus
 import Contracts
 import Logging
 import ServiceKit
+import Storage
 import Synchronization
 
 /// Collects changes and commits them: urgent ones as soon as somebody waits for them, patient ones (states in which nothing
@@ -33,6 +35,8 @@ final class Journal: Sendable {
         var isEverythingDue = false
         var isWriting = false
         var waiting: [CheckedContinuation<Void, any Error>] = []
+        /// By stream, how far what was heard is on disk with all that follows from it.
+        var durable: [String: StreamPosition] = [:]
     }
 
     private enum Round {
@@ -50,6 +54,14 @@ final class Journal: Sendable {
         save: @escaping Save, seal: @escaping Seal, publish: @escaping @Sendable (EventRelay.Committed) -> Void, logger: Logger
     ) {
         (self.save, self.seal, self.publish, self.logger) = (save, seal, publish, logger)
+    }
+
+    /// How far a family is heard with everything that follows from it on disk; what its publisher may be told, since its log then forgets.
+    /// - Parameter begun: what the file said when this process began.
+    func durablePositions(of family: StreamFamily, begun: [StreamPosition]) -> [StreamPosition] {
+        let durable = state.withLock { $0.durable }
+        let known = Dictionary(begun.map { ($0.stream, $0) }, uniquingKeysWith: { $1 })
+        return family.streams.compactMap { durable[$0] ?? known[$0] }
     }
 
     func note(_ urgent: StoreBatch, patient: StoreBatch = StoreBatch()) {
@@ -112,7 +124,7 @@ final class Journal: Sendable {
             do {
                 try await commitEverything()
             } catch {
-                logger.error("changes could not be stored before the stop", metadata: ["reason": "\(type(of: error))"])
+                logger.error("changes could not be stored before the stop", metadata: ["reason": "\(error.logReason)"])
                 return
             }
         }
@@ -189,8 +201,9 @@ final class Journal: Sendable {
         guard !batch.isEmpty else { return }
         do {
             for fact in try await save(batch) { publish(fact) }
+            if !batch.positions.isEmpty { state.withLock { $0.durable.merge(batch.positions) { $1 } } }
         } catch {
-            logger.error("changes could not be stored; they are kept and tried again", metadata: ["reason": "\(type(of: error))"])
+            logger.error("changes could not be stored; they are kept and tried again", metadata: ["reason": "\(error.logReason)"])
             throw error
         }
     }

@@ -53,6 +53,8 @@ struct Settings: Sendable {
     var webhookSecret: URL?
     var integratorToken: URL?
     var deskKey: URL?
+    /// PEM; nil: the system's.
+    var authorities: URL?
 
     init(_ reader: inout SettingsReader) {
         place = reader.read(
@@ -72,11 +74,13 @@ struct Settings: Sendable {
             .hours("sos.pause_reminder_h", default: 12, in: 1...72, "How often who has paused supervision is reminded of it."))
         retry = reader.read(.seconds("sos.retry_s", default: 1, in: 0.2...5, "Pause between attempts until the call is acknowledged."))
         nextIntegrator = reader.read(
-            .seconds("sos.next_integrator_s", default: 30, in: 1...3600, "Until the next emergency service is called as well."))
+            .seconds(
+                "sos.next_integrator_s", default: 30, in: 1...3600,
+                "Until the next emergency service is called as well, or one that refused is asked again."))
         integrator = reader.read(.text("sos.integrator", default: "desk", "Name of the emergency service, as timelines show it."))
         webhookURL = reader.read(.address("sos.webhook_url", "Where the emergency service takes messages; none: nobody is called."))
         secondURL = reader.read(
-            .address("sos.second_url", "Another address of it, tried as well when it has not acknowledged after 1.5 s; none: not used."))
+            .address("sos.second_url", "Another address of it, tried at once if the first fails hard, else after 0.7 s; none: not used."))
         format = reader.read(.choice("sos.webhook_format", default: .json, "Form of the messages to it: dispatch/1 or CAP 1.2."))
         let texts = reader.read(
             .text(
@@ -91,6 +95,8 @@ struct Settings: Sendable {
             .optionalPath(
                 "sos.integrator_token", "File with the bearer token of its acknowledgements; made in the key folder if not named."))
         deskKey = reader.read(.optionalPath("sos.desk_key", "File with a whpk_ key that its answers may be signed with."))
+        authorities = reader.read(
+            .optionalPath("sos.authorities", "PEM file of the authorities that vouch for emergency services, instead of the system's."))
         letterhead = DispatchLetterhead(
             status: reader.read(
                 .choice("sos.message_status", default: .actual, "Whether calls are in earnest: ambulances are sent on actual only.")),

@@ -30,6 +30,9 @@ package enum BusLimits {
     package static let asksAtOnce = 4
     /// Questions that one answering socket works on at once; further ones get `unavailable`.
     package static let questionsInWork = 64
+    /// Of those, kept for each of the two dispatchers, and for each other peer of the suite (`AnswerSlots`).
+    static let slotsOfRescue = 8
+    static let slotsOfAPeer = 1
     /// Replays and snapshots among them, so that catching up never starves the rest.
     package static let replaysInWork = 4
     /// Questions of one client without an answer yet.

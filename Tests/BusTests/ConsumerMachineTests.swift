@@ -230,6 +230,48 @@ struct ConsumerMachineTests {
         #expect(applied.last == "replay \(BusLimits.framesHeldBack + 2)...\(BusLimits.framesHeldBack + 1001)")
     }
 
+    @Test(
+        "S4: a publisher whose volume was put back was not noticed: now it is asked, the loss is said once, and the new epoch is followed")
+    func putBack() {
+        var desk = Desk(news, next: 10)
+        desk.beat(9)
+        #expect(desk.take().isEmpty && desk.machine.isCurrent)
+        desk.beat(5)
+        #expect(desk.take() == ["replay 10...1009"], "one probe")
+        desk.beat(5)
+        #expect(desk.take().isEmpty)
+        desk.page([], head: 5)
+        #expect(desk.take() == ["put back 4"] && !desk.machine.isCurrent)
+        // What it says now is under numbers that were applied already.
+        desk.hear(6)
+        desk.now += .milliseconds(200)
+        #expect(desk.take() == ["replay 10...1009"] && !desk.machine.isCurrent)
+        desk.page([], head: 6)
+        desk.now += .milliseconds(200)
+        #expect(desk.take() == ["replay 10...1009"], "said once")
+        desk.page([], head: 7, oldest: 6, epoch: "e2")
+        #expect(desk.take() == ["apply [] next 6 of e2", "replay 6...1005 of e2"])
+        desk.page([6, 7], head: 7, epoch: "e2")
+        #expect(desk.take() == ["apply [6, 7] next 8 of e2"] && desk.machine.isCurrent)
+    }
+
+    @Test("A heartbeat that a replay or a frame has overtaken is no loss: the publisher's own answer decides")
+    func overtaken() {
+        var desk = Desk(news, next: 10)
+        desk.beat(8)
+        #expect(desk.take() == ["replay 10...1009"])
+        desk.hear(10)
+        desk.page([10], head: 10)
+        #expect(desk.take() == ["apply [10] next 11"] && desk.machine.isCurrent)
+        // Asked from 11 while frames go on: the answer was made before them.
+        desk.beat(9)
+        #expect(desk.take() == ["replay 11...1010"])
+        desk.hear(11)
+        desk.hear(12)
+        desk.page([], head: 10)
+        #expect(desk.take() == ["apply [11, 12] next 13"] && desk.machine.isCurrent)
+    }
+
     @Test("Nonsense is passed over: unknown streams, facts without a place, pages nobody asked for")
     func nonsense() {
         var desk = Desk(news, next: 1)
@@ -309,6 +351,7 @@ private struct Desk {
             case .snapshot: return "snapshot"
             case .reopen: return "reopen"
             case .passOver(_, let facts): return "pass over \(facts)"
+            case .putBack(_, let facts): return "put back \(facts)"
             }
         }
     }

@@ -127,7 +127,7 @@ private struct World {
             for event in events { applied[event.header.stream, default: []].append(event.header.sequence) }
             for position in next { stored[position.stream] = position }
         case .replay(let request): questions.append(request)
-        case .snapshot, .passOver: Issue.record("not in this world")
+        case .snapshot, .passOver, .putBack: Issue.record("not in this world")
         case .reopen: wire = []
         }
     }

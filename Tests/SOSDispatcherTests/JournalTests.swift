@@ -1,5 +1,6 @@
 // What is stored when, and that nothing gets lost or overtaken on the way.
 
+import Bus
 import Contracts
 import Foundation
 import ServiceKit
@@ -191,5 +192,27 @@ struct JournalTests {
         await running.value
         #expect(shelf.states == noted)
         #expect(shelf.position == 300)
+    }
+
+    @Test("S15: positions were confirmed before they were durable: now a publisher is told what is on disk, whatever was heard since")
+    func durable() async throws {
+        let shelf = Shelf()
+        let journal = journal(shelf)
+        let stream = StreamFamily.devices.streams[0]
+        func heard(_ next: Int64) -> StoreBatch {
+            var batch = StoreBatch()
+            batch.positions[stream] = StreamPosition(stream: stream, epoch: "e", next: next)
+            return batch
+        }
+        let begun = [StreamPosition(stream: stream, epoch: "e", next: 3), StreamPosition(stream: "another", epoch: "e", next: 9)]
+        func told() -> [Int64] { journal.durablePositions(of: .devices, begun: begun).map(\.next) }
+        #expect(told() == [3], "what the file said")
+        shelf.refuse(true)
+        journal.note(StoreBatch(), patient: heard(5))
+        _ = try? await journal.commitEverything()
+        #expect(told() == [3], "heard, but not on disk")
+        shelf.refuse(false)
+        try await journal.commitEverything()
+        #expect(told() == [5])
     }
 }

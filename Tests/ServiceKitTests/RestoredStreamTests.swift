@@ -30,8 +30,9 @@ struct RestoredStreamTests {
         let opened: OpenedStore
         let facts: FactStream
 
-        init(in folder: URL) async throws {
-            runtime = try Runtime.test(.notifier, in: folder)
+        /// - Parameter ended: instead of the end of the process.
+        init(in folder: URL, ended: @escaping @Sendable () -> Void = {}) async throws {
+            runtime = try Runtime.test(.notifier, in: folder) { _ in ended() }
             opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: RestoredStreamTests.migrations)
             let relay = try await opened.relay(of: RestoredStreamTests.family)
             facts = FactStream(stream: RestoredStreamTests.family.streams[0], epoch: opened.epoch, relay: relay)
@@ -50,10 +51,10 @@ struct RestoredStreamTests {
             }
         }
 
-        func stop() async throws {
+        func stop(cleanly: Bool = true) async throws {
             await runtime.bus.shutdown()
             // As the last of its parts does.
-            try await StoreLife(beside: runtime.storeFile).goOn(opened.store)
+            if cleanly { try await StoreLife(beside: runtime.storeFile).goOn(opened.store) }
             await opened.store.close()
             await opened.keys.close()
         }
@@ -96,6 +97,42 @@ struct RestoredStreamTests {
         func end() async {
             await stopListening()
             await runtime.bus.shutdown()
+        }
+    }
+
+    @Test("S4: a volume put back with everything on it was not noticed, and its consumers were deaf to what it said: now they hear it")
+    func volume() async throws {
+        try await withTemporaryFolder { folder in
+            for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
+            let (snapshot, volume) = (folder.appendingPathComponent("snapshot"), folder.appendingPathComponent("notifier"))
+            var speaker = try await Speaker(in: folder)
+            let hearer = try Hearer(.consent, in: folder)
+            try await hearer.listen()
+            try await eventually("it knows where to begin") { hearer.isPlaced }
+            try await speaker.say("one", "two")
+            try await eventually("it has heard") { hearer.words.count == 2 }
+            try await speaker.stop()
+            try FileManager.default.copyItem(at: volume, to: snapshot)
+            speaker = try await Speaker(in: folder)
+            try await speaker.say("lost", "lost too")
+            try await eventually("everything is heard") { hearer.words.count == 4 }
+            try await speaker.stop()
+
+            try FileManager.default.removeItem(at: volume)
+            try FileManager.default.copyItem(at: snapshot, to: volume)
+            let hasEnded = Mutex(false)
+            speaker = try await Speaker(in: folder) { hasEnded.withLock { $0 = true } }
+            let epoch = speaker.opened.epoch
+            try await speaker.say("four")
+            try await eventually("a consumer has shown it, and the process ends") { hasEnded.withLock { $0 } }
+            try await speaker.stop(cleanly: false)
+            speaker = try await Speaker(in: folder)
+            #expect(speaker.opened.epoch != epoch)
+            try await speaker.say("five")
+            try await eventually("what was said since is heard, before and after the new epoch") { hearer.words.count >= 6 }
+            #expect(hearer.words == ["one", "two", "lost", "lost too", "four", "five"])
+            await hearer.end()
+            try await speaker.stop()
         }
     }
 

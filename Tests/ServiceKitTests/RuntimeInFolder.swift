@@ -5,10 +5,14 @@ import Foundation
 import Logging
 
 @testable import ServiceKit
+import Storage
 
 extension Runtime {
     /// - Parameter folder: a short path, since sockets lie in it.
-    static func test(_ peer: Peer, in folder: URL) throws -> Runtime {
+    /// - Parameter onFatal: instead of the end of the process.
+    static func test(_ peer: Peer, in folder: URL, onFatal: (@Sendable (Int32) -> Void)? = nil) throws -> Runtime {
+        var store = StoreSettings()
+        store.onFatal = onFatal ?? store.onFatal
         var reader = SettingsReader(environment: [
             "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
             "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
@@ -16,6 +20,6 @@ extension Runtime {
         ])
         return try Runtime(
             peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
-            logger: Logger(label: peer.name) { _ in SwiftLogNoOpLogHandler() })
+            logger: Logger(label: peer.name) { _ in SwiftLogNoOpLogHandler() }, store: store)
     }
 }

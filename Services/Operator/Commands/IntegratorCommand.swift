@@ -42,7 +42,7 @@ struct AddIntegratorCommand: AsyncParsableCommand {
     var polygon: ServiceArea?
     @Option(help: ArgumentHelp("Where it takes messages.", valueName: "address"))
     var url: String?
-    @Option(help: ArgumentHelp("Tried as well without an acknowledgement after 1.5 s.", valueName: "address"))
+    @Option(help: ArgumentHelp("Tried at once if the first fails, else after 0.7 s.", valueName: "address"))
     var secondURL: String?
     @Option(help: "Form of the messages: json (dispatch/1) or cap (CAP 1.2).")
     var format = IntegratorSettings.Format.json

@@ -47,7 +47,7 @@ extension Dispatcher {
     ) async {
         let at = heard?.at ?? .now
         if heard == nil, let work = works[id.emergency] { tell(acknowledgement, by: integrator.id, at: at, in: work) }
-        guard acknowledgement.accepts else { return await refused(id, by: integrator, form) }
+        guard acknowledgement.accepts else { return await refused(id, by: integrator, form, at: at) }
         guard let work = works[id.emergency], let message = work.file.lines[integrator.id]?.message(id),
             take(id, by: integrator, at: at)
         else { return }
@@ -67,25 +67,43 @@ extension Dispatcher {
         if work.file.latestAlert?.id == id { await acknowledged(work.person, id.emergency) }
     }
 
-    private func refused(_ id: MessageID, by integrator: Integrator, _ form: String) async {
+    private func refused(_ id: MessageID, by integrator: Integrator, _ form: String, at time: Timestamp) async {
         guard let work = works[id.emergency] else { return }
-        note("rejected", id, by: integrator.name, "\(id.sequence) by \(form)")
+        let wasTaken = work.file.lines[integrator.id]?.message(id)?.end == .acknowledged
+        note("rejected", id, by: integrator.name, "\(id.sequence) by \(form)\(wasTaken ? ", after it was taken" : "")")
         logger.warning(
             "an emergency service does not take a message",
-            metadata: ["emergency": "\(id.emergency)", "integrator": "\(integrator.name)"])
+            metadata: ["emergency": "\(id.emergency)", "integrator": "\(integrator.name)", "taken_before": "\(wasTaken)"])
         if work.drill != nil {
             stop(id.emergency)
             return await drillEnded(id.emergency, "refused", clock.now - work.since)
         }
-        let now = clock.now
-        switch change(id.emergency, { file, order in file.refused(id, by: integrator.id, order: order, at: now) }) ?? .nothing {
+        guard !work.isStopped, await mayReopen(id.emergency) else { return }
+        let (now, names) = (clock.now, names)
+        let passing = change(id.emergency) { file, order in
+            file.refused(id, by: integrator.id, order: order, at: now) { alert, seq in
+                guard let next = alert.id.repetition else { return nil }
+                let body = DispatchMessage.repetition(of: alert.body, as: next, seq: seq, at: time, code: names.code(of: next))
+                return body.map { OutboxMessage(id: next, kind: .alert, body: $0, createdAt: now) }
+            }
+        }
+        switch passing ?? .nothing {
         case .nothing: break
         case .on(let next):
             note("passed-on", id, by: "dispatcher", "to \(registry.integrator(next)?.name ?? next)")
-        case .again(let next):
-            logger.critical("every emergency service has refused a call: it is sent on", metadata: ["emergency": "\(id.emergency)"])
-            note("refused-by-all", id, by: "dispatcher", "again to \(registry.integrator(next)?.name ?? next)")
+        case .refusedByAll:
+            logger.critical("every emergency service has refused a call: each is asked again", metadata: ["emergency": "\(id.emergency)"])
+            note("refused-by-all", id, by: "dispatcher", "each is asked again after \(nextAfter.components.seconds) s")
         }
+        if wasTaken, works[id.emergency]?.file.isTaken == false { await rejected(work.person, id.emergency) }
+    }
+
+    /// Whether a rejection still opens the choice anew: until an hour after the emergency was closed.
+    private func mayReopen(_ emergency: EmergencyID) async -> Bool {
+        guard works[emergency]?.closedAt != nil, let record = try? await store.emergency(emergency), let closedAt = record.closedAt else {
+            return true
+        }
+        return Timestamp.now - closedAt < Dispatcher.reopens
     }
 
     // MARK: By text

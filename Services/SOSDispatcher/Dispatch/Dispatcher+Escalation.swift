@@ -12,18 +12,80 @@ extension Dispatcher {
 
     /// The next integrator of the order is called as well, where those who were called have not answered for too long.
     func escalate(_ emergency: EmergencyID) {
-        let (bound, now) = (escalatesAfter, clock.now)
-        guard let work = works[emergency], isReal(work), let due = work.file.escalation(after: bound), due <= now,
-            registry.hasFurther(than: work.file.asked)
-        else { return }
+        guard let due = works[emergency]?.file.escalation(after: escalatesAfter), due <= clock.now else { return }
+        callNext(in: emergency, after: escalatesAfter, because: "nobody has answered for \(nextAfter.components.seconds) s")
+    }
+
+    private func callNext(in emergency: EmergencyID, after bound: Duration, because why: String) {
+        let now = clock.now
+        guard let work = works[emergency], isReal(work), registry.hasFurther(than: work.file.asked) else { return }
         let next = change(emergency) { file, order in file.escalate(after: bound, order: order, at: now) } ?? nil
         guard let next, let alert = work.file.latestAlert else { return }
         let name = registry.integrator(next)?.name ?? next
-        note("called-in-addition", alert.id, by: "dispatcher", "\(name): nobody has answered for \(nextAfter.components.seconds) s")
+        note("called-in-addition", alert.id, by: "dispatcher", "\(name): \(why)")
         logger.error(
             "no emergency service has answered: another one is called as well",
             metadata: ["emergency": "\(emergency)", "integrator": "\(name)"])
     }
+
+    // MARK: Hard failures
+
+    /// What failed hard is not waited for (SOS-39): the integrator's other ways go at once, and where all its addresses failed so, the next
+    /// integrator is called.
+    func heed(_ delivery: Delivery, of id: MessageID, by way: DispatchWay, to integrator: Integrator) {
+        let emergency = id.emergency
+        let isNew = works[emergency]?.lines[integrator.id]?.failed[way] != id
+        works[emergency]?.lines[integrator.id]?.failed[way] = delivery.isHardFailure ? id : nil
+        guard delivery.isHardFailure, isNew, let line = works[emergency]?.lines[integrator.id] else { return }
+        for rest in line.rests.values { rest.cancel() }
+        let addresses = integrator.addresses
+        guard !addresses.isEmpty, addresses.allSatisfy({ line.failed[$0] == id }), let file = works[emergency]?.file,
+            file.latestAlert?.id == id, file.isLatestAsked(integrator.id)
+        else { return }
+        callNext(in: emergency, after: .zero, because: "no address of \(integrator.name) can be reached")
+    }
+
+    // MARK: Refusals
+
+    /// Whoever has refused is asked again after a while, where nobody else is left.
+    func askAgain(_ emergency: EmergencyID) {
+        let now = clock.now
+        guard let work = works[emergency], isReal(work), !work.isStopped, let alert = work.file.latestAlert else { return }
+        for again in change(emergency, { file, order in file.askAgain(after: nextAfter, order: order, at: now) }) ?? [] {
+            note("asked-again", alert.id, by: "dispatcher", registry.integrator(again)?.name ?? again)
+        }
+    }
+
+    // MARK: What does not go on for ever
+
+    /// Drills back off as cancellations and releases do.
+    func backsOff(_ message: OutboxMessage) -> Bool {
+        message.backsOff || works[message.id.emergency]?.drill != nil
+    }
+
+    /// Alerts and updates are repeated each `retry`, without end.
+    func pause(after message: OutboxMessage) -> Duration {
+        backsOff(message) ? DispatchOutbox.pause(after: message, retry: retry) : retry
+    }
+
+    /// Cancellations and releases end after a day, or soon where their integrator was removed.
+    func giveUp(in emergency: EmergencyID) {
+        guard let work = works[emergency], isReal(work) else { return }
+        let now = clock.now
+        for (id, outbox) in work.file.lines {
+            guard let message = outbox.current, message.backsOff else { continue }
+            let integrator = registry.integrator(id)
+            let isRemoved = integrator?.isRetired ?? true
+            guard now - message.createdAt > (isRemoved ? DispatchOutbox.removedAfter : DispatchOutbox.givenUpAfter) else { continue }
+            change(emergency) { file, _ in file.giveUp(message.id, with: id) }
+            let what = "\(message.id.isRelease ? "release" : message.kind.rawValue) to \(integrator?.name ?? id)"
+            let why = isRemoved ? "it was removed" : "no answer for a day"
+            note("given-up", message.id, by: "dispatcher", "\(what): \(why), after \(message.attempts) attempts")
+            logger.warning("a message is given up", metadata: ["emergency": "\(emergency)", "integrator": "\(integrator?.name ?? id)"])
+        }
+    }
+
+    // MARK: Acceptances
 
     /// Takes an acceptance into the file, with the releases that follow from it. Says whether it is new.
     func take(_ id: MessageID, by integrator: Integrator, at time: Timestamp) -> Bool {

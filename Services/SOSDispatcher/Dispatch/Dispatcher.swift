@@ -18,6 +18,8 @@ actor Dispatcher: Service {
         var rests: [DispatchWay: Task<Void, Never>] = [:]
         /// The last attempts that began.
         var begun: [DispatchWay: (message: MessageID, at: Timestamp)] = [:]
+        /// Ways on which the latest attempt failed hard, and the message that it was about: the others do not wait for them.
+        var failed: [DispatchWay: MessageID] = [:]
         /// Attempts that wait for their answers, by a number of their own.
         var attempts: [Int: (message: MessageID, way: DispatchWay, task: Task<Void, Never>)] = [:]
     }
@@ -31,6 +33,8 @@ actor Dispatcher: Service {
         var drill: String?
         /// Since when nothing more can be decided in it.
         var closedAt: Timestamp?
+        /// The person said that help is here.
+        var isStopped = false
         /// Since when it is known here.
         let since: Timestamp
     }
@@ -39,6 +43,8 @@ actor Dispatcher: Service {
     private static let lastAnswers = Duration.seconds(1)
     /// How long what is over is still known.
     private static let memory = Duration.seconds(60)
+    /// How long after its closing an emergency is called for anew, if whoever had taken it rejects it.
+    static let reopens = Duration.seconds(3600)
     /// A drill that nobody answers is given up.
     static let drillPatience = Duration.seconds(120)
 
@@ -52,11 +58,15 @@ actor Dispatcher: Service {
     let pair: PairDesk
     let metrics: SOSMetrics
     let logger: Logger
-    private let retry: Duration
-    /// Until the next integrator is called as well.
+    let retry: Duration
+    /// Until the next integrator is called as well, and until whoever has refused is asked again.
     let nextAfter: Duration
+    /// Until the second address of an integrator is tried as well.
+    private let secondAfter: Duration
     var works: [EmergencyID: Work] = [:]
     var acknowledged: Acknowledged = { _, _ in }
+    /// Who is told that a call which was acknowledged is taken by nobody any more.
+    var rejected: Acknowledged = { _, _ in }
     var drillEnded: DrillEnded = { _, _, _ in }
     private var isStopping = false
     private var attemptNumber = 0
@@ -64,16 +74,23 @@ actor Dispatcher: Service {
     var canary: PersonID?
 
     init(
-        _ registry: IntegratorRegistry, texts: TextSender, names: Names, retry: Duration, nextAfter: Duration, store: SOSStore,
-        journal: Journal, clock: SteadyClock, pair: PairDesk, metrics: SOSMetrics, logger: Logger
+        _ registry: IntegratorRegistry, texts: TextSender, names: Names, retry: Duration, nextAfter: Duration,
+        secondAfter: Duration = DispatchOutbox.secondAfter, store: SOSStore, journal: Journal, clock: SteadyClock, pair: PairDesk,
+        metrics: SOSMetrics, logger: Logger
     ) {
         (self.registry, self.texts, self.names, self.retry, self.nextAfter, self.store) = (registry, texts, names, retry, nextAfter, store)
+        self.secondAfter = secondAfter
         (self.journal, self.clock, self.pair, self.metrics, self.logger) = (journal, clock, pair, metrics, logger)
     }
 
     /// Who is told when a call is acknowledged.
     func whenAcknowledged(_ acknowledged: @escaping Acknowledged) {
         self.acknowledged = acknowledged
+    }
+
+    /// Who is told that the integrator that had acknowledged has rejected, and nobody has taken the call in its place.
+    func whenRejected(_ rejected: @escaping Acknowledged) {
+        self.rejected = rejected
     }
 
     /// Who is told what came of a drill.
@@ -129,6 +146,7 @@ actor Dispatcher: Service {
     /// The person said that help is here: nothing more is sent of what is unacknowledged.
     func stop(_ emergency: EmergencyID) {
         guard works[emergency] != nil else { return }
+        works[emergency]?.isStopped = true
         change(emergency) { file, _ in _ = file.stop() }
     }
 
@@ -170,8 +188,8 @@ actor Dispatcher: Service {
                 guard was != message else { continue }
                 batch.lines[LineID(message: message.id, integrator: integrator)] = LineState(
                     message: message, stream: registry.integrator(integrator)?.stream)
-                // Stored with the acknowledgement that it follows from.
-                if was == nil, message.id.isRelease, let person = works[emergency]?.person {
+                // Stored with the word that it follows from.
+                if was == nil, message.id.isRelease || message.id.isRepetition, let person = works[emergency]?.person {
                     batch.messages[message.id] = (person, message)
                 }
                 if message.end != nil, was?.end == nil { abandonAttempts(of: message.id, integrator) }
@@ -199,7 +217,7 @@ actor Dispatcher: Service {
 
     // MARK: Couriers
 
-    private func startCouriers(_ emergency: EmergencyID) {
+    func startCouriers(_ emergency: EmergencyID) {
         guard !isStopping, let work = works[emergency] else { return }
         for (id, outbox) in work.file.lines where outbox.current != nil {
             guard let integrator = registry.integrator(id) else { continue }
@@ -215,7 +233,7 @@ actor Dispatcher: Service {
         {
             if await isSettledElsewhere(message, integrator, work) { continue }
             let allowed = isReal(work) ? pair.mayAttempt(message, to: id) : message.createdAt
-            let wait = max(due(way, message, work.lines[id]), allowed) - clock.now
+            let wait = max(due(way, message, work.lines[id], pause: pause(after: message)), allowed) - clock.now
             let waiting = work.lines[id]?.attempts.values.count { $0.way == way } ?? 0
             if wait <= .zero, waiting < (way == .text ? 1 : DispatchOutbox.attemptsAtOnce) {
                 begin(message, integrator, way)
@@ -226,13 +244,13 @@ actor Dispatcher: Service {
         works[emergency]?.lines[id]?.couriers[way] = nil
     }
 
-    /// After a restart everything is due at once; texts keep their schedule.
-    private func due(_ way: DispatchWay, _ message: OutboxMessage, _ line: Line?) -> Timestamp {
+    /// After a restart everything is due at once; texts keep their schedule. The second address is tried at once where the first fails hard.
+    private func due(_ way: DispatchWay, _ message: OutboxMessage, _ line: Line?, pause: Duration) -> Timestamp {
         let last = line?.begun[way].flatMap { $0.message == message.id ? $0.at : nil }
-        let again = last.map { $0 + retry } ?? message.createdAt
+        let again = last.map { $0 + pause } ?? message.createdAt
         return switch way {
         case .first: again
-        case .second: max(again, message.createdAt + DispatchOutbox.secondAfter)
+        case .second: line?.failed[.first] == message.id ? again : max(again, message.createdAt + secondAfter)
         case .text: max(again, message.createdAt + TextSchedule.due(message.texts))
         }
     }
@@ -266,6 +284,7 @@ actor Dispatcher: Service {
         works[emergency]?.lines[integrator.id]?.attempts[number] = nil
         // Called off, because another attempt's answer counts or another message has taken its place.
         guard !Task.isCancelled else { return }
+        heed(delivery, of: message.id, by: way, to: integrator)
         if case .texted = delivery { change(emergency) { file, _ in file.texted(message.id, by: integrator.id, text + 1) } }
         if integrator.id != Integrator.earID {
             if !isDrill { metrics.attempted(delivery.outcome) }
@@ -278,10 +297,12 @@ actor Dispatcher: Service {
 
     /// To the audit log and the operator.
     private func tell(_ delivery: Delivery, of message: OutboxMessage, to integrator: Integrator, by way: DispatchWay, ordinal: Int) {
-        note(
-            "dispatch-attempted", message.id, by: "dispatcher",
-            "\(message.kind.rawValue) \(message.id.sequence) to \(integrator.name) by \(way.rawValue), attempt \(ordinal): \(delivery.detail)"
-        )
+        if !backsOff(message) || ordinal <= DispatchOutbox.notedAttempts {
+            note(
+                "dispatch-attempted", message.id, by: "dispatcher",
+                "\(message.kind.rawValue) \(message.id.sequence) to \(integrator.name) by \(way.rawValue), attempt \(ordinal): \(delivery.detail)"
+            )
+        }
         logger.log(
             level: ordinal == 1 ? .notice : .info, "dispatch attempted",
             metadata: [
@@ -316,9 +337,12 @@ actor Dispatcher: Service {
                 works[emergency] = nil
             } else if work.drill != nil, !work.file.isOver, now - work.since > Dispatcher.drillPatience {
                 stop(emergency)
+                if let message = work.file.decided.last { note("given-up", message.id, by: "dispatcher", "a drill that nobody answered") }
                 await drillEnded(emergency, "given-up", now - work.since)
             } else {
+                giveUp(in: emergency)
                 escalate(emergency)
+                askAgain(emergency)
                 // An integrator may have got another way meanwhile.
                 startCouriers(emergency)
             }

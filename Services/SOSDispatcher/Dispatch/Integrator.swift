@@ -16,7 +16,10 @@ enum Delivery: Hashable, Sendable {
     case texted
     /// There was an acknowledgement that nobody has to believe, and why.
     case ignored(status: Int, why: String)
+    /// Known at once not to have been taken: refused connection, TLS or name failure, an answer of 3xx to 5xx.
     case failed(String)
+    /// Perhaps taken, perhaps not: nothing came back in time.
+    case unanswered(String)
 
     /// For labels and the timeline; holds nothing that the other side wrote.
     var outcome: String {
@@ -24,7 +27,16 @@ enum Delivery: Hashable, Sendable {
         case .answered(let acknowledgement): acknowledgement.result.rawValue
         case .delivered, .texted: "delivered"
         case .ignored: "ignored"
-        case .failed: "failed"
+        case .failed, .unanswered: "failed"
+        }
+    }
+
+    /// Whether other ways need not wait for this one (SOS-39).
+    var isHardFailure: Bool {
+        switch self {
+        case .failed: true
+        case .ignored(let status, _): !(200..<300).contains(status)
+        case .answered, .delivered, .texted, .unanswered: false
         }
     }
 
@@ -34,7 +46,7 @@ enum Delivery: Hashable, Sendable {
         case .delivered(let status): "delivered with status \(status), not acknowledged"
         case .texted: "handed to the notifier"
         case .ignored(let status, let why): "status \(status), acknowledgement ignored: \(why)"
-        case .failed(let why): "failed: \(why)"
+        case .failed(let why), .unanswered(let why): "failed: \(why)"
         }
     }
 }
@@ -93,6 +105,12 @@ struct Integrator: Sendable {
         }
     }
 
+    /// The ways of which one is to be heard: its addresses; where it has none, the text; none where it has a stream alone.
+    var addresses: [DispatchWay] {
+        let endpoints = [DispatchWay.first, .second].filter(takes)
+        return endpoints.isEmpty ? [.text].filter(takes) : endpoints
+    }
+
     /// Whether messages go that way. One without any way is tried all the same, so that it is seen that nobody is called.
     func takes(_ way: DispatchWay) -> Bool {
         switch way {
@@ -117,7 +135,13 @@ struct Integrator: Sendable {
             ]
             request.timeout = DispatchOutbox.answerDeadline
             request.connectTimeout = DispatchOutbox.connectDeadline
-            return judge(try await endpoint.sender.send(request), of: message.id)
+            let attempt = await endpoint.sender.attempt(request)
+            switch attempt.outcome {
+            case .success(let response): return judge(response, of: message.id)
+            case .failure(.timeout) where attempt.wasHandedOver: return .unanswered("\(OutboundError.timeout)")
+            case .failure(let error) where error == .cancelled || error == .queueFull: return .unanswered("\(error)")
+            case .failure(let error): return .failed("\(error)")
+            }
         } catch {
             return .failed("\(error)")
         }

@@ -9,11 +9,12 @@ struct DispatchFile: Hashable, Sendable {
     private(set) var lines: [String: DispatchOutbox]
 
     init(_ decided: [OutboxMessage] = [], lines: [String: DispatchOutbox] = [:]) {
-        self.decided = decided.filter { !$0.id.isRelease }.sorted { $0.id.sequence < $1.id.sequence }
+        self.decided = decided.filter { !$0.id.isRelease }.sorted { $0.id.place < $1.id.place }
         self.lines = lines
     }
 
-    var nextSequence: Int { (decided.last?.id.sequence ?? -1) + 1 }
+    /// Behind everything that supervision has decided.
+    var nextSequence: Int { (decided.last { !$0.id.isRepetition }?.id.sequence ?? -1) + 1 }
 
     var latestAlert: OutboxMessage? { decided.last { $0.kind == .alert } }
 
@@ -26,9 +27,19 @@ struct DispatchFile: Hashable, Sendable {
         return lines.values.contains { $0.message(alert.id)?.end == .acknowledged }
     }
 
+    /// Whether a cancellation is the last word.
+    var isCalledOff: Bool { decided.last { $0.kind != .update }?.kind == .cancel }
+
+    /// Whether whoever was asked has refused the call that stands, and nobody has taken it.
+    var isRefused: Bool {
+        guard let alert = latestAlert, !isCalledOff, !isTaken else { return false }
+        let ends = lines.values.compactMap { $0.message(alert.id) }.map(\.end)
+        return ends.contains(.refused) && !ends.contains(nil)
+    }
+
     /// Whether nothing is to be sent any more.
     var isOver: Bool {
-        unassigned.isEmpty && lines.values.allSatisfy { $0.current == nil }
+        unassigned.isEmpty && lines.values.allSatisfy { $0.current == nil } && !isRefused
     }
 
     /// Whether nothing is on its way but releases: help does not depend on what is left.
@@ -54,7 +65,7 @@ struct DispatchFile: Hashable, Sendable {
     mutating func add(_ message: OutboxMessage, order: [String], at now: Timestamp) {
         if !decided.contains(where: { $0.id == message.id }) {
             decided.append(message)
-            decided.sort { $0.id.sequence < $1.id.sequence }
+            decided.sort { $0.id.place < $1.id.place }
         }
         guard unassigned.contains(where: { $0.id == message.id }) else { return }
         var holders = lines.filter { !$0.value.hasRefused && !$0.value.isReleased }.map(\.key)
@@ -111,29 +122,68 @@ struct DispatchFile: Hashable, Sendable {
 
     /// What follows from a refusal.
     enum Passing: Hashable, Sendable {
-        /// It changes nothing: taken already, or another integrator is at it.
+        /// It changes nothing: another has taken the call, or is at it.
         case nothing
         case on(to: String)
-        /// All have refused: this one is asked again.
-        case again(to: String)
+        /// All have refused: each is asked again after a while (`askAgain`).
+        case refusedByAll
     }
 
-    /// The integrator does not take the message: the next of `order` that was not asked yet gets the whole call as it stands.
-    mutating func refused(_ id: MessageID, by integrator: String, order: [String], at now: Timestamp) -> Passing {
-        guard let message = lines[integrator]?.message(id), message.end == nil || message.end == .superseded else { return .nothing }
-        lines[integrator]?.ended(id, .refused)
-        guard message.kind != .cancel, message.end == nil, let alert = latestAlert else { return .nothing }
+    /// The integrator does not take the message, or not any more: the next of `order` that was not asked yet gets the whole call as it stands.
+    /// Whoever was released, because this integrator had taken the call, is called anew.
+    /// - Parameter repetition: the alert once more under its next name; its `seq` comes behind everything that was decided.
+    mutating func refused(
+        _ id: MessageID, by integrator: String, order: [String], at now: Timestamp,
+        repetition: (_ alert: OutboxMessage, _ seq: Int) -> OutboxMessage? = { _, _ in nil }
+    ) -> Passing {
+        guard let message = lines[integrator]?.message(id), message.end != .refused, message.end != .stopped, message.end != .givenUp else {
+            return .nothing
+        }
+        let stands = message.end == nil || message.end == .acknowledged
+        lines[integrator]?.refused(id, at: now)
+        guard message.kind != .cancel, stands, !isCalledOff, let alert = latestAlert, id.place >= alert.id.place else { return .nothing }
         guard !lines.contains(where: { $0.key != integrator && $0.value.message(alert.id)?.end == .acknowledged }) else { return .nothing }
+        if id == alert.id, message.end == .acknowledged, lines.values.contains(where: \.isReleased),
+            let again = repetition(alert, nextSequence), let next = callAnew(again, order: order, at: now)
+        {
+            return .on(to: next)
+        }
         if let next = next(of: order), next != integrator {
             join(next, at: now)
             return .on(to: next)
         }
-        guard message.kind == .alert, !lines.values.contains(where: { $0.isBeingCalled(for: alert.id) }) else { return .nothing }
-        // A call that nobody takes is repeated without end (SOS-19): whoever was asked longest ago is asked again.
-        let asked = order.filter { lines[$0]?.message(alert.id)?.end == .refused }
-        let longestAgo = asked.min { one, other in lastAsked(one, alert.id) < lastAsked(other, alert.id) } ?? integrator
-        lines[longestAgo]?.reopen(alert.id)
-        return .again(to: longestAgo)
+        return isRefused ? .refusedByAll : .nothing
+    }
+
+    /// The call under a new name, since those who were released take the old one for settled. Who has refused it has refused this one.
+    /// - Returns: who gets it first; nil where there is nobody but those who have refused.
+    private mutating func callAnew(_ alert: OutboxMessage, order: [String], at now: Timestamp) -> String? {
+        let refusing = lines.filter(\.value.hasRefused).map(\.key)
+        let known = order + lines.keys.sorted().filter { !order.contains($0) }
+        guard let next = known.first(where: { !refusing.contains($0) }) else { return nil }
+        decided.append(alert)
+        decided.sort { $0.id.place < $1.id.place }
+        for refuser in refusing {
+            lines[refuser]?.add(alert)
+            lines[refuser]?.refused(alert.id, at: now)
+        }
+        for standing in decided where standing.id.place > alert.id.place {
+            if lines[next]?.message(standing.id)?.end == .stopped { lines[next]?.reopen(standing.id) }
+        }
+        join(next, at: now)
+        return next
+    }
+
+    /// Where nobody is left who was not asked and nobody has taken the call, whoever refused it longer ago than `bound` is asked again,
+    /// without end (SOS-19, SOS-39). Gives those.
+    mutating func askAgain(after bound: Duration, order: [String], at now: Timestamp) -> [String] {
+        guard let alert = latestAlert, !isTaken, !isCalledOff, next(of: order) == nil else { return [] }
+        let due = lines.filter { _, outbox in
+            guard let message = outbox.message(alert.id), message.end == .refused else { return false }
+            return (message.refusedAt ?? message.lastAttemptAt ?? message.createdAt) + bound <= now
+        }.map(\.key).sorted()
+        for integrator in due { lines[integrator]?.reopen(alert.id) }
+        return due
     }
 
     /// Everything that is on its way is taken: two people say so.
@@ -143,11 +193,19 @@ struct DispatchFile: Hashable, Sendable {
         }
     }
 
-    /// Ends whatever is not acknowledged. Says whether anything was left.
+    /// Ends whatever is not acknowledged; who has refused is not asked again. Says whether anything was left.
     mutating func stop() -> Bool {
         guard !isOver else { return false }
-        for integrator in lines.keys { lines[integrator]?.endAll(.stopped) }
+        for integrator in lines.keys {
+            lines[integrator]?.endAll(.stopped)
+            if let alert = latestAlert, lines[integrator]?.hasRefused == true { lines[integrator]?.ended(alert.id, .stopped) }
+        }
         return true
+    }
+
+    /// Nothing more is sent of a message to an integrator that does not answer.
+    mutating func giveUp(_ id: MessageID, with integrator: String) {
+        lines[integrator]?.ended(id, .givenUp)
     }
 
     // MARK: Who else is called
@@ -165,7 +223,7 @@ struct DispatchFile: Hashable, Sendable {
     /// The integrator gets the whole call as it stands, whoever else has it.
     mutating func join(_ integrator: String, at now: Timestamp) {
         guard let alert = latestAlert else { return }
-        for standing in decided where standing.id.sequence >= alert.id.sequence {
+        for standing in decided where standing.id.place >= alert.id.place {
             lines[integrator, default: DispatchOutbox()].add(standing.anew(at: now))
         }
     }
@@ -184,8 +242,10 @@ struct DispatchFile: Hashable, Sendable {
         return next
     }
 
-    private func lastAsked(_ integrator: String, _ id: MessageID) -> Timestamp {
-        lines[integrator]?.message(id)?.lastAttemptAt ?? Timestamp(milliseconds: .min)
+    /// Whether nobody was asked to take the call that stands after this one.
+    func isLatestAsked(_ integrator: String) -> Bool {
+        guard let alert = latestAlert, let turn = lines[integrator]?.message(alert.id)?.createdAt else { return false }
+        return lines.values.allSatisfy { $0.message(alert.id).map { $0.createdAt <= turn } ?? true }
     }
 }
 

@@ -1,4 +1,4 @@
-// A message that was written and not sent yet, under another number.
+// A message that was written before, under another number.
 
 import Contracts
 import Foundation
@@ -18,5 +18,22 @@ extension DispatchMessage {
     /// The latest messages before this one.
     static func references(before id: MessageID) -> [String] {
         (0..<id.sequence).suffix(8).map { MessageID(emergency: id.emergency, sequence: $0).description }
+    }
+
+    /// The alert once more, after whoever had taken it has rejected it. Made of its own bytes, so that both dispatchers make the same; nil
+    /// where those are no message.
+    /// - Parameters:
+    ///   - seq: behind every message of the emergency, so that nobody takes it for an old one.
+    ///   - time: when it was rejected.
+    static func repetition(of alert: [UInt8], as id: MessageID, seq: Int, at time: Timestamp, code: String) -> [UInt8]? {
+        guard var message = try? JSONDecoder().decode(DispatchMessage.self, from: Data(alert)) else { return nil }
+        message.ack.url = message.ack.url.replacing("/\(message.messageId)/", with: "/\(id)/")
+        message.ack.deadline = (time + DispatchLetterhead.acknowledgeWithin).rfc3339
+        message.ack.code = code
+        message.messageId = id.description
+        message.references = references(before: MessageID(emergency: id.emergency, sequence: seq))
+        (message.seq, message.sent) = (seq, time.rfc3339)
+        message.expires = (time + DispatchLetterhead.validity).rfc3339
+        return try? message.encoded()
     }
 }

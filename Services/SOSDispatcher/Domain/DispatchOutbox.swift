@@ -13,6 +13,8 @@ struct OutboxMessage: Hashable, Sendable {
         case stopped
         /// The integrator does not take it; it is somebody else's turn.
         case refused
+        /// A release, cancellation or drill that nobody answered for a day, or whose integrator was removed.
+        case givenUp = "given-up"
     }
 
     let id: MessageID
@@ -25,6 +27,11 @@ struct OutboxMessage: Hashable, Sendable {
     /// Texts of it that were due and handed over; see `TextSchedule`.
     var texts = 0
     var end: End?
+    /// When it was refused; nil also after a restart.
+    var refusedAt: Timestamp?
+
+    /// Whether attempts come ever more seldom and end one day: nobody's life depends on what is called off.
+    var backsOff: Bool { kind == .cancel }
 
     /// As it was decided, without what has become of it.
     func anew(at time: Timestamp) -> OutboxMessage {
@@ -40,8 +47,34 @@ struct DispatchOutbox: Hashable, Sendable {
     static let answerDeadline = Duration.seconds(10)
     /// Attempts on one channel of one emergency that wait at once.
     static let attemptsAtOnce = 10
-    /// When the second endpoint is tried as well.
-    static let secondAfter = Duration.milliseconds(1500)
+    /// When the second endpoint is tried as well, where the first has neither acknowledged nor failed by then.
+    static let secondAfter = Duration.milliseconds(700)
+    /// All addresses of the service that is responsible have been tried by then, from `t0` (SOS-39).
+    static let allTried = Duration.milliseconds(4500)
+    /// What a machine may need to begin an attempt that is due.
+    private static let margin = Duration.milliseconds(200)
+    /// The longest pause between attempts of what backs off.
+    static let longestPause = Duration.seconds(60)
+    /// After so long what backs off is given up.
+    static let givenUpAfter = Duration.seconds(86_400)
+    /// How long what backs off is still tried with an integrator that was removed.
+    static let removedAfter = Duration.seconds(60)
+    /// So many attempts of what backs off are noted each by itself.
+    static let notedAttempts = 5
+
+    /// Less than `secondAfter` where calls go out so late that the second address's would be too late.
+    static func secondAfter(dispatchAt: Duration) -> Duration {
+        min(secondAfter, max(.zero, allTried - margin - dispatchAt))
+    }
+
+    /// From one attempt of what backs off to the next: doubled from `retry` to `longestPause`, a quarter more or less, so that the messages of
+    /// many emergencies do not come back together to a desk that was down.
+    static func pause(after message: OutboxMessage, retry: Duration) -> Duration {
+        let doubled = min(longestPause, retry * (1 << min(max(0, message.attempts - 1), 12)))
+        // By the emergency, not by chance: asked again it is the same.
+        let spread = (message.id.emergency.bits &+ UInt128(message.attempts) &* 7919) % 501
+        return min(longestPause, doubled * (750 + Int(spread)) / 1000)
+    }
 
     private(set) var messages: [OutboxMessage] = []
 
@@ -127,7 +160,15 @@ struct DispatchOutbox: Hashable, Sendable {
         }
     }
 
-    /// It was refused, and nobody else is left to take it.
+    /// It is not taken: the integrator's last word, also after it had taken it.
+    mutating func refused(_ id: MessageID, at time: Timestamp) {
+        change(id) {
+            $0.end = .refused
+            $0.refusedAt = time
+        }
+    }
+
+    /// What was refused, and nobody else is left to take; or was ended by a release that is void.
     mutating func reopen(_ id: MessageID) {
         change(id) { $0.end = nil }
     }

@@ -37,14 +37,32 @@ struct MessageID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension MessageID {
-    /// Numbers from here on are releases': apart from those that supervision gives, so that both dispatchers name one alike unasked.
+    /// Numbers from here on are repeated calls', and from `firstRelease` on releases': apart from those that supervision gives, so that both
+    /// dispatchers name one alike unasked.
+    private static let firstRepetition = 500_000
     private static let firstRelease = 1_000_000
+    /// Numbers of repeated calls that each alert has; the first stands for the alert itself.
+    private static let repetitions = 32
 
     /// Tells whoever was called in vain that somebody else has taken this alert.
     var release: MessageID { MessageID(emergency: emergency, sequence: MessageID.firstRelease + sequence) }
 
     var isRelease: Bool { sequence >= MessageID.firstRelease }
 
-    /// Where it stands among the emergency's messages: a release right behind its alert.
-    var place: Int { isRelease ? (sequence - MessageID.firstRelease) * 2 + 1 : sequence * 2 }
+    /// This alert once more, for those who were released from it before its taker rejected it; nil where it was repeated 31 times.
+    var repetition: MessageID? {
+        let next = isRepetition ? sequence + 1 : MessageID.firstRepetition + sequence * MessageID.repetitions + 1
+        guard next % MessageID.repetitions != 0, next < MessageID.firstRelease else { return nil }
+        return MessageID(emergency: emergency, sequence: next)
+    }
+
+    var isRepetition: Bool { (MessageID.firstRepetition..<MessageID.firstRelease).contains(sequence) }
+
+    /// Where it stands among the emergency's messages: a release right behind its alert, a repeated call behind both.
+    var place: Int {
+        let alert = isRelease ? sequence - MessageID.firstRelease : sequence
+        let isRepeated = (MessageID.firstRepetition..<MessageID.firstRelease).contains(alert)
+        let count = isRepeated ? alert - MessageID.firstRepetition : alert * MessageID.repetitions
+        return count * 2 + (isRelease ? 1 : 0)
+    }
 }

@@ -49,7 +49,7 @@ struct DrillService: Sendable {
         do {
             try await store.write { [table] db in try table.end(db, emergency, outcome, after: after) }
         } catch {
-            logger.error("what came of a drill could not be stored", metadata: ["reason": "\(type(of: error))"])
+            logger.error("what came of a drill could not be stored", metadata: ["reason": "\(error.logReason)"])
         }
     }
 

@@ -19,7 +19,7 @@ struct CallingParts: Sendable {
     init(
         _ settings: Settings, _ secrets: IntegratorSecrets, _ database: Store, _ answers: StoredAnswers, pair: PairDesk, on runtime: Runtime
     ) async throws {
-        let maker = IntegratorMaker(signingKey: secrets.signing, logger: runtime.logger)
+        let maker = IntegratorMaker(signingKey: secrets.signing, authorities: settings.authorities?.path, logger: runtime.logger)
         let table = IntegratorTable(key: try runtime.key("integrators"))
         let configured = IntegratorSettings(
             name: settings.integrator, url: settings.webhookURL?.absoluteString, secondURL: settings.secondURL?.absoluteString,
@@ -49,8 +49,9 @@ struct CallingParts: Sendable {
             _ = try await notifier.ask(message, trace: "\(message.message)", deadline: .seconds(2))
         }
         return Dispatcher(
-            registry, texts: texts, names: names, retry: settings.retry, nextAfter: settings.nextIntegrator, store: store, journal: journal,
-            clock: clock, pair: pair, metrics: metrics, logger: runtime.logger)
+            registry, texts: texts, names: names, retry: settings.retry, nextAfter: settings.nextIntegrator,
+            secondAfter: DispatchOutbox.secondAfter(dispatchAt: settings.rules.dispatchAt), store: store, journal: journal, clock: clock,
+            pair: pair, metrics: metrics, logger: runtime.logger)
     }
 
     func routes(_ dispatcher: Dispatcher, _ answers: StoredAnswers) -> IntegratorsBusRoutes {

@@ -41,6 +41,8 @@ struct IntegratorRecord: Codable, Sendable {
 /// Makes integrators that can be talked to.
 struct IntegratorMaker: Sendable {
     let signingKey: SigningKey
+    /// PEM file; nil: the system's.
+    let authorities: String?
     let logger: Logger
 
     func make(
@@ -60,6 +62,7 @@ struct IntegratorMaker: Sendable {
         var outbound = OutboundSettings()
         // The operator names the emergency service's address; it may well be on this machine or network.
         outbound.policy = .anywhere
+        outbound.authorities = authorities
         return HTTPSender(outbound, logger: logger)
     }
 }

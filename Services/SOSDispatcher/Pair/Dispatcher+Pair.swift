@@ -73,7 +73,7 @@ extension Dispatcher {
     /// Whoever was called there is called here too, if the call stands and nobody has taken it.
     private func join(_ integrator: String, _ id: MessageID) {
         guard let file = works[id.emergency]?.file, let alert = file.latestAlert, !file.isTaken, registry.integrator(integrator) != nil,
-            id.sequence >= alert.id.sequence, file.lines[integrator]?.message(alert.id) == nil, !file.isOver
+            id.place >= alert.id.place, file.lines[integrator]?.message(alert.id) == nil, !file.isOver
         else { return }
         let now = clock.now
         change(id.emergency) { file, _ in file.join(integrator, at: now) }
@@ -126,7 +126,10 @@ extension Dispatcher {
 
     /// How long the oldest unacknowledged call of a real person has been waiting.
     var oldestWaiting: Duration {
-        let waiting = works.values.filter(isReal).flatMap { $0.file.lines.values.compactMap(\.current) }.filter { !$0.id.isRelease }
+        let waiting = works.values.filter(isReal).flatMap { work in
+            let refused = work.file.isRefused ? work.file.latestAlert : nil
+            return work.file.lines.values.compactMap(\.current).filter { !$0.backsOff } + [refused].compactMap(\.self)
+        }
         return waiting.map { clock.now - $0.createdAt }.max() ?? .zero
     }
 }

@@ -184,10 +184,11 @@ final class PairDesk: Sendable {
                 state.heard[attempt.emergency, default: .init()].kinds[attempt.sequence] = attempt.kind
                 if let now { state.heard[attempt.emergency]?.attempts[errand] = now }
             case .acknowledged(let taken):
-                guard let id = MessageID(taken.acknowledgement.messageId), taken.acknowledgement.accepts else { return }
+                guard let id = MessageID(taken.acknowledgement.messageId) else { return }
                 let errand = Errand(message: id, integrator: taken.integrator)
                 PairDesk.remember(id.emergency, &state)
-                state.heard[id.emergency, default: .init()].taken[errand] = taken
+                // The integrator's last word counts: it may reject what it had taken.
+                state.heard[id.emergency, default: .init()].taken[errand] = taken.acknowledgement.accepts ? taken : nil
             case .contact(let word):
                 let emergency = EmergencyID(bits: word.occasion.bits)
                 PairDesk.remember(emergency, &state)

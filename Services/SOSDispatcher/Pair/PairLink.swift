@@ -4,6 +4,7 @@ import Bus
 import Contracts
 import Logging
 import ServiceKit
+import Storage
 import Synchronization
 
 /// Follows the other side's stream. It begins before anything that was due is done, so that what was called off there is not called
@@ -100,7 +101,7 @@ actor PairLink {
                 return
             } catch {
                 guard !Task.isCancelled else { return }
-                runtime.logger.error("the other dispatcher cannot be followed", metadata: ["reason": "\(type(of: error))"])
+                runtime.logger.error("the other dispatcher cannot be followed", metadata: ["reason": "\(error.logReason)"])
                 // A pause between attempts, so that a fault that stays does not fill the log.
                 try? await Task.sleep(for: PairLink.pause)
             }

@@ -3,6 +3,7 @@
 import Contracts
 import Logging
 import ServiceKit
+import Storage
 
 /// Counted from when the pause began, through restarts: reminder number n is due n intervals after it. What was missed while nobody ran
 /// is made up by one reminder, not by many.
@@ -36,7 +37,7 @@ struct PauseReminders: Sendable {
             do {
                 try await store.remind(pausing.person, since: pausing.since, number: number, message, through: messages)
             } catch {
-                logger.error("a reminder of a pause could not be stored; it is tried again", metadata: ["reason": "\(type(of: error))"])
+                logger.error("a reminder of a pause could not be stored; it is tried again", metadata: ["reason": "\(error.logReason)"])
             }
         }
     }

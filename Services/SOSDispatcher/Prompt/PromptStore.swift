@@ -63,7 +63,7 @@ extension SOSStore {
     func emergencies(openOrClosedAfter time: Timestamp) async throws -> [EmergencyRecord] {
         try await store.read { db in
             try Row.fetchAll(
-                db, sql: "SELECT * FROM emergencies WHERE closed_at IS NULL OR closed_at > ?", arguments: [time.milliseconds]
+                db, sql: "SELECT * FROM every_emergency WHERE closed_at IS NULL OR closed_at > ?", arguments: [time.milliseconds]
             ).compactMap(EmergencyRecord.init)
         }
     }

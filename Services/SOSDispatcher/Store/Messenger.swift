@@ -32,7 +32,7 @@ struct Messenger: Sendable {
                 for message in messages { try outbox.enqueue(db, message) }
             }
         } catch {
-            logger.error("messages go out before they are stored", metadata: ["reason": "\(type(of: error))"])
+            logger.error("messages go out before they are stored", metadata: ["reason": "\(error.logReason)"])
             for message in messages { try? await hand(message) }
             throw error
         }

@@ -45,6 +45,7 @@ enum Migrations {
             try StoreLife.create(in: db)
             try StreamLog.createFormerEpochs(in: db)
         },
+        Migration(11, "emergencies that are over apart from those that are not") { db in try ClosedEmergencies.create(in: db) },
     ]
 
     private static let chargingColumns = """

@@ -95,10 +95,10 @@ struct SOSStore: Sendable {
             }
             for (person, watched) in memory.subscribers {
                 guard let episode = watched.subscriber.supervision.episode else { continue }
-                let record = try Row.fetchAll(
-                    db, sql: "SELECT * FROM emergencies WHERE person = ? ORDER BY t0 DESC LIMIT 20", arguments: [person.data]
-                ).compactMap(EmergencyRecord.init).first { $0.t0 == episode.receivedAt }
-                memory.emergencies[person] = record
+                memory.emergencies[person] = try Row.fetchOne(
+                    db.cachedStatement(sql: "SELECT * FROM every_emergency WHERE person = ? AND t0 = ?"),
+                    arguments: [person.data, episode.receivedAt.milliseconds]
+                ).flatMap(EmergencyRecord.init)
             }
             // What has no line was decided and, because of a crash, given to nobody.
             let unfinished = """
@@ -112,17 +112,24 @@ struct SOSStore: Sendable {
         }
     }
 
+    /// How far the streams of a family were heard, as the file says: where whoever begins again goes on.
+    func positions(of family: StreamFamily) async throws -> [StreamPosition] {
+        try await store.read { db in try ConsumerPositions().load(db) }.filter { family.streams.contains($0.stream) }
+    }
+
     /// All messages of one emergency; nil if it has none.
     func outbox(of emergency: EmergencyID) async throws -> (person: PersonID, outbox: DispatchFile)? {
         try await store.read { db in
             try outboxes(
-                db, Row.fetchAll(db, sql: "SELECT * FROM dispatch_outbox WHERE emergency = ?", arguments: [emergency.data]))[emergency]
+                db, Row.fetchAll(db, sql: "SELECT * FROM every_message WHERE emergency = ?", arguments: [emergency.data])
+            )[emergency]
         }
     }
 
     func emergency(_ id: EmergencyID) async throws -> EmergencyRecord? {
         try await store.read { db in
-            try Row.fetchOne(db, sql: "SELECT * FROM emergencies WHERE emergency = ?", arguments: [id.data]).flatMap(EmergencyRecord.init)
+            try Row.fetchOne(db, sql: "SELECT * FROM every_emergency WHERE emergency = ?", arguments: [id.data])
+                .flatMap(EmergencyRecord.init)
         }
     }
 
@@ -133,10 +140,10 @@ struct SOSStore: Sendable {
             let rows =
                 if let person {
                     try Row.fetchAll(
-                        db, sql: "SELECT * FROM emergencies WHERE person = ? ORDER BY t0 DESC LIMIT ?", arguments: [person.data, limit])
+                        db, sql: "SELECT * FROM every_emergency WHERE person = ? ORDER BY t0 DESC LIMIT ?", arguments: [person.data, limit])
                 } else {
                     try Row.fetchAll(
-                        db, sql: "SELECT * FROM emergencies WHERE person IS NOT ? ORDER BY t0 DESC LIMIT ?",
+                        db, sql: "SELECT * FROM every_emergency WHERE person IS NOT ? ORDER BY t0 DESC LIMIT ?",
                         arguments: [except?.data, limit])
                 }
             return rows.compactMap(EmergencyRecord.init)
@@ -147,7 +154,7 @@ struct SOSStore: Sendable {
     func emergencies(of person: PersonID, before: Timestamp?, limit: Int) async throws -> [EmergencyRecord] {
         try await store.read { db in
             try Row.fetchAll(
-                db, sql: "SELECT * FROM emergencies WHERE person = ? AND t0 < ? ORDER BY t0 DESC LIMIT ?",
+                db, sql: "SELECT * FROM every_emergency WHERE person = ? AND t0 < ? ORDER BY t0 DESC LIMIT ?",
                 arguments: [person.data, before?.milliseconds ?? .max, limit]
             ).compactMap(EmergencyRecord.init)
         }
@@ -182,7 +189,7 @@ struct SOSStore: Sendable {
 
     private func lines(_ db: Database, _ emergency: EmergencyID, _ decided: [OutboxMessage]) throws -> [String: DispatchOutbox] {
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT * FROM dispatch_lines WHERE emergency = ? ORDER BY sequence"), arguments: [emergency.data])
+            db.cachedStatement(sql: "SELECT * FROM every_line WHERE emergency = ? ORDER BY sequence"), arguments: [emergency.data])
         var messages: [String: [OutboxMessage]] = [:]
         for row in rows {
             let sequence: Int = row["sequence"]
@@ -228,7 +235,7 @@ struct SOSStore: Sendable {
     /// The payload of a fact on an integrator's stream, from the message that it names; nil where the person was erased.
     func dispatchPayload(_ db: Database, _ id: MessageID) throws -> [UInt8]? {
         let row = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT * FROM dispatch_outbox WHERE emergency = ? AND sequence = ?"),
+            db.cachedStatement(sql: "SELECT * FROM every_message WHERE emergency = ? AND sequence = ?"),
             arguments: [id.emergency.data, id.sequence])
         guard let row, let person = PersonID(row["person"] as Data) else { return nil }
         return message(row, of: person)?.body
@@ -242,7 +249,7 @@ struct SOSStore: Sendable {
                 ? CompactForm.decode(Watched.self, from: plain) : JSONDecoder().decode(Watched.self, from: Data(plain))
         } catch {
             logger.critical(
-                "a subscriber's state cannot be read: supervised anew with the default bounds", metadata: ["reason": "\(type(of: error))"])
+                "a subscriber's state cannot be read: supervised anew with the default bounds", metadata: ["reason": "\(error.logReason)"])
             return nil
         }
     }

@@ -64,6 +64,8 @@ struct SealedBatch: Sendable {
 
     /// Writes everything; returns the facts with their places in the stream.
     func write(_ db: Database) throws -> [EventRelay.Committed] {
+        try ClosedEmergencies.bringBack(
+            db, Set(batch.emergencies.keys).union(batch.messages.keys.map(\.emergency)).union(batch.lines.keys.map(\.message.emergency)))
         for (person, sealed) in subscribers {
             try db.run("INSERT OR REPLACE INTO subscribers (person, sealed) VALUES (?, ?)") { row in
                 row.bytes(person.bytes)
@@ -114,6 +116,7 @@ struct SealedBatch: Sendable {
     /// Closed ones first, so that a new one of the same person finds the place of the open one free.
     private func writeEmergencies(_ db: Database) throws {
         for record in batch.emergencies.values.sorted(by: { $0.closedAt != nil && $1.closedAt == nil }) {
+            if record.closedAt == nil { try closeOthers(than: record, db) }
             try db.cachedStatement(
                 sql: """
                     INSERT INTO emergencies (emergency, person, state, t0, dispatched_at, acknowledged_at, closed_at)
@@ -126,6 +129,20 @@ struct SealedBatch: Sendable {
                 record.acknowledgedAt?.milliseconds, record.closedAt?.milliseconds,
             ])
         }
+    }
+
+    /// A person has one open emergency at most, and the one in memory is it. One that a crash left open in the file must not keep a batch,
+    /// and with it everybody's, from being stored.
+    private func closeOthers(than record: EmergencyRecord, _ db: Database) throws {
+        let other = try Data.fetchOne(
+            db.cachedStatement(sql: "SELECT emergency FROM emergencies WHERE person = ? AND closed_at IS NULL AND emergency <> ?"),
+            arguments: [record.person.data, record.id.data])
+        guard let other, let id = EmergencyID(other) else { return }
+        try db.cachedStatement(sql: "UPDATE emergencies SET state = 'closed', closed_at = ? WHERE emergency = ?")
+            .execute(arguments: [record.t0.milliseconds, other])
+        let note = AuditNote(
+            at: .now, actor: "dispatcher", action: "closed", object: "\(id)", detail: "left open by a crash; \(record.id) is open now")
+        try AuditTable.append([note], db)
     }
 
     /// A message that is there keeps its bytes.
@@ -153,7 +170,8 @@ struct SealedBatch: Sendable {
         }
     }
 
-    /// An end that is there is only replaced by an acknowledgement, or taken back. Returns whether the line is new.
+    /// An end that is there is replaced or taken back; an acknowledgement only by the rejection of whoever gave it. Returns whether the line
+    /// is new.
     private func write(_ message: OutboxMessage, of id: LineID, _ db: Database) throws -> Bool {
         let key: StatementArguments = [id.message.emergency.data, id.message.sequence, id.integrator]
         // Of an erased person there is no message, and nothing is remembered of where it went.
@@ -168,13 +186,13 @@ struct SealedBatch: Sendable {
         try db.cachedStatement(
             sql: """
                 UPDATE dispatch_lines SET attempts = max(attempts, ?), last_attempt_at = coalesce(max(last_attempt_at, ?), last_attempt_at, ?),
-                texts = max(texts, ?), ended = CASE WHEN ended = 'acknowledged' THEN ended ELSE ? END
+                texts = max(texts, ?), ended = CASE WHEN ended = 'acknowledged' AND ? IS NOT 'refused' THEN ended ELSE ? END
                 WHERE emergency = ? AND sequence = ? AND integrator = ?
                 """
         ).execute(
             arguments: [
                 message.attempts, message.lastAttemptAt?.milliseconds, message.lastAttemptAt?.milliseconds, message.texts,
-                message.end?.rawValue,
+                message.end?.rawValue, message.end?.rawValue,
             ] + key)
         return isNew
     }

@@ -47,6 +47,7 @@ final class AnsweringDuty: SocketDuty {
     private let desk: AnsweringDesk
     private let logger: Logger
     private var inWork: [QuestionKey: InWork] = [:]
+    private var slots = AnswerSlots(total: BusLimits.questionsInWork)
     private var replaysInWork = 0
     /// Set at shutdown: what is in work is finished, nothing new begins.
     var isEnding = false
@@ -72,6 +73,7 @@ final class AnsweringDuty: SocketDuty {
     func work(at now: ContinuousClock.Instant) {
         for (key, answer) in desk.take() {
             guard let done = inWork.removeValue(forKey: key) else { continue }
+            slots.ended(key.peer)
             if done.isReplay { replaysInWork -= 1 }
             for route in done.routes { send(answer, along: route) }
         }
@@ -81,6 +83,7 @@ final class AnsweringDuty: SocketDuty {
         work(at: .now)
         for question in inWork.values { question.task.cancel() }
         inWork = [:]
+        slots = AnswerSlots(total: BusLimits.questionsInWork)
     }
 
     private func receive(_ message: Message) {
@@ -117,7 +120,7 @@ final class AnsweringDuty: SocketDuty {
         }
         if isEnding { return .failure(Failure(.unavailable, "stopping")) }
         guard question.deadline > busTime() else { return .failure(Failure(.deadline, "it arrived after its deadline")) }
-        guard inWork.count < BusLimits.questionsInWork else { return .failure(Failure(.unavailable, "too many questions at once")) }
+        guard slots.admits(peer) else { return .failure(Failure(.unavailable, "too many questions at once")) }
         if case .hearing = method.right, replaysInWork >= BusLimits.replaysInWork, question.method != ConfirmPositions.method {
             return .failure(Failure(.unavailable, "too many replays at once"))
         }
@@ -134,6 +137,7 @@ final class AnsweringDuty: SocketDuty {
         }
         let isReplay = if case .hearing = method.right { question.method != ConfirmPositions.method } else { false }
         if isReplay { replaysInWork += 1 }
+        slots.began(key.peer)
         inWork[key] = InWork(routes: [route], isReplay: isReplay, task: task)
     }
 

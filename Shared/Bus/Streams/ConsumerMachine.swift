@@ -16,6 +16,8 @@ struct ConsumerMachine: Sendable {
         case reopen
         /// No log holds them any more; the family has no snapshots that could stand for them.
         case passOver(stream: String, facts: Int64)
+        /// The publisher's log ends before what was applied from it: it was put back from a copy and has not noticed.
+        case putBack(stream: String, facts: Int64)
     }
 
     /// Numbers for the metrics; they only grow.
@@ -39,6 +41,7 @@ struct ConsumerMachine: Sendable {
     private var heldBack = 0
     private var steps: [Step] = []
     private var passedOver: [(stream: String, facts: Int64)] = []
+    private var putBack: [(stream: String, facts: Int64)] = []
     private(set) var tally = Tally()
 
     private enum Step: Sendable {
@@ -91,6 +94,7 @@ struct ConsumerMachine: Sendable {
         knowsHeads = true
         for stream in streams {
             guard let head = heartbeat.heads[stream], let line = lines[stream] else { continue }
+            doubt(stream, epoch: heartbeat.epoch, head: head)
             switch line.place {
             case .unknown:
                 if keepsState {
@@ -108,11 +112,12 @@ struct ConsumerMachine: Sendable {
 
     /// A page of the publisher's log came.
     mutating func replayed(_ stream: String, _ page: ReplayStream.Reply, at now: Instant) {
-        guard let asked = endAsk(stream), case .replay(let askedEpoch) = asked, case .at(let epoch, let next)? = lines[stream]?.place,
-            epoch == askedEpoch
+        guard let asked = endAsk(stream), case .replay(let askedEpoch, let from) = asked,
+            case .at(let epoch, let next)? = lines[stream]?.place, epoch == askedEpoch
         else { return }
         guard page.epoch == epoch else { return begin(page, of: stream) }
-        lines[stream]?.isForeign = false
+        guard page.head >= from - 1 else { return meetLoss(of: from - 1 - page.head, of: stream, at: now) }
+        lines[stream]?.agree()
         lines[stream]?.sawHead(page.head)
         if page.oldest > next, page.head >= next { return skipForgotten(stream, epoch: epoch, next: next, page: page) }
         for fact in page.facts where fact.header.stream == stream && fact.header.epoch == epoch && fact.header.sequence > 0 {
@@ -150,7 +155,8 @@ struct ConsumerMachine: Sendable {
     /// Everything that is to be done now, in this order.
     mutating func take(at now: Instant) -> [Action] {
         var actions: [Action] = passedOver.map { .passOver(stream: $0.stream, facts: $0.facts) }
-        passedOver = []
+        actions += putBack.map { .putBack(stream: $0.stream, facts: $0.facts) }
+        (passedOver, putBack) = ([], [])
         actions += takeSteps()
         actions += takeAsks(at: now)
         if mustReopen { actions.append(.reopen) }
@@ -222,6 +228,20 @@ struct ConsumerMachine: Sendable {
         for event in released { steps.append(.event(event)) }
     }
 
+    /// What is heard ends before what was applied. Mostly a replay has overtaken it; else the publisher was put back: it is asked.
+    private mutating func doubt(_ stream: String, epoch: String, head: Int64) {
+        guard case .at(epoch, let next)? = lines[stream]?.place, head < next - 1 else { return }
+        lines[stream]?.mustProbe = true
+    }
+
+    /// The publisher's own answer ends before what had been applied when it was asked. What it says from here on would be dropped as known:
+    /// the stream is not current any more, and the publisher is asked until it has begun a new epoch, as it does when it is asked so.
+    private mutating func meetLoss(of facts: Int64, of stream: String, at now: Instant) {
+        if lines[stream]?.meetPutBack() == true { putBack.append((stream, facts)) }
+        dropHeld(stream) { _ in true }
+        lines[stream]?.endAttempt(failed: true, at: now)
+    }
+
     /// Another epoch than the consumer's was heard of. What is known of a state is void; of other streams the publisher is asked where
     /// to go on. What of the epoch comes before its answer is replayed: it may be a late frame of the one that is over.
     private mutating func meetEpoch(head: Int64, of stream: String) {
@@ -245,7 +265,7 @@ struct ConsumerMachine: Sendable {
     /// The consumer goes on from here.
     private mutating func settle(_ stream: String, at epoch: String, next: Int64, isStored: Bool = false) {
         lines[stream]?.place = .at(epoch: epoch, next: next)
-        lines[stream]?.isForeign = false
+        lines[stream]?.agree()
         if !isStored { steps.append(.position(StreamPosition(stream: stream, epoch: epoch, next: next))) }
         dropHeld(stream) { $0.header.epoch != epoch || $0.header.sequence < next }
         let highestHeld = lines[stream]?.held.keys.max() ?? 0

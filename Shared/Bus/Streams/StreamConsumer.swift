@@ -39,12 +39,15 @@ package struct StreamConsumer: Sendable {
     ///     after the fact that it announces. Must return soon. Without it such facts are passed over.
     ///   - passedOver: Facts of the stream were said that are never applied, since no log holds them any more. Called before the position
     ///     behind them is stored, so that after a crash between the two it is called again.
+    ///   - durable: How far what was applied is on disk, for a consumer whose `apply` returns before: the publisher is told no more than this.
+    ///     Without it what `apply` has returned from counts.
     package func run(
         from positions: [StreamPosition],
         apply: @escaping @Sendable (_ events: [StreamEvent], _ next: [StreamPosition]) async throws -> Void,
         restart: @escaping @Sendable (_ snapshot: [StreamEvent], _ next: StreamPosition) async throws -> Void,
         provisional: (@Sendable (_ event: StreamEvent) async -> Void)? = nil,
-        passedOver: (@Sendable (_ stream: String, _ facts: Int64) async throws -> Void)? = nil
+        passedOver: (@Sendable (_ stream: String, _ facts: Int64) async throws -> Void)? = nil,
+        durable: (@Sendable () -> [StreamPosition])? = nil
     ) async throws {
         let clock = ContinuousClock()
         var machine = ConsumerMachine(family: family, streams: inbox.streams, positions: positions, now: clock.now)
@@ -79,6 +82,10 @@ package struct StreamConsumer: Sendable {
                     case .replay(let request): group.addTask { await replay(request) }
                     case .snapshot(let stream): group.addTask { await takeSnapshot(of: stream) }
                     case .reopen: reopen()
+                    case .putBack(let stream, let facts):
+                        logger.critical(
+                            "a publisher has lost facts that were applied here: it was put back from a copy; waiting for its new epoch",
+                            metadata: ["stream": "\(stream)", "facts": "\(facts)"])
                     case .passOver(let stream, let facts):
                         passOver(stream, facts)
                         try await passedOver?(stream, facts)
@@ -90,7 +97,7 @@ package struct StreamConsumer: Sendable {
                 if let heartbeatAt, machine.isCurrent { freshness.noteCurrent(at: heartbeatAt) }
                 if clock.now >= nextConfirmation, !stored.isEmpty {
                     nextConfirmation = clock.now + BusLimits.confirmEvery
-                    let positions = Array(stored.values)
+                    let positions = durable?() ?? Array(stored.values)
                     group.addTask { await confirm(positions) }
                 }
             }

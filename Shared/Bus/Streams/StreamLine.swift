@@ -15,7 +15,7 @@ struct StreamLine: Sendable {
     }
 
     enum Ask: Equatable, Sendable {
-        case replay(epoch: String)
+        case replay(epoch: String, from: Int64)
         case snapshot
     }
 
@@ -29,6 +29,8 @@ struct StreamLine: Sendable {
     var mustProbe = false
     /// The publisher counts in another epoch, and has not said yet where to go on in it.
     var isForeign = false
+    /// The publisher knows less than was applied from it, in the same epoch: it was put back, and has not begun a new epoch yet.
+    private(set) var isPutBack = false
     /// A gap was counted and is not closed yet.
     var isBehind = false
     private var failures = 0
@@ -85,6 +87,17 @@ struct StreamLine: Sendable {
         return released
     }
 
+    /// Says whether that is new.
+    mutating func meetPutBack() -> Bool {
+        defer { (isForeign, isPutBack) = (true, true) }
+        return !isPutBack
+    }
+
+    /// The publisher and this consumer speak of one log.
+    mutating func agree() {
+        (isForeign, isPutBack) = (false, false)
+    }
+
     mutating func sawHead(_ seen: Int64) {
         head = max(head, seen)
     }
@@ -106,7 +119,7 @@ struct StreamLine: Sendable {
         case .at(let epoch, let next):
             guard missing > 0 || mustProbe || isForeign else { return nil }
             mustProbe = false
-            asked = .replay(epoch: epoch)
+            asked = .replay(epoch: epoch, from: next)
             let pageEnd = next + Int64(BusLimits.factsPerPage) - 1
             let through = held.keys.min().map { min($0 - 1, pageEnd) } ?? pageEnd
             return .replay(ReplayStream(stream: stream, epoch: epoch, from: next, through: through))

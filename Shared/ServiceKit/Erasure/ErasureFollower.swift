@@ -114,7 +114,7 @@ package final class ErasureFollower: Sendable {
             throw CancellationError()
         } catch {
             logger.warning(
-                "an erasure is not finished and is tried again", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                "an erasure is not finished and is tried again", metadata: ["error": "\(error.logReason)"])
             return nil
         }
     }

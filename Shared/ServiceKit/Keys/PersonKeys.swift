@@ -137,7 +137,7 @@ package final class PersonKeys: Sendable {
                     try await copy(to: backups.next)
                 } catch {
                     known.withLock { $0.unsaved = true }
-                    logger.error("the keys could not be copied", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                    logger.error("the keys could not be copied", metadata: ["error": "\(error.logReason)"])
                 }
             }
             try await Task.sleep(for: KeyBackups.interval)

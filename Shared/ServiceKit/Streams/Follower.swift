@@ -70,7 +70,7 @@ package final class Follower: Sendable {
                 try Task.checkCancellation()
                 runtime.logger.error(
                     "following stopped and begins again",
-                    metadata: ["family": "\(family.name)", "error": "\(String(reflecting: type(of: error)))"])
+                    metadata: ["family": "\(family.name)", "error": "\(error.logReason)"])
             }
             // A pause between attempts, so that a fault that stays does not fill the log.
             try await Task.sleep(for: .seconds(1))

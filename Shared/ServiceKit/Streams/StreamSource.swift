@@ -17,7 +17,10 @@ package struct StreamSource: Sendable {
     private let further: @Sendable (String) -> Bool
     private let render: @Sendable (Database, StreamRow) throws -> [UInt8]?
     private let snapshot: @Sendable (SnapshotStream) async throws -> SnapshotStream.Reply
+    /// How far each stream was when this process began: nothing behind that can have been said before a restore.
+    private let begun: [String: Int64]
 
+    /// Call before anything is said.
     /// - Parameters:
     ///   - further: for streams that come and go while the service runs; none unless told.
     ///   - render: runs in the read that fetched the row; gives the payload as it was published, byte for byte; nil where the person's
@@ -31,6 +34,7 @@ package struct StreamSource: Sendable {
         }
     ) {
         (self.families, self.store, self.further, self.render, self.snapshot) = (families, store, further, render, snapshot)
+        begun = (try? store.readNow { try StreamLog().heads($0) }) ?? [:]
     }
 
     /// Adds the answers to the service's own.
@@ -50,7 +54,7 @@ package struct StreamSource: Sendable {
             throw Failure(.notFound, "no such stream here")
         }
         let log = StreamLog()
-        return try await store.read { db in
+        let reply = try await store.read { db in
             let stream = request.stream
             let (epoch, head, oldest) = try (log.epoch(db), log.head(db, stream), log.oldest(db, stream))
             guard request.epoch == epoch else {
@@ -58,6 +62,7 @@ package struct StreamSource: Sendable {
                 let next = try log.goingOn(db, from: position, of: consumer)
                 return ReplayStream.Reply(epoch: epoch, head: head, oldest: next, facts: [])
             }
+            if request.from > head + 1 { return ReplayStream.Reply(epoch: epoch, head: head, oldest: oldest, facts: []) }
             guard request.from >= oldest else { return ReplayStream.Reply(epoch: epoch, head: head, oldest: oldest, facts: []) }
             let rows = try log.rows(
                 db, stream, from: request.from, through: min(request.through, head), limit: StreamSource.factsPerPage)
@@ -71,6 +76,19 @@ package struct StreamSource: Sendable {
             }
             return ReplayStream.Reply(epoch: epoch, head: head, oldest: oldest, facts: facts)
         }
+        if request.epoch == reply.epoch, request.from > reply.head + 1 { try await beginAnew(request, shownBy: consumer) }
+        return reply
+    }
+
+    /// A consumer of the suite has applied more than this log holds: its volume was put back, `StoreLife`'s file with it. The process ends;
+    /// the next one begins a new epoch, in which everybody goes on behind what the two logs have in common. A stranger's word ends nothing.
+    private func beginAnew(_ request: ReplayStream, shownBy consumer: Peer) async throws {
+        let isHearer = families.contains { $0.streams.contains(request.stream) && $0.hearers.contains(consumer) }
+        guard isHearer, consumer != .trackme, Peer.suite.contains(consumer), try await store.read({ try StoreLife.isKept(in: $0) }) else {
+            return
+        }
+        try await store.write { [begun] db in try StreamLog().part(db, at: begun) }
+        store.endAsPutBack()
     }
 
     private func fact(_ db: Database, _ row: StreamRow, epoch: String, head: Int64) throws -> ReplayStream.Fact {

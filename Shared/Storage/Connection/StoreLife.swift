@@ -75,6 +75,12 @@ package struct StoreLife: Sendable {
         throw CancellationError()
     }
 
+    /// The store was put back with the file, as a snapshot of a volume does: without the file, the next start sees it.
+    package func forget() {
+        try? FileManager.default.removeItem(at: file)
+        try? Store.flush(file.deletingLastPathComponent().path, narrowing: false)
+    }
+
     // MARK: The store
 
     private static func mark(_ db: Database) throws -> String {

@@ -61,10 +61,22 @@ package struct StreamLog: Sendable {
     /// each goes on.
     package func renewEpoch(_ db: Database) throws {
         if try keepsFormerEpochs(db) {
+            // Where it was known before how far the two logs are one (`part`), that counts.
             try db.execute(
-                sql: "INSERT OR REPLACE INTO stream_former_epochs SELECT epoch, stream, head FROM stream_epoch, stream_heads")
+                sql: "INSERT OR IGNORE INTO stream_former_epochs SELECT epoch, stream, head FROM stream_epoch, stream_heads")
         }
         try db.execute(sql: "UPDATE stream_epoch SET epoch = lower(hex(randomblob(16)))")
+    }
+
+    /// A consumer has shown that this log was put back: at most up to these heads it is one with what was said before. The new epoch comes
+    /// with the next start.
+    package func part(_ db: Database, at heads: [String: Int64]) throws {
+        guard try keepsFormerEpochs(db) else { return }
+        for stream in try self.heads(db).keys {
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO stream_former_epochs (epoch, stream, head) SELECT epoch, ?, ? FROM stream_epoch",
+                arguments: [stream, heads[stream] ?? 0])
+        }
     }
 
     /// The next sequence of a consumer that stands in another epoch: behind all that it has applied of what this log holds. Where the

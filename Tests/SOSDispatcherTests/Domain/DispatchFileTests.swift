@@ -50,22 +50,43 @@ struct DispatchFileTests {
         #expect(late == .nothing)
     }
 
-    @Test("SOS-19: when all have refused, the one that was asked longest ago is asked again, without end")
+    @Test("SOS-39: when all have refused, each is asked again 30 s after its refusal, without end")
     func refusedByAll() {
         var file = opened(message(0))
-        var asked: [String] = []
-        var next = "milan"
-        for second in 1...12 {
-            file.attempted(message(0).id, by: next, at: SupervisionStory.at(Double(second)))
-            asked.append(next)
-            switch file.refused(message(0).id, by: next, order: Self.order, at: SupervisionStory.at(Double(second))) {
-            case .nothing: Issue.record("somebody is always asked")
-            case .on(let integrator), .again(let integrator): next = integrator
-            }
-            #expect(!file.isOver)
+        for (second, integrator) in Self.order.enumerated() {
+            let passing = file.refused(message(0).id, by: integrator, order: Self.order, at: SupervisionStory.at(Double(second)))
+            #expect(passing == (second < 2 ? .on(to: Self.order[second + 1]) : .refusedByAll))
+            #expect(!file.isOver, "a call that nobody takes is not over")
         }
-        #expect(asked == ["milan", "italy", "default"] + ["milan", "italy", "default"] + asked.suffix(6))
-        #expect(Set(asked.suffix(3)) == Set(Self.order))
+        #expect(file.isRefused)
+        for round in 1...50 {
+            let start = Double(30 * round)
+            let early = file.askAgain(after: .seconds(30), order: Self.order, at: SupervisionStory.at(start - 0.001))
+            let due = (0..<3).map { file.askAgain(after: .seconds(30), order: Self.order, at: SupervisionStory.at(start + Double($0))) }
+            #expect(early == [] && due == [["milan"], ["italy"], ["default"]])
+            for (second, integrator) in Self.order.enumerated() {
+                let at = SupervisionStory.at(start + Double(second))
+                let passing = file.refused(message(0).id, by: integrator, order: Self.order, at: at)
+                #expect(passing == (second < 2 ? .nothing : .refusedByAll))
+            }
+        }
+        let stopped = file.stop()
+        let after = file.askAgain(after: .seconds(30), order: Self.order, at: SupervisionStory.at(9000))
+        #expect(stopped && file.isOver && after == [], "the person said that help is here")
+    }
+
+    @Test("Who has refused is asked again only where nobody is left who was not asked, and never for what was called off or taken")
+    func notAskedAgain() {
+        var file = opened(message(0))
+        _ = file.refused(message(0).id, by: "milan", order: Self.order, at: SupervisionStory.at(0))
+        let others = file.askAgain(after: .seconds(30), order: Self.order, at: SupervisionStory.at(99))
+        #expect(others == [], "one of the order was not asked yet")
+        let nobody = file.askAgain(after: .seconds(30), order: ["milan", "italy"], at: SupervisionStory.at(99))
+        #expect(nobody == ["milan"], "the other one does not answer: it may be dead")
+        _ = file.refused(message(0).id, by: "milan", order: ["milan", "italy"], at: SupervisionStory.at(100))
+        file.add(message(1, .cancel), order: Self.order, at: SupervisionStory.at(101))
+        let calledOff = file.askAgain(after: .seconds(30), order: ["milan", "italy"], at: SupervisionStory.at(200))
+        #expect(calledOff == [])
     }
 
     @Test("The first who takes the call has it; nobody else is called any more, and all who were called hear of the cancel")
@@ -85,16 +106,30 @@ struct DispatchFileTests {
         #expect(ends(file, "italy") == [.stopped, .refused])
     }
 
-    @Test("A refused update of a call that was taken goes on to the next with the call; a refusal after an acknowledgement is too late")
+    @Test("A refused update of a call that was taken goes on to the next with the call")
     func refusedUpdate() {
         var file = opened(message(0), message(1, .update))
         let taken = file.acknowledged(message(0).id, by: "milan")
         #expect(taken)
-        let tooLate = file.refused(message(0).id, by: "milan", order: Self.order, at: SupervisionStory.at(1))
-        #expect(tooLate == .nothing)
         let ofUpdate = file.refused(message(1).id, by: "milan", order: Self.order, at: SupervisionStory.at(1))
         #expect(ofUpdate == .on(to: "italy"))
         #expect(file.lines["italy"]?.messages.map(\.id.sequence) == [0, 1])
+    }
+
+    @Test("SOS-39: accepted and then rejected, the next one gets the whole call; a cancellation is the last word")
+    func rejectedAfterAccepting() {
+        var file = opened(message(0), message(1, .update))
+        _ = file.acknowledged(message(0).id, by: "milan")
+        let passing = file.refused(message(0).id, by: "milan", order: Self.order, at: SupervisionStory.at(1))
+        #expect(passing == .on(to: "italy") && !file.isTaken)
+        #expect(file.lines["italy"]?.messages.map(\.id.sequence) == [0, 1])
+        let again = file.refused(message(0).id, by: "milan", order: Self.order, at: SupervisionStory.at(2))
+        #expect(again == .nothing)
+        var calledOff = opened(message(0))
+        _ = calledOff.acknowledged(message(0).id, by: "milan")
+        calledOff.add(message(1, .cancel), order: Self.order, at: SupervisionStory.at(3))
+        let late = calledOff.refused(message(0).id, by: "milan", order: Self.order, at: SupervisionStory.at(4))
+        #expect(late == .nothing && Array(calledOff.lines.keys) == ["milan"])
     }
 
     @Test("What was decided and given to nobody is known, and goes out once it is given")

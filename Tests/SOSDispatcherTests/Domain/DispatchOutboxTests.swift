@@ -27,6 +27,42 @@ struct DispatchOutboxTests {
         #expect(outbox.nextAttempt(retry: .seconds(1)) == nil)
     }
 
+    @Test("SOS-40: what is called off backs off to a minute; alerts and updates never do")
+    func backsOff() {
+        #expect([.alert, .update, .cancel].map { message(0, $0).backsOff } == [false, false, true])
+        var pauses: [Duration] = []
+        for attempts in 1...20 {
+            var cancel = message(0, .cancel)
+            cancel.attempts = attempts
+            let pause = DispatchOutbox.pause(after: cancel, retry: .seconds(1))
+            #expect(pause == DispatchOutbox.pause(after: cancel, retry: .seconds(1)), "asked again it is the same")
+            #expect(pause >= .milliseconds(750) * (1 << min(attempts - 1, 5)) || pause >= .seconds(45))
+            #expect(pause <= DispatchOutbox.longestPause)
+            pauses.append(pause)
+        }
+        #expect(Set(pauses.suffix(10)).count > 3, "the messages of many emergencies do not come back together")
+    }
+
+    @Test(
+        "SOS-39: the second address is tried by t0 + 4.5 s whatever the first does, as far as calls go out early enough for that",
+        arguments: [3000, 3500, 4000, 4300, 4900])
+    func secondAddress(dispatchAt: Int64) {
+        let second = Duration.milliseconds(dispatchAt) + DispatchOutbox.secondAfter(dispatchAt: .milliseconds(dispatchAt))
+        #expect(second <= max(.milliseconds(4300), .milliseconds(dispatchAt)))
+    }
+
+    @Test("A repeated call stands behind its alert and the alert's release, before what was decided later, and has a release of its own")
+    func places() throws {
+        let (alert, next) = (message(3).id, message(4).id)
+        let first = try #require(alert.repetition)
+        let second = try #require(first.repetition)
+        let order = [alert, alert.release, first, first.release, second, second.release, next, next.release]
+        #expect(order.map(\.place) == order.map(\.place).sorted() && Set(order.map(\.place)).count == order.count)
+        #expect(order.map(\.isRelease) == [false, true, false, true, false, true, false, true])
+        #expect([alert, first, second, next].map(\.isRepetition) == [false, true, true, false])
+        #expect(sequence(first: alert, next: \.repetition).count { _ in true } == 32, "not without end")
+    }
+
     @Test("An update waits until the alert is acknowledged")
     func updateWaits() {
         var outbox = DispatchOutbox()

@@ -17,6 +17,10 @@ struct EscalationTests {
             createdAt: SupervisionStory.at(second))
     }
 
+    fileprivate static func repetition(_ alert: OutboxMessage, _ seq: Int) -> OutboxMessage? {
+        alert.id.repetition.map { OutboxMessage(id: $0, kind: .alert, body: [100, UInt8(seq)], createdAt: alert.createdAt) }
+    }
+
     fileprivate static func release(_ alert: OutboxMessage, _ seq: Int) -> OutboxMessage? {
         OutboxMessage(id: alert.id.release, kind: .cancel, body: [200, UInt8(seq)], createdAt: alert.createdAt)
     }
@@ -67,6 +71,7 @@ struct EscalationTests {
         case ["cancel"]: file.add(message(file.nextSequence, .cancel, at: second), order: order, at: now)
         case ["stop"]: _ = file.stop()
         case ["hand"]: file.acknowledgedByHand()
+        case ["again"]: _ = file.askAgain(after: bound, order: order, at: now)
         case [words[0], "yes"]: _ = file.acknowledged(message(0).id, by: words[0], release: release)
         default: _ = file.refused(message(0).id, by: words[0], order: order, at: now)
         }
@@ -120,6 +125,41 @@ struct EscalationTests {
         #expect(passing == .nothing)
         #expect(file.lines["milan"]?.current == nil && file.lines["default"]?.current == nil)
         #expect(DispatchFile(file.decided, lines: file.lines) == file)
+    }
+
+    @Test("SOS-39: whoever was released is called anew under another name when the taker rejects, with what stood beside the call")
+    func rejected() throws {
+        var file = Self.opened(Self.message(0), Self.message(1, .update, at: 1))
+        Self.play("time", 30, &file)
+        _ = file.acknowledged(Self.message(0).id, by: "milan", release: Self.release)
+        #expect(file.lines["italy"]?.current?.id == Self.message(0).id.release)
+        let passing = file.refused(
+            Self.message(0).id, by: "milan", order: Self.order, at: SupervisionStory.at(40), repetition: Self.repetition)
+        #expect(passing == .on(to: "italy"), "it stands before the one that was never asked")
+        let again = try #require(Self.message(0).id.repetition)
+        #expect(file.latestAlert?.id == again && file.latestAlert?.body == [100, 2] && file.nextSequence == 2)
+        #expect(file.lines["italy"]?.messages.map(\.end) == [.stopped, .superseded, nil, nil], "alert, release, the call anew, the update")
+        #expect(file.lines["milan"]?.message(again)?.end == .refused, "who has rejected is not asked under the new name")
+        #expect(file.asked == ["milan", "italy"])
+        let next = file.escalate(after: Self.bound, order: Self.order, at: SupervisionStory.at(70))
+        #expect(next == "default")
+        _ = file.acknowledged(again, by: "default", release: Self.release)
+        #expect(file.isTaken && file.lines["italy"]?.current?.id == again.release)
+        #expect(file.lines["italy"]?.current?.id.isRelease == true)
+        // And once more.
+        _ = file.refused(again, by: "default", order: Self.order, at: SupervisionStory.at(80), repetition: Self.repetition)
+        #expect(file.lines["italy"]?.current?.id == again.repetition)
+        #expect(DispatchFile(file.decided, lines: file.lines) == file, "what a restart reads is the same")
+    }
+
+    @Test("SOS-39: two that have taken it: the rejection of one opens nothing")
+    func rejectedByOneOfTwo() {
+        var file = Self.opened(Self.message(0))
+        Self.play("time", 30, &file)
+        _ = file.acknowledged(Self.message(0).id, by: "italy", release: Self.release)
+        _ = file.acknowledged(Self.message(0).id, by: "milan", release: Self.release)
+        let passing = file.refused(Self.message(0).id, by: "milan", order: Self.order, at: SupervisionStory.at(40))
+        #expect(passing == .nothing && file.isTaken)
     }
 
     @Test("SOS-15: who has taken the call is never released: of two that take it at once both go, and both hear how it goes on")
@@ -195,7 +235,9 @@ private struct Course {
         let one = dice.one(of: called)
         switch dice.between(0, 11) {
         case 0, 1: acknowledge(one, &dice)
-        case 2: _ = file.refused(dice.one(of: file.lines[one]?.messages ?? []).id, by: one, order: EscalationTests.order, at: time)
+        case 2:
+            let id = dice.one(of: file.lines[one]?.messages ?? []).id
+            _ = file.refused(id, by: one, order: EscalationTests.order, at: time, repetition: EscalationTests.repetition)
         case 3 where !isCalledOff: decide(.update)
         case 4 where !isCalledOff:
             decide(.cancel)
@@ -208,6 +250,7 @@ private struct Course {
         default: break
         }
         _ = file.escalate(after: EscalationTests.bound, order: EscalationTests.order, at: time)
+        _ = file.askAgain(after: EscalationTests.bound, order: EscalationTests.order, at: time)
         check()
     }
 
@@ -233,7 +276,8 @@ private struct Course {
         guard let alert = file.latestAlert else { return faults.append("the alert is lost") }
         let calls = file.lines.compactMapValues { $0.message(alert.id) }
         if !isCalledOff, !file.isTaken {
-            if !calls.values.contains(where: { $0.end == nil }) { faults.append("nobody is called") }
+            let resting = calls.values.filter { $0.end == .refused }.compactMap(\.refusedAt).min().map { $0 + EscalationTests.bound > time }
+            if !calls.values.contains(where: { $0.end == nil }), resting != true || file.isOver { faults.append("nobody is called") }
             let isDue = file.escalation(after: EscalationTests.bound).map { $0 <= time } ?? false
             // One at a time: another step asks the next.
             if isDue, file.asked.count < EscalationTests.order.count { faults.append("the next one is not called") }

@@ -133,6 +133,7 @@ extension SimulatedWorld {
             switch action {
             case .apply(let events, let next): apply(events, next)
             case .replay(let request): after(dice.between(1, 10), .asked(request, process: dispatcherProcess))
+            case .putBack(let stream, let facts): note("the publisher of \(stream) has lost \(facts) facts")
             case .passOver(let stream, let facts): note("\(facts) facts of \(stream) are passed over")
             case .snapshot, .reopen: break
             }

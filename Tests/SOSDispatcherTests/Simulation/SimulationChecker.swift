@@ -168,7 +168,7 @@ struct SimulationChecker {
             case nil: world.violation("\(message.id) is still unacknowledged")
             case .acknowledged:
                 if !accepted.contains(message.id) { world.violation("\(message.id) is taken for acknowledged, but nobody accepted it") }
-            case .superseded, .stopped, .refused: break
+            case .superseded, .stopped, .refused, .givenUp: break
             }
         }
         for id in accepted {

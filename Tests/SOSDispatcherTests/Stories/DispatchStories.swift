@@ -91,7 +91,7 @@ struct DispatchStories {
     func notBelieved() async throws {
         let desk = Desk(.forges)
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+            let dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
             let emergency = try await stage.callForHelp(.random())
             for manner in [Desk.Manner.unsigned, .confuses, .fails(500), .fails(302), .acknowledges(.rejected)] {
                 let seen = desk.receipts.count

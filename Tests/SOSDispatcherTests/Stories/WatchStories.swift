@@ -41,6 +41,33 @@ struct WatchStories {
         }
     }
 
+    @Test(
+        "R18: in two of five clean restarts changes could not be stored for 3.5 s: the test emergency that the stop cut off stood in the way"
+    )
+    func stoppedInFlight() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let settings = ["TRACKME_SOS_CANARY": "true", "TRACKME_SOS_DISPATCH_AT_S": "3"]
+            @Sendable func open(_ dispatcher: Stage.Dispatcher) async throws -> Data? {
+                try await dispatcher.parts.store.store.read { db in
+                    try Data.fetchOne(db, sql: "SELECT emergency FROM emergencies WHERE closed_at IS NULL")
+                }
+            }
+            let first = try await stage.start(settings)
+            let cut = try await eventually("a flight is under way", within: .seconds(60)) { try await open(first) }
+            await first.stop()
+            let second = try await stage.start(settings)
+            #expect(try await open(second) != cut, "the one that was cut off is gone")
+            let next = try await eventually("the next flight is under way, and everything is stored meanwhile", within: .seconds(60)) {
+                try await second.parts.journal.commit()
+                return try await open(second)
+            }
+            #expect(next != cut)
+            try await second.parts.journal.commit()
+            await second.stop()
+        }
+    }
+
     @Test("A sign of life goes to whoever watches from outside, signed, and says whether ingest is heard")
     func heartbeat() async throws {
         let received = Mutex<[(WebhookSignature, [UInt8])]>([])

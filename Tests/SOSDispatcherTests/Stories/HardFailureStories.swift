@@ -1,0 +1,273 @@
+// Addresses that fail at once, and services that reject: the next one is called at once, and what is called off ends one day.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Outbound
+import Sealing
+import ServiceKit
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Hard failures and rejections, whole service", .timeLimit(.minutes(2)))
+struct HardFailureStories {
+    private static let milan = Position(latitude: 45.4642, longitude: 9.19, accuracy: 10)
+    private static let rome = Position(latitude: 41.9028, longitude: 12.4964, accuracy: 10)
+    /// From `t0`, with every address and service that was in the way (SOS-39).
+    private static let bound = Duration.milliseconds(4500)
+
+    private static func area(_ km: Double) -> ServiceArea {
+        ServiceArea(circle: .init(centre: .init(latitude: milan.latitude, longitude: milan.longitude), radiusKm: km))
+    }
+
+    private static func register(
+        _ stage: Stage, _ name: String, _ km: Double, _ url: String, second: String? = nil, _ desks: Desk...
+    ) async throws {
+        let settings = IntegratorSettings(name: name, area: area(km), url: url, secondURL: second)
+        let secret = try WebhookSecret(try await stage.question(AddIntegrator(settings: settings, replaces: false)).webhookSecret)
+        for desk in desks { desk.share(secret) }
+    }
+
+    /// What the first address of the service that is responsible does.
+    enum First: String, CaseIterable, Sendable {
+        case refusesConnections, failsTLS, hasNoName, answers500, hangs
+
+        func url(_ desk: Desk) -> String {
+            switch self {
+            case .refusesConnections: "http://127.0.0.1:9/"
+            // A server that speaks no TLS.
+            case .failsTLS: desk.address.replacing("http:", with: "https:")
+            case .hasNoName: "http://nobody.invalid/"
+            case .answers500, .hangs: desk.address
+            }
+        }
+
+        var manner: Desk.Manner {
+            switch self {
+            case .answers500: .fails(500)
+            case .hangs: .slow(1000)
+            default: .silent
+            }
+        }
+    }
+
+    /// How much later than `t0` + 3.5 s somebody is heard whose service takes the call at once: what this machine needs at this moment.
+    private static func overhead(_ desk: Desk) async throws -> Duration {
+        let receipt = try await eventually("the call that nothing stands in the way of") { desk.receipts.first }
+        let began = try #require(receipt.message.flatMap { Timestamp(rfc3339: $0.firstBreachAt) })
+        return max(.zero, receipt.at - began - .milliseconds(3500))
+    }
+
+    @Test(
+        "SOS-39: a second address was never reached before 5.0 s: now it acknowledges by t0 + 4.5 s whatever the first does",
+        arguments: First.allCases)
+    func secondAddress(first: First) async throws {
+        let (failing, second, control) = (Desk(first.manner), Desk(.acknowledges(.accepted)), Desk(.acknowledges(.accepted)))
+        try await Stage.play(control, and: failing, second) { stage in
+            let dispatcher = try await stage.start()
+            try await Self.register(stage, "milan", 30, first.url(failing), second: second.address, failing, second)
+            let (person, other) = (PersonID.random(), PersonID.random())
+            for person in [person, other] { try await stage.subscribe(person) }
+            let t0 = Timestamp.now
+            try await stage.ingest.say(other, [Sample(type: .heartRate, at: t0, value: 31, position: Self.rome)], receivedAt: t0)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: t0, value: 31, position: Self.milan)], receivedAt: t0)
+            try await eventually("the acknowledgement") {
+                try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first?.acknowledgedAt != nil
+            }
+            let overhead = try await Self.overhead(control)
+            let entry = try #require(try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first)
+            let after = try #require(entry.acknowledgedAt) - entry.t0
+            #expect(after < Self.bound + overhead * 2, "\(first): \(after), this machine's overhead \(overhead)")
+            #expect(second.receipts.count == 1 && control.receipts.allSatisfy { $0.message?.emergencyId != "\(entry.emergency)" })
+            await dispatcher.stop()
+            if case .hangs = first { failing.become(.silent) }
+        }
+    }
+
+    @Test(
+        "SOS-39: one dead address and the next service waited 30 s: now a refused connection, a failed handshake, a 500, a rejection pass the call on at once",
+        arguments: [First.refusesConnections, .failsTLS, .answers500, nil])
+    func nextService(first: First?) async throws {
+        let (failing, next) = (Desk(first?.manner ?? .acknowledges(.rejected)), Desk(.acknowledges(.accepted)))
+        let control = Desk(.acknowledges(.accepted))
+        try await Stage.play(control, and: failing, next) { stage in
+            let dispatcher = try await stage.start()
+            try await Self.register(stage, "milan", 30, first?.url(failing) ?? failing.address, failing)
+            try await Self.register(stage, "north", 300, next.address, next)
+            let (person, other) = (PersonID.random(), PersonID.random())
+            for person in [person, other] { try await stage.subscribe(person) }
+            let t0 = Timestamp.now
+            try await stage.ingest.say(other, [Sample(type: .heartRate, at: t0, value: 31, position: Self.rome)], receivedAt: t0)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: t0, value: 31, position: Self.milan)], receivedAt: t0)
+            let emergency = try await eventually("the acknowledgement") {
+                try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first { $0.acknowledgedAt != nil }
+            }
+            let overhead = try await Self.overhead(control)
+            let after = try #require(emergency.acknowledgedAt) - emergency.t0
+            #expect(after < Self.bound + overhead * 2, "\(after), this machine's overhead \(overhead)")
+            #expect(try await stage.timeline(emergency.emergency).contains(first == nil ? "passed-on" : "called-in-addition"))
+            await dispatcher.stop()
+        }
+    }
+
+    private static func post(_ result: Acknowledgement.Result, to emergency: EmergencyID, _ token: String, _ port: Int) async throws -> Int
+    {
+        let path = "/sos/v1/dispatches/\(emergency)-0/acknowledgements"
+        var settings = OutboundSettings()
+        settings.policy = .anywhere
+        var request = OutboundRequest.post(
+            "http://127.0.0.1:\(port)\(path)", try Desk.body("\(emergency)-0", result), contentType: "application/json")
+        request.headers.append(("authorization", "Bearer \(token)"))
+        return try await HTTPSender(settings, logger: Running.quiet).send(request).status
+    }
+
+    @Test("SOS-39: accepted, then rejected by POST: 200, but nobody else was called; now the next service has it within 1 s, closed or not")
+    func rejectedAfterAccepting() async throws {
+        let (taker, next) = (Desk(.acknowledges(.accepted)), Desk(.silent))
+        try await Stage.play(next, and: taker) { stage in
+            let dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
+            let settings = IntegratorSettings(name: "milan", area: Self.area(30), url: taker.address)
+            let reply = try await stage.question(AddIntegrator(settings: settings, replaces: false))
+            taker.share(try WebhookSecret(reply.webhookSecret))
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
+            let emergency = try await eventually("the call") {
+                try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
+            }
+            try await eventually("it is taken") { try await stage.state(emergency) == "dispatched" }
+            #expect(next.receipts.isEmpty)
+            let port = await dispatcher.parts.server.boundPort
+            let asked = Timestamp.now
+            #expect(try await Self.post(.rejected, to: emergency, reply.token, port) == 200)
+            let answered = Timestamp.now
+            let receipt = try await eventually("the next service's call") { next.receipts.first }
+            #expect(receipt.at - asked < .seconds(1) + (answered - asked))
+            #expect(receipt.body == taker.receipts[0].body)
+            try await eventually("nobody has it") { try await stage.state(emergency) == "dispatching" }
+            next.become(.acknowledges(.accepted))
+            try await eventually("it is taken again") { try await stage.state(emergency) == "dispatched" }
+            let steps = try await stage.timeline(emergency)
+            #expect(steps.count { $0 == "acknowledged" } == 2 && steps.contains("rejected") && steps.contains("passed-on"))
+            await dispatcher.stop()
+        }
+    }
+
+    @Test(
+        "SOS-39: a service that was released is called anew under another name when the one that had the call rejects it; both dispatchers agree"
+    )
+    func releasedAndCalledAnew() async throws {
+        let (silent, taker) = (Desk(.silent), Desk(.silent))
+        try await Stage.play(taker, and: silent) { stage in
+            let first = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
+            let second = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], place: .second, lead: .seconds(1))
+            try await Self.register(stage, "milan", 30, silent.address, silent)
+            try await eventually("the second knows both") { await second.parts.dispatcher.registry.integrator("milan") != nil }
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
+            let emergency = try await eventually("the call") {
+                try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
+            }
+            try await eventually("the next one is called as well") { !taker.receipts.isEmpty }
+            taker.become(.acknowledges(.accepted))
+            try await eventually("the first is released") { silent.receipts.contains { $0.id == "\(emergency)-1000000" } }
+            taker.become(.silent)
+            let port = await first.parts.server.boundPort
+            #expect(try await Self.post(.rejected, to: emergency, first.parts.token, port) == 200)
+            let again = try await eventually("the call anew") {
+                silent.receipts.first { $0.message?.msgType == .alert && $0.id != "\(emergency)-0" }
+            }
+            let message = try #require(again.message)
+            #expect(again.id == "\(emergency)-500001" && message.seq == 1 && message.references == ["\(emergency)-0"])
+            #expect(!taker.receipts.contains { $0.id == again.id }, "who has rejected is not asked under the new name")
+            let id = SOSDispatcher.MessageID(emergency: emergency, sequence: 500_001)
+            try await eventually("the second knows it") {
+                await second.parts.dispatcher.works[emergency]?.file.lines["milan"]?.message(id)?.body == again.body
+            }
+            silent.become(.acknowledges(.accepted))
+            for place in [first, second] {
+                try await eventually("both know who has it") { try await place.parts.store.emergency(emergency)?.state == .dispatched }
+            }
+            await first.stop()
+            await second.stop()
+        }
+    }
+
+    @Test("SOS-39: when all have rejected, each is asked again, and whoever thinks better of it has the call")
+    func rejectedByAll() async throws {
+        let (one, other) = (Desk(.acknowledges(.rejected)), Desk(.acknowledges(.rejected)))
+        try await Stage.play(other, and: one) { stage in
+            let dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
+            try await Self.register(stage, "milan", 30, one.address, one)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
+            let emergency = try await eventually("the call") {
+                try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
+            }
+            try await eventually("both are asked again and again") { one.receipts.count >= 3 && other.receipts.count >= 3 }
+            for desk in [one, other] {
+                let pauses = zip(desk.receipts.dropFirst(), desk.receipts).map { $0.at - $1.at }
+                #expect(pauses.allSatisfy { $0 >= .milliseconds(900) }, "not at once: \(pauses)")
+            }
+            other.become(.acknowledges(.accepted))
+            try await eventually("it is taken") { try await stage.state(emergency) == "dispatched" }
+            let steps = try await stage.timeline(emergency)
+            #expect(steps.contains("refused-by-all") && steps.contains("asked-again"))
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-40: releases to dead desks made 18 audit rows a second for ever: now they back off, and end when the integrator is removed")
+    func releasesEnd() async throws {
+        let (dead, taker) = (Desk(.silent), Desk(.silent))
+        try await Stage.play(taker, and: dead) { stage in
+            let dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
+            try await Self.register(stage, "milan", 30, dead.address, dead)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
+            let emergency = try await eventually("the call") {
+                try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
+            }
+            try await eventually("the next one is called as well") { !taker.receipts.isEmpty }
+            taker.become(.acknowledges(.accepted))
+            try await eventually("seven releases") { dead.receipts.count { $0.id == "\(emergency)-1000000" } >= 7 }
+            let releases = dead.receipts.filter { $0.id == "\(emergency)-1000000" }.map(\.at)
+            let pauses = zip(releases.dropFirst(), releases).map { $0 - $1 }
+            #expect(pauses[5] > pauses[0] * 4, "the pauses grow: \(pauses)")
+            let noted = try await stage.question(ReadTimeline(emergency: emergency)).steps.filter {
+                $0.event == "dispatch-attempted" && $0.detail.hasPrefix("cancel")
+            }
+            #expect(noted.count == DispatchOutbox.notedAttempts, "each of the first attempts has a row, no later one")
+            _ = try await stage.question(RemoveIntegrator(name: "milan"))
+            // Long ago, as a clock would have it that nobody waits for.
+            let release = SOSDispatcher.MessageID(emergency: emergency, sequence: 0).release
+            await dispatcher.parts.dispatcher.age(release, with: "milan", by: DispatchOutbox.removedAfter)
+            try await eventually("it is given up") { try await stage.timeline(emergency).contains("given-up") }
+            #expect(await dispatcher.parts.dispatcher.works[emergency]?.file.lines["milan"]?.current == nil)
+            #expect(try await stage.timeline(emergency).count { $0 == "given-up" } == 1)
+            await dispatcher.stop()
+        }
+    }
+}
+
+extension Dispatcher {
+    /// As if a message had been made so much earlier.
+    fileprivate func age(_ id: SOSDispatcher.MessageID, with integrator: String, by duration: Duration) {
+        guard var file = works[id.emergency]?.file, let outbox = file.lines[integrator] else { return }
+        var lines = file.lines
+        lines[integrator] = DispatchOutbox(
+            outbox.messages.map { message in
+                var aged = message
+                if message.id == id { aged.createdAt = message.createdAt - duration }
+                return aged
+            })
+        file = DispatchFile(file.decided, lines: lines)
+        works[id.emergency]?.file = file
+    }
+}
