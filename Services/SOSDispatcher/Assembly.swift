@@ -48,6 +48,7 @@ struct SOSParts: Sendable {
     let reminders: PauseReminders
     let fitting: PersonalFitting
     let panel: Panel
+    let anchors: AuditAnchors
     /// What integrators show when they acknowledge by themselves.
     let token: String
     let services: [any Service]
@@ -111,6 +112,8 @@ struct SOSParts: Sendable {
         let panel = Panel(
             supervision: supervision, store: store, enrolment: enrolment,
             preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder)
+        let anchors = AuditAnchors(store: database, signing: secrets.signing, pair: pair.desk, file: settings.auditAnchors, logger: logger)
+        supervision.tidings.add(anchors)
         var methods = Methods(memory: answers)
         pair.source(database, store, clock, calling.streams).register(in: &methods)
         let ear = CanaryRoutes(secret: .random())
@@ -121,7 +124,8 @@ struct SOSParts: Sendable {
             settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: asker, ear: ear,
             signing: secrets.signing, on: runtime, port: { await server.boundPort })
         BusRoutes(
-            supervision: supervision, store: store, enrolment: enrolment, answers: answers, canary: watch.canary, place: pair.place
+            supervision: supervision, store: store, enrolment: enrolment, answers: answers, canary: watch.canary, place: pair.place,
+            anchors: anchors
         ).register(in: &methods)
         calling.routes(dispatcher, answers).register(in: &methods)
         drills.register(in: &methods)
@@ -150,6 +154,7 @@ struct SOSParts: Sendable {
                 Background { try await answers.expire() },
                 Background(keys.keepBackups),
                 Background(store.moveClosed),
+                Background(anchors.run),
                 Background { try await life?.run(database) },
                 Background(Follower.accounts(on: runtime, store: database, tokens: tokens, erasures: erasures).run),
                 Background(erasures.run),
@@ -163,7 +168,7 @@ struct SOSParts: Sendable {
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
         (self.server, self.people, token, self.pair, canary) = (server, people, secrets.token, pair.desk, watch.canary)
         (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, people.messages, reminders, fitting)
-        self.panel = panel
+        (self.panel, self.anchors) = (panel, anchors)
     }
 
     /// What follows ingest, and consent's cards. After a passing fault of the store each goes on from what is stored by then.

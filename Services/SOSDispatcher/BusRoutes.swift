@@ -14,6 +14,7 @@ struct BusRoutes: Sendable {
     let answers: StoredAnswers
     let canary: Canary
     let place: Place
+    let anchors: AuditAnchors
 
     func register(in methods: inout Methods) {
         methods.on(SubscribePerson.self, subscribe)
@@ -36,9 +37,9 @@ struct BusRoutes: Sendable {
         methods.on(ReadTimeline.self) { request, _ in
             ReadTimeline.Reply(steps: try await Timeline(store: store).steps(of: request.emergency))
         }
-        methods.on(VerifyAudit.self) { _, _ in
-            let verified = try await store.verifyAudit()
-            return VerifyAudit.Reply(rows: verified.rows, firstBroken: verified.firstBroken, head: verified.headText)
+        methods.on(VerifyAudit.self) { request, _ in
+            guard request.anchors?.count ?? 0 <= VerifyAudit.mostAnchors else { throw Failure(.invalid, "at most 10000 anchors") }
+            return try await anchors.verify(request.anchors ?? [], except: await supervision.canary)
         }
     }
 

@@ -55,6 +55,8 @@ struct Settings: Sendable {
     var deskKey: URL?
     /// PEM; nil: the system's.
     var authorities: URL?
+    /// Beside the other dispatcher; nil: no file.
+    var auditAnchors: URL?
 
     init(_ reader: inout SettingsReader) {
         place = reader.read(
@@ -97,6 +99,8 @@ struct Settings: Sendable {
         deskKey = reader.read(.optionalPath("sos.desk_key", "File with a whpk_ key that its answers may be signed with."))
         authorities = reader.read(
             .optionalPath("sos.authorities", "PEM file of the authorities that vouch for emergency services, instead of the system's."))
+        auditAnchors = reader.read(
+            .optionalPath("sos.audit_anchor_file", "File that the signed head of the audit is added to, best on another machine's disk."))
         letterhead = DispatchLetterhead(
             status: reader.read(
                 .choice("sos.message_status", default: .actual, "Whether calls are in earnest: ambulances are sent on actual only.")),

@@ -39,4 +39,10 @@ struct OperatorCommandTests {
     private static func options(in help: String) -> Set<String> {
         Set(help.split { !$0.isLetter && $0 != "-" }.map(String.init).filter { $0.hasPrefix("--") && $0.count > 2 })
     }
+
+    @Test("R19: a desk on the bus was handed the first dispatcher's key alone: now the keys of both are named")
+    func keysOfBoth() {
+        #expect(AddPeer.talksTo(["dispatch.milan"], ["acknowledge-dispatch"]) == [.sosDeputy, .sosDispatcher])
+        #expect(AddPeer.talksTo(["ingest.samples"], []) == [.ingest])
+    }
 }

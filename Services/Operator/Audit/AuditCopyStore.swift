@@ -6,7 +6,8 @@ import GRDB
 import Sealing
 
 enum AuditFile {
-    static func verify(_ file: URL) throws(OperatorError) -> VerifyAudit.Reply {
+    /// - Parameter anchors: lines of `sos.audit_anchor_file`. Their signatures are not proved here: whoever kept the file answers for it.
+    static func verify(_ file: URL, anchors: [String] = []) throws(OperatorError) -> VerifyAudit.Reply {
         guard FileManager.default.isReadableFile(atPath: file.path) else {
             throw OperatorError(.configuration, "\(file.path) cannot be read", mend: "name a copy of sos-dispatcher.db")
         }
@@ -15,7 +16,7 @@ enum AuditFile {
         do {
             // Outside a transaction: on a damaged page its end fails, although all that could be read was read.
             let proof = try DatabaseQueue(path: file.path, configuration: configuration).unsafeRead { db in
-                var proof = AuditProof()
+                var proof = AuditProof(anchors: anchors)
                 let rows = try Row.fetchCursor(db, sql: "SELECT sequence, entry, previous, hash, object FROM audit ORDER BY sequence")
                 do {
                     while let row = try rows.next() { check(row, &proof) }
@@ -25,7 +26,9 @@ enum AuditFile {
                 }
                 return proof
             }
-            return VerifyAudit.Reply(rows: proof.rows, firstBroken: proof.firstBroken, head: Hex.encode(proof.head))
+            return VerifyAudit.Reply(
+                rows: proof.rows, firstBroken: proof.firstBroken, head: Hex.encode(proof.head), faults: proof.disagreements,
+                checked: proof.anchors.count)
         } catch {
             throw OperatorError(
                 .failed, "\(file.path) is no copy of a SOS dispatcher's store, or it is damaged",

@@ -13,10 +13,12 @@ struct VerifyAuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Recomputes the hash chain of every step of every emergency.",
         discussion: """
-            Each row's hash covers the row before it: a changed, removed or inserted row is found and named. Keep the head that is \
-            printed elsewhere: it proves later that nothing was cut off the end. --file checks a stopped service's copy without the suite.
+            Each row's hash covers the row before it: a changed, removed or inserted row is found and named. The signed heads that each \
+            dispatcher keeps of the other's chain, and those of --anchors (sos.audit_anchor_file), show what was cut off or written anew; \
+            rows of emergencies that disagree are named too. --file checks a stopped service's copy without the suite.
 
             Example: trackme audit verify
+            Example: trackme audit verify --anchors /mnt/elsewhere/anchors.jsonl
             Example: trackme audit verify --file backup/sos-dispatcher.db
 
             \(ExitStatus.documentation)
@@ -25,6 +27,9 @@ struct VerifyAuditCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A copy of sos-dispatcher.db that no service has open.", valueName: "copy.db"))
     var file: String?
 
+    @Option(help: ArgumentHelp("The file of anchors that a dispatcher has written.", valueName: "anchors.jsonl"))
+    var anchors: String?
+
     @OptionGroup var suite: SuiteOptions
 
     /// Recomputing a long chain takes longer than other questions.
@@ -32,23 +37,48 @@ struct VerifyAuditCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let verdict: VerifyAudit.Reply
+            let kept = try kept()
             if let file {
-                verdict = try AuditFile.verify(URL(fileURLWithPath: file))
-            } else {
-                verdict = try await SuiteConnection.with(suite.layout) { connection in
-                    // A quick question first: whether anybody is there must not take a minute to find out.
-                    _ = try await connection.ask(ListEmergencies(person: nil, limit: 1))
-                    return try await connection.ask(VerifyAudit(), deadline: VerifyAuditCommand.patience)
+                return try Self.report(AuditFile.verify(URL(fileURLWithPath: file), anchors: kept), of: file)
+            }
+            try await SuiteConnection.with(suite.layout) { connection in
+                // A quick question first: whether anybody is there must not take a minute to find out.
+                _ = try await connection.ask(ListEmergencies(person: nil, limit: 1))
+                var told: [Peer: [String]] = [:]
+                for (peer, other) in [(Peer.sosDispatcher, Peer.sosDeputy), (.sosDeputy, .sosDispatcher)] {
+                    // An installation may do without the second, and one of the two may be down: the other is verified all the same.
+                    let answer = try? await connection.ask(VerifyAudit(), at: peer, deadline: Self.patience)
+                    told[other] = answer?.anchorsOfOther
+                }
+                var isAnybodyThere = false
+                for peer in [Peer.sosDispatcher, .sosDeputy] {
+                    let request = VerifyAudit(anchors: Array((kept + (told[peer] ?? [])).suffix(VerifyAudit.mostAnchors)))
+                    do {
+                        try Self.report(try await connection.ask(request, at: peer, deadline: Self.patience), of: peer.name)
+                        isAnybodyThere = true
+                    } catch let error as OperatorError where error.status == .unavailable && (isAnybodyThere || peer == .sosDispatcher) {
+                        Console.shared.line("\(peer): not there, its audit is not verified")
+                    }
                 }
             }
-            guard let broken = verdict.firstBroken else {
-                Console.shared.line("audit ok: \(verdict.rows) rows, head \(verdict.head)")
-                return
-            }
+        }
+    }
+
+    private func kept() throws -> [String] {
+        guard let anchors else { return [] }
+        guard let text = try? String(contentsOf: URL(fileURLWithPath: anchors), encoding: .utf8) else {
+            throw OperatorError(.configuration, "\(anchors) cannot be read", mend: "name the file of sos.audit_anchor_file")
+        }
+        return text.split(separator: "\n").suffix(VerifyAudit.mostAnchors / 2).map(String.init)
+    }
+
+    private static func report(_ verdict: VerifyAudit.Reply, of name: String) throws {
+        let faults = (verdict.firstBroken.map { ["the chain is broken at row \($0)"] } ?? []) + (verdict.faults ?? [])
+        guard faults.isEmpty else {
             throw OperatorError(
-                .failed, "the audit chain is broken at row \(broken) of \(verdict.rows)",
+                .failed, "the audit of \(name) does not hold: \(faults.joined(separator: "; "))",
                 mend: "someone or something changed the file: keep a copy of it, and compare with backups from before")
         }
+        Console.shared.line("audit ok: \(name), \(verdict.rows) rows, \(verdict.checked ?? 0) anchors, head \(verdict.head)")
     }
 }

@@ -96,7 +96,18 @@ struct AddPeer: AsyncParsableCommand {
             }
             try keys.makeBusKeys(KeyFiles.PublicPeer(peer: peer, key: "", hear: families, ask: methods))
             Console.shared.line("made \(keys.publicFile(of: peer).path) and \(keys.file("bus.secret", of: peer).path)")
+            for other in AddPeer.talksTo(families, methods) {
+                Console.shared.line("give it also \(keys.publicFile(of: other).path)")
+            }
         }
+    }
+
+    /// Whose public files the peer needs: who publishes what it hears and who answers what it asks, and whoever stands in for those.
+    static func talksTo(_ families: [String], _ methods: [String]) -> [Peer] {
+        let heard = families.map { name in StreamFamily.all.first { $0.name == name }?.owner ?? .sosDispatcher }
+        let asked = Questions.all.filter { methods.contains($0.method) }.map { $0.owner }
+        let owners = Set(heard + asked)
+        return owners.union(owners.compactMap(\.deputy)).sorted { $0.name < $1.name }
     }
 }
 

@@ -47,7 +47,7 @@ extension Dispatcher {
     ) async {
         let at = heard?.at ?? .now
         if heard == nil, let work = works[id.emergency] { tell(acknowledgement, by: integrator.id, at: at, in: work) }
-        guard acknowledgement.accepts else { return await refused(id, by: integrator, form, at: at) }
+        guard acknowledgement.accepts else { return await refused(id, acknowledgement, by: integrator, form, at: at) }
         guard let work = works[id.emergency], let message = work.file.lines[integrator.id]?.message(id),
             take(id, by: integrator, at: at)
         else { return }
@@ -67,7 +67,9 @@ extension Dispatcher {
         if work.file.latestAlert?.id == id { await acknowledged(work.person, id.emergency) }
     }
 
-    private func refused(_ id: MessageID, by integrator: Integrator, _ form: String, at time: Timestamp) async {
+    private func refused(
+        _ id: MessageID, _ acknowledgement: Acknowledgement, by integrator: Integrator, _ form: String, at time: Timestamp
+    ) async {
         guard let work = works[id.emergency] else { return }
         let wasTaken = work.file.lines[integrator.id]?.message(id)?.end == .acknowledged
         note("rejected", id, by: integrator.name, "\(id.sequence) by \(form)\(wasTaken ? ", after it was taken" : "")")
@@ -77,6 +79,15 @@ extension Dispatcher {
         if work.drill != nil {
             stop(id.emergency)
             return await drillEnded(id.emergency, "refused", clock.now - work.since)
+        }
+        if wasTaken {
+            // What the other dispatcher was told before counts no more, nor after a restart.
+            let last = PairFact.acknowledged(
+                TakenMessage(person: work.person, integrator: integrator.id, acknowledgement: acknowledgement, at: time))
+            pair.note(last)
+            var batch = StoreBatch()
+            batch.heard = [last]
+            journal.note(batch)
         }
         guard !work.isStopped, await mayReopen(id.emergency) else { return }
         let (now, names) = (clock.now, names)

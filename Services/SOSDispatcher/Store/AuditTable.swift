@@ -26,17 +26,25 @@ enum AuditTable {
 
 extension AuditTable {
     static func verify(_ db: Database) throws -> AuditChain.Verifier {
+        try verify(db, headsAt: []).verifier
+    }
+
+    /// - Parameter places: numbers of rows.
+    /// - Returns: besides, in hex, the head that the chain had when it was so long; for those of `places` that it has reached.
+    static func verify(_ db: Database, headsAt places: Set<Int64>) throws -> (verifier: AuditChain.Verifier, heads: [Int64: String]) {
         var verifier = AuditChain.Verifier(chain)
+        var heads = [Int64(0): verifier.headText]
         let rows = try Row.fetchCursor(db, sql: "SELECT * FROM audit ORDER BY sequence")
         do {
             while let row = try rows.next() {
                 if let read = AuditRow(readable: row) { verifier.check(read) } else { verifier.unreadable() }
+                if places.contains(verifier.rows) { heads[verifier.rows] = verifier.headText }
             }
         } catch {
             // Whoever looks for what was changed wants to know where, whatever SQLite makes of it.
             verifier.unreadable()
         }
-        return verifier
+        return (verifier, heads)
     }
 }
 

@@ -46,6 +46,7 @@ enum Migrations {
             try StreamLog.createFormerEpochs(in: db)
         },
         Migration(11, "emergencies that are over apart from those that are not") { db in try ClosedEmergencies.create(in: db) },
+        Migration(12, "anchors of the audit chain") { db in try AuditAnchorTable.create(in: db) },
     ]
 
     private static let chargingColumns = """

@@ -138,10 +138,11 @@ struct SealedBatch: Sendable {
             db.cachedStatement(sql: "SELECT emergency FROM emergencies WHERE person = ? AND closed_at IS NULL AND emergency <> ?"),
             arguments: [record.person.data, record.id.data])
         guard let other, let id = EmergencyID(other) else { return }
+        let now = Timestamp.now
         try db.cachedStatement(sql: "UPDATE emergencies SET state = 'closed', closed_at = ? WHERE emergency = ?")
-            .execute(arguments: [record.t0.milliseconds, other])
+            .execute(arguments: [now.milliseconds, other])
         let note = AuditNote(
-            at: .now, actor: "dispatcher", action: "closed", object: "\(id)", detail: "left open by a crash; \(record.id) is open now")
+            at: now, actor: "dispatcher", action: "closed", object: "\(id)", detail: "left open by a crash; \(record.id) is open now")
         try AuditTable.append([note], db)
     }
 

@@ -217,8 +217,15 @@ package struct VerifyAudit: BusRequest {
     package static let owner = Peer.sosDispatcher
     package static let askers: Set<Peer> = [.trackme]
     package static let mutates = false
+    package static let mostAnchors = 10_000
 
-    package init() {}
+    /// Signed heads of the chain that were kept elsewhere, one line of JSON each: the other dispatcher's answer has such, and the operator's
+    /// file (`sos.audit_anchor_file`). Those of another chain are passed over.
+    package var anchors: [String]?
+
+    package init(anchors: [String]? = nil) {
+        self.anchors = anchors
+    }
 
     package struct Reply: Codable, Sendable {
         /// How many were checked: all that there are.
@@ -227,9 +234,18 @@ package struct VerifyAudit: BusRequest {
         package var firstBroken: Int64?
         /// Hash of the last row, SHA-256 in hex: kept elsewhere, it shows later that the end was not cut off.
         package var head: String
+        /// What disagrees with an anchor, and rows of emergencies that disagree with the chain: the first of each.
+        package var faults: [String]?
+        /// How many genuine anchors of this chain it was held against.
+        package var checked: Int?
+        /// What this dispatcher was told of the other's chain: the newest, to verify that one with.
+        package var anchorsOfOther: [String]?
 
-        package init(rows: Int64, firstBroken: Int64?, head: String) {
+        package init(
+            rows: Int64, firstBroken: Int64?, head: String, faults: [String]? = nil, checked: Int? = nil, anchorsOfOther: [String]? = nil
+        ) {
             (self.rows, self.firstBroken, self.head) = (rows, firstBroken, head)
+            (self.faults, self.checked, self.anchorsOfOther) = (faults, checked, anchorsOfOther)
         }
     }
 }

@@ -138,6 +138,8 @@ struct HardFailureStories {
                 try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
             }
             try await eventually("it is taken") { try await stage.state(emergency) == "dispatched" }
+            // It is asked again after a while, and does not take it back.
+            taker.become(.silent)
             #expect(next.receipts.isEmpty)
             let port = await dispatcher.parts.server.boundPort
             let asked = Timestamp.now
@@ -161,7 +163,7 @@ struct HardFailureStories {
     func releasedAndCalledAnew() async throws {
         let (silent, taker) = (Desk(.silent), Desk(.silent))
         try await Stage.play(taker, and: silent) { stage in
-            let first = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
+            let first = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "4"])
             let second = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], place: .second, lead: .seconds(1))
             try await Self.register(stage, "milan", 30, silent.address, silent)
             try await eventually("the second knows both") { await second.parts.dispatcher.registry.integrator("milan") != nil }

@@ -1,0 +1,106 @@
+// Carries the head of the audit chain out of the store that holds it: to the other dispatcher, and to a file.
+
+import Contracts
+import Foundation
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// Once a minute and at each emergency (SOS-42).
+struct AuditAnchors: TidingsListener {
+    static let period = Duration.seconds(60)
+    /// Of notes to the other dispatcher.
+    static let kind = "audit-anchor"
+    /// Faults that one answer names.
+    static let mostFaults = 20
+
+    let store: Store
+    let signing: SigningKey
+    let place: Place
+    let pair: PairDesk
+    /// nil: none.
+    let file: URL?
+    let logger: Logger
+    private let wake = Bell()
+
+    init(store: Store, signing: SigningKey, pair: PairDesk, file: URL?, logger: Logger) {
+        (self.store, self.signing, self.pair, self.file, self.logger) = (store, signing, pair, file, logger)
+        place = pair.place
+        pair.on(
+            Self.kind,
+            PairDesk.Neighbour(
+                snapshot: { [place] db in try AuditAnchorTable.newest(db, of: place.peer.name).map { [try $0.line()] } ?? [] },
+                apply: { [signing, place] db, line in
+                    guard let anchor = AuditAnchor(line: line), anchor.peer == place.other.peer.name,
+                        AuditAnchors.isGenuine(anchor, signing.publicKey)
+                    else { return }
+                    try AuditAnchorTable.keep(db, anchor)
+                }, after: {}))
+    }
+
+    /// Runs until it is cancelled.
+    func run() async throws {
+        while !Task.isCancelled {
+            do {
+                try await anchor(at: .now)
+            } catch {
+                logger.error("the head of the audit could not be anchored", metadata: ["reason": "\(error.logReason)"])
+            }
+            await wake.wait(atMost: Self.period)
+        }
+    }
+
+    func heard(_ tidings: [Tiding]) async {
+        if tidings.contains(where: { $0.kind == .opened || $0.kind == .dispatched || $0.kind == .closed }) { wake.ring() }
+    }
+
+    func anchor(at now: Timestamp) async throws {
+        let anchor = try await store.write { [signing, place] db in
+            let (rows, head) = try AuditAnchorTable.head(db)
+            let number = (try AuditAnchorTable.newest(db, of: place.peer.name)?.number ?? 0) + 1
+            var anchor = AuditAnchor(at: now, head: head, number: number, peer: place.peer.name, rows: rows)
+            anchor.signature = Base64URL.encode(try signing.sign(anchor.content))
+            try AuditAnchorTable.keep(db, anchor)
+            return anchor
+        }
+        let line = try anchor.line()
+        pair.tell(.note(kind: Self.kind, subject: nil, body: line))
+        if let file { try AuditAnchors.append(line, to: file) }
+    }
+
+    private static func append(_ line: String, to file: URL) throws {
+        if !FileManager.default.fileExists(atPath: file.path) {
+            _ = FileManager.default.createFile(atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
+        }
+        let handle = try FileHandle(forWritingTo: file)
+        defer { try? handle.close() }
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data((line + "\n").utf8))
+        try handle.synchronize()
+    }
+
+    static func isGenuine(_ anchor: AuditAnchor, _ key: VerifyingKey) -> Bool {
+        Base64URL.decode(anchor.signature).map { key.verify($0, of: anchor.content) } ?? false
+    }
+
+    /// Recomputes the chain and holds it against anchors from elsewhere, this dispatcher's own, and the rows of emergencies.
+    func verify(_ lines: [String], except canary: PersonID?) async throws -> VerifyAudit.Reply {
+        let key = signing.publicKey
+        return try await store.read { [place] db in
+            let own = try AuditAnchorTable.lines(db, of: place.peer.name)
+            let named = (lines + own).compactMap(AuditAnchor.init(line:)).filter { $0.peer == place.peer.name }
+            let anchors = named.filter { AuditAnchors.isGenuine($0, key) }
+            let (verifier, heads) = try AuditTable.verify(db, headsAt: Set(anchors.map(\.rows)))
+            var faults = anchors.sorted { $0.number < $1.number }.compactMap { anchor in
+                anchor.fault(rows: verifier.rows, head: heads[anchor.rows])
+            }
+            if named.count > anchors.count { faults.append("\(named.count - anchors.count) anchors are not signed by this suite's key") }
+            faults = Array(faults.prefix(Self.mostFaults))
+            faults += try AuditAnchorTable.disagreements(db, except: canary, limit: Self.mostFaults)
+            return VerifyAudit.Reply(
+                rows: verifier.rows, firstBroken: verifier.firstBroken, head: verifier.headText, faults: faults, checked: anchors.count,
+                anchorsOfOther: try AuditAnchorTable.lines(db, of: place.other.peer.name))
+        }
+    }
+}
