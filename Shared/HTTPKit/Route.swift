@@ -43,6 +43,7 @@ package enum Access: String, Sendable, CaseIterable {
     /// stolen, or a browser left open, must not be enough.
     package static let freshness = Duration.seconds(300)
 
+    /// Whether a token whose `auth_time` is older than `freshness` is refused.
     package var asksForFreshness: Bool {
         switch self {
         case .personAnew, .accountAnew, .enrolment: true
