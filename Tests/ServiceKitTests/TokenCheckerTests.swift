@@ -186,7 +186,7 @@ struct TokenCheckerTests {
             }
             for access in [Access.personAnew, .accountAnew, .enrolment] {
                 #expect(try opens(Self.second, access) && opens(Self.second - 299, access))
-                for old in [nil, Self.second - 300, 0, .min, .max] { #expect(try !opens(old, access), "\(old ?? -1)") }
+                for old: Int64? in [nil, Self.second - 300, 0, Int64.min, Int64.max] { #expect(try !opens(old, access), "\(old ?? -1)") }
             }
             for access in [Access.person, .account, .owner] { #expect(try opens(nil, access)) }
             let only = AccessTokenClaims.enrolmentOnly

@@ -136,8 +136,9 @@ struct SecondFactorTests {
         try await LogInHouse.run(environment: Self.required) { house in
             _ = try await house.addMember("giulia@example.org")
             let invitation = try await house.token(of: house.mail.arrived(to: "giulia@example.org", .memberInvited))
-            let chosen = ["token": invitation, "password": LogInHouse.password, "passwordAgain": LogInHouse.password]
-            let body = chosen.merging(["invitation": true] as [String: Any]) { $1 }
+            let body: [String: Any] = [
+                "token": invitation, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true,
+            ]
             #expect(try await house.request("POST", "/consent/v1/recoveries/password", json: body).status == 204)
             let session = try await house.logIn("giulia@example.org")
             #expect(session.secondFactorRequired)
@@ -159,8 +160,9 @@ struct SecondFactorTests {
             #expect(stale.status == 401 && stale.problem == "insufficient-user-authentication")
             #expect(stale.headers["www-authenticate"]?.contains("insufficient_user_authentication") == true)
             #expect(try await house.isOpen(session.accessToken), "everything else goes on")
-            func prove(_ body: [String: String], _ token: String? = session.accessToken) async throws -> LogInHouse.Response {
-                try await house.request("POST", "/consent/v1/sessions/current/authentication", token: token, json: body)
+            func prove(_ body: [String: String], _ token: String? = nil) async throws -> LogInHouse.Response {
+                try await house.request(
+                    "POST", "/consent/v1/sessions/current/authentication", token: token ?? session.accessToken, json: body)
             }
             #expect(try await prove(["password": "wrong wrong"]).problem == "wrong-proof")
             #expect(try await prove(["code": "123456"]).problem == "wrong-proof", "none is enrolled")
