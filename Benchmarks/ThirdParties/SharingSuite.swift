@@ -37,6 +37,7 @@ struct SharingSuite: Sendable {
         .consent: [
             "TRACKME_ACC_REGISTRATIONS_PER_HOUR": "1000000", "TRACKME_ACC_LOG_INS_PER_MINUTE": "100000",
             "TRACKME_ACC_LOG_INS_IN_ALL_PER_MINUTE": "1000000", "TRACKME_ACC_CONFIRM_REQUIRED": "false",
+            "TRACKME_ACC_SECOND_FACTOR": "offered",
         ],
         .thirdPartyGateway: [
             "TRACKME_ORG_REGISTRATIONS_PER_HOUR": "1000000", "TRACKME_ORG_CALLS_PER_MINUTE": "100000000",

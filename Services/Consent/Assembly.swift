@@ -53,14 +53,15 @@ struct ConsentParts: Sendable {
             settings.logIns,
             .init(
                 store: opened.store, epoch: opened.epoch, answers: opened.answers, relay: accountFacts,
-                vault: ProfileVault(keys: opened.keys, serviceKey: accountsKey), lookups: lookups, outbox: outbox),
+                vault: ProfileVault(keys: opened.keys, serviceKey: accountsKey), lookups: lookups, outbox: outbox,
+                tellPeople: { facts in facts.forEach(people.committed) }),
             on: runtime)
         accounts = try AccountParts(
             on: .init(
                 store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox, desk: logIns.desk,
                 passwordRule: logIns.passwordRule, credentials: logIns.credentials, lookups: lookups,
                 serviceKey: accountsKey, answersKey: runtime.key("answers"), publicOrigin: runtime.settings.publicOrigin,
-                logger: runtime.logger, profilesBell: profilesBell),
+                logger: runtime.logger, ending: logIns.ending, profilesBell: profilesBell),
             settings: settings.accounts, neighbours: try await AccountNeighbours(on: runtime)
         ) { facts in facts.forEach(people.committed) }
         sharing = try SharingParts(

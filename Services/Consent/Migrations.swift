@@ -29,5 +29,6 @@ enum ConsentSchema {
             try StoreLife.create(in: db)
             try StreamLog.createFormerEpochs(in: db)
         },
+        Migration(6, "second factors, and how lately a session was proved") { db in try LogInTables.addSecondFactors(in: db) },
     ]
 }

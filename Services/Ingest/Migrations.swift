@@ -49,5 +49,6 @@ enum IngestSchema {
             try StoreLife.create(in: db)
             try StreamLog.createFormerEpochs(in: db)
         },
+        Migration(7, "devices that read nothing any more") { db in try KnownAccountTable.addReaders(in: db) },
     ]
 }

@@ -21,6 +21,7 @@ enum IngestProblem: String, CaseIterable, Sendable {
     case monitoringPaused = "monitoring-paused"
     case accountNotKnown = "account-not-known"
     case accountNotActive = "account-not-active"
+    case readingEnded = "reading-ended"
     case wrongNumber = "wrong-number"
     case wrongSignature = "wrong-signature"
     case pairingOver = "pairing-over"
@@ -55,6 +56,7 @@ enum IngestProblem: String, CaseIterable, Sendable {
         case .monitoringPaused: Problem("monitoring-paused", status: 422, title: "The person has paused monitoring")
         case .accountNotKnown: Problem("account-not-known", status: 403, title: "The person's account is not known yet")
         case .accountNotActive: Problem("account-not-active", status: 403, title: "The person's account allows nothing to be recorded")
+        case .readingEnded: Problem("reading-ended", status: 403, title: "The device reads nothing any more")
         case .wrongNumber: Problem("wrong-number", status: 422, title: "The number is not the one that the device shows")
         case .wrongSignature: Problem("wrong-signature", status: 422, title: "The device does not prove its key")
         case .pairingOver: Problem("pairing-over", status: 410, title: "The device does not offer itself any more")
@@ -82,6 +84,10 @@ enum IngestProblem: String, CaseIterable, Sendable {
 }
 
 extension IngestProblem {
+    /// What a device is told that may deliver and not read (`PersonState.readersSince`).
+    static let ofOldDevice = readingEnded.problem(
+        "The account was taken back after this device was paired. It goes on delivering; pair it again, or log in, to read.")
+
     /// What a document that is one entry can be refused for.
     static let ofEntries: [IngestProblem] = [
         .notEntries, .malformedEntry, .unknownMetric, .wrongUnit, .impossibleValue, .impossiblePosition, .impossibleTime, .futureTime,

@@ -82,8 +82,16 @@ extension HTTPAnswer {
         }
         for field in refusal.headers { answer.headers.append(field) }
         if let allow = refusal.allow { answer.headers.append(HTTPField(name: .allow, value: allow)) }
-        if problem.status == 401 { answer.headers.append(HTTPField(name: .wwwAuthenticate, value: "Bearer")) }
+        if problem.status == 401 { answer.headers.append(HTTPField(name: .wwwAuthenticate, value: challenge(problem))) }
         return answer
+    }
+}
+
+extension HTTPAnswer {
+    /// RFC 6750 §3, and RFC 9470 §3 where the log-in is too old.
+    private static func challenge(_ problem: Problem) -> String {
+        guard problem.type == Problem.insufficientUserAuthentication.type else { return "Bearer" }
+        return "Bearer error=\"insufficient_user_authentication\", max_age=\"\(Access.freshness.components.seconds)\""
     }
 }
 

@@ -98,6 +98,9 @@ package enum OpenAPIDocument {
         case .operator: "Access token (JWS with EdDSA) of an operator."
         case .account: "Access token (JWS with EdDSA) of any account."
         case .passwordChange: "Access token (JWS with EdDSA) of any account, also of one that must choose a new password first."
+        case .personAnew: "Access token (JWS with EdDSA) of a person's account whose `auth_time` is less than 300 s ago."
+        case .accountAnew: "Access token (JWS with EdDSA) of any account whose `auth_time` is less than 300 s ago."
+        case .enrolment: "As `accountAnew`, also of an account that must enrol a second factor first."
         case .owner: "Access token (JWS with EdDSA) of a person's account, or the token of one of the person's devices."
         case .organisation: "Access token (JWS with EdDSA) of a member of an organisation, or of one of its API clients (OAuth 2)."
         }
@@ -239,6 +242,12 @@ package enum OpenAPIDocument {
 extension Access {
     /// Of the components of the document: no spaces.
     fileprivate var schemeName: String {
-        self == .passwordChange ? "passwordChange" : rawValue
+        switch self {
+        case .passwordChange: "passwordChange"
+        case .personAnew: "personAnew"
+        case .accountAnew: "accountAnew"
+        case .enrolment: "enrolment"
+        default: rawValue
+        }
     }
 }

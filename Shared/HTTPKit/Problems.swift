@@ -22,6 +22,16 @@ extension Problem {
         "password-change-required", status: 403, title: "A new password must be chosen first",
         detail: "The password was a temporary one. Choose your own; then everything is open.")
 
+    /// What an operator's or member's first log-in is good for.
+    package static let secondFactorRequired = Problem(
+        "second-factor-required", status: 403, title: "A second factor must be enrolled first",
+        detail: "Ask POST /consent/v1/second-factor for a secret, and confirm it with a code; then everything is open.")
+
+    /// RFC 9470: the token is good, but whoever holds it proved too long ago who they are.
+    package static let insufficientUserAuthentication = Problem(
+        "insufficient-user-authentication", status: 401, title: "Prove once more who you are",
+        detail: "Send password or code to POST /consent/v1/sessions/current/authentication, and ask again with the token of the answer.")
+
     static let wrongOrigin = Problem(
         "wrong-origin", status: 403, title: "The request does not come from the suite's own pages",
         detail: "With a cookie, `Origin` must be the suite's address. Programs send `Authorization: Bearer` instead.",

@@ -20,6 +20,12 @@ package enum Access: String, Sendable, CaseIterable {
     case account
     /// Any of these three, also with a token that is good for choosing a new password and nothing else.
     case passwordChange = "account choosing a password"
+    /// A person who has proved lately who they are; see `freshness`.
+    case personAnew = "person, authenticated lately"
+    /// Any account that has.
+    case accountAnew = "account, authenticated lately"
+    /// Any account that has, also with a token that is good for enrolling a second factor and nothing else.
+    case enrolment = "account enrolling a second factor, authenticated lately"
     /// A person, logged in, or one of the person's devices, by its own token.
     case owner
     /// Who works for an organisation, logged in, or the organisation's own software, by the token of its API client.
@@ -29,7 +35,19 @@ package enum Access: String, Sendable, CaseIterable {
     package var admitsAccounts: Bool {
         switch self {
         case .anyone, .device, .integrator: false
-        case .person, .member, .operator, .account, .passwordChange, .owner, .organisation: true
+        case .person, .member, .operator, .account, .passwordChange, .personAnew, .accountAnew, .enrolment, .owner, .organisation: true
+        }
+    }
+
+    /// How long ago, at most, whoever comes in by a route of those that ask for it has shown password or second factor: a token that was
+    /// stolen, or a browser left open, must not be enough.
+    package static let freshness = Duration.seconds(300)
+
+    /// Whether a token whose `auth_time` is older than `freshness` is refused.
+    package var asksForFreshness: Bool {
+        switch self {
+        case .personAnew, .accountAnew, .enrolment: true
+        case .anyone, .device, .integrator, .person, .member, .operator, .account, .passwordChange, .owner, .organisation: false
         }
     }
 }

@@ -37,6 +37,24 @@ package enum Digest {
         }
     }
 
+    /// RFC 2104 with SHA-1, as one-time passwords need it (RFC 4226): 20 bytes. For nothing else.
+    package static func hmacSHA1(_ message: some Collection<UInt8>, keyBytes key: some Collection<UInt8>) -> [UInt8] {
+        let mac = withBytes(of: message) { bytes in
+            withBytes(of: key) { key in
+                result { output in
+                    var length: UInt32 = 0
+                    // A null key would mean: go on with the last one.
+                    let start = key.baseAddress ?? UnsafeRawPointer(output)
+                    let text = bytes.bindMemory(to: UInt8.self).baseAddress
+                    return HMAC(Algorithms.sha1, start, Int32(key.count), text, bytes.count, output, &length) == nil ? 0 : 1
+                }
+            }
+        }
+        return Array(mac.prefix(sha1Length))
+    }
+
+    private static let sha1Length = 20
+
     /// Whether they are equal, in a time that depends on the lengths alone.
     package static func constantTimeEqual(_ one: some Collection<UInt8>, _ other: some Collection<UInt8>) -> Bool {
         withBytes(of: one) { one in

@@ -20,6 +20,8 @@ struct ConsentGoldenTests {
     func accountQuestions() throws {
         _ = try Golden.roundTrip(RequestEnvelope<MakeOperator>.self, "make-operator.v1.json")
         _ = try Golden.roundTrip(ReplyEnvelope<MakeOperator.Reply>.self, "make-operator.reply.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<EndSessions>.self, "end-sessions.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<EndSessions.Reply>.self, "end-sessions.reply.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<InviteMember>.self, "invite-member.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<RemoveMember>.self, "remove-member.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<ConfirmErasure>.self, "confirm-erasure.v1.json")

@@ -66,6 +66,7 @@ class Suite:
         environment.setdefault("TRACKME_SOS_CANARY", "false")
         # People register and log in at once; what confirming an address is about has tests of its own.
         environment.setdefault("TRACKME_ACC_CONFIRM_REQUIRED", "false")
+        environment.setdefault("TRACKME_ACC_SECOND_FACTOR", "offered")
         self.log = open(os.path.join(self.folder, "up.log"), "wb")
         self.up = subprocess.Popen(
             [self.executable("trackme"), "up", "--data", self.data, "--only", *parts,

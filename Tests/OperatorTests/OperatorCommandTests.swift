@@ -19,6 +19,15 @@ struct OperatorCommandTests {
         #expect(throws: (any Error).self) { try AddOperatorCommand.parse(["chiara@example.org", "--language", "fr"]) }
     }
 
+    @Test("ASVS 7.4.5: whose sessions end is said: one address, or everybody's")
+    func logOut() throws {
+        #expect(try LogOutCommand.parse(["anna@example.org"]).question.email == "anna@example.org")
+        #expect(try LogOutCommand.parse(["--everybody"]).question.email == nil)
+        for wrong in [[], ["anna@example.org", "--everybody"]] {
+            #expect(throws: (any Error).self) { try LogOutCommand.parse(wrong) }
+        }
+    }
+
     @Test("docs/operating.md names every option of `trackme integrator add` and of the drills: nobody has to find them in --help")
     func documentedOptions() throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../docs/operating.md")

@@ -65,8 +65,8 @@ struct TokenCheckerTests {
 
     private func claims(_ change: (inout AccessTokenClaims) -> Void = { _ in }) -> AccessTokenClaims {
         var claims = AccessTokenClaims(
-            iss: Self.issuer, sub: Self.person.description, kind: .person, sid: Self.session, jti: "1", iat: Self.second,
-            nbf: Self.second, exp: Self.second + 600)
+            iss: Self.issuer, sub: Self.person.description, kind: .person, sid: Self.session, authTime: Self.second,
+            amr: ["pwd"], jti: "1", iat: Self.second, nbf: Self.second, exp: Self.second + 600)
         change(&claims)
         return claims
     }
@@ -154,7 +154,8 @@ struct TokenCheckerTests {
             ]
             let doors: [Access: Set<AccountKind>] = [
                 .person: [.person], .owner: [.person], .member: [.member], .operator: [.operator],
-                .account: [.person, .member, .operator], .passwordChange: [.person, .member, .operator],
+                .account: [.person, .member, .operator], .passwordChange: [.person, .member, .operator], .personAnew: [.person],
+                .accountAnew: [.person, .member, .operator], .enrolment: [.person, .member, .operator],
             ]
             for (access, kinds) in doors {
                 for (kind, token) in tokens {
@@ -167,6 +168,31 @@ struct TokenCheckerTests {
                 }
             }
             #expect(throws: Problem.unauthorised) { try checker.caller(for: Credentials(bearer: "x"), access: .person, now: Self.now) }
+        }
+    }
+
+    @Test("X4: one access token took an account over; what changes its keys asks for a proof of the last five minutes (RFC 9470)")
+    func fresh() async throws {
+        try await withChecker { checker, _ async throws in
+            func opens(_ authTime: Int64?, _ access: Access, scope: String? = nil) throws -> Bool {
+                let bearer = try token(claims { ($0.authTime, $0.scope) = (authTime, scope) })
+                do throws(Problem) {
+                    _ = try checker.caller(for: Credentials(bearer: bearer), access: access, now: Self.now)
+                    return true
+                } catch {
+                    #expect(error == .insufficientUserAuthentication || error == .secondFactorRequired)
+                    return false
+                }
+            }
+            for access in [Access.personAnew, .accountAnew, .enrolment] {
+                #expect(try opens(Self.second, access) && opens(Self.second - 299, access))
+                for old: Int64? in [nil, Self.second - 300, 0, Int64.min, Int64.max] { #expect(try !opens(old, access), "\(old ?? -1)") }
+            }
+            for access in [Access.person, .account, .owner] { #expect(try opens(nil, access)) }
+            let only = AccessTokenClaims.enrolmentOnly
+            #expect(try opens(Self.second, .enrolment, scope: only) && opens(nil, .passwordChange, scope: only))
+            for access in [Access.person, .account, .personAnew, .accountAnew] { #expect(try !opens(Self.second, access, scope: only)) }
+            #expect(try !opens(Self.second - 300, .enrolment, scope: only))
         }
     }
 

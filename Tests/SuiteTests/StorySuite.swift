@@ -71,7 +71,8 @@ struct StorySuite: Sendable {
                 "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(ports[2])\(DeskService.path)", "TRACKME_SOS_MESSAGE_STATUS": "test",
                 "TRACKME_SOS_CANARY": "false",
             ]
-            let settings = ["TRACKME_ACC_CONFIRM_REQUIRED": "false"].merging(settings) { $1 }.merging(webhook) { $1 }
+            let settings = ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"].merging(settings) { $1 }
+                .merging(webhook) { $1 }
             let ingest = try await Self.parts(IngestAssembly.self, layout, ports[0], settings)
             let sos = try await parts(SOSAssembly.self, layout, ports[1], settings)
             let consent = try await parts(ConsentAssembly.self, layout, ports[3], settings)

@@ -79,6 +79,8 @@ struct AccountRow: Sendable {
     let addressFailedAt: Timestamp?
     /// The version of the conditions that was accepted; nil before, and for members and operators.
     let termsVersion: String?
+    /// When the owner took the account back and let no device of before read on; nil where that never happened.
+    let readersSince: Timestamp?
     /// By `AccountLookups`.
     let emailLookup: [UInt8]
     let sealedProfile: [UInt8]

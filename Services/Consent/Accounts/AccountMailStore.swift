@@ -16,6 +16,8 @@ struct AccountMail: Sendable {
     let guardianTime: Duration
     let temporaryPasswordTime: Duration
 
+    /// How long the address before may take a change back.
+    static let undoTime: Duration = .seconds(7 * 24 * 3600)
     /// How long a message's fate is waited for.
     static let memory: Duration = .seconds(30 * 24 * 3600)
 
@@ -104,11 +106,38 @@ struct AccountMail: Sendable {
             ], to: Recipient(person: row.subject.person, mail: address.text), profile.language, notAfter: at + confirmTime)
     }
 
+    /// To the address that is still the account's: whoever reads it may stop what was asked for.
+    func addressChangeAsked(_ db: Database, _ row: AccountRow, _ profile: Profile, at: Timestamp) throws {
+        // It holds for as long after the latest moment at which the change can happen.
+        let link = try undoLink(db, row, to: profile.email, at: at, lasting: confirmTime + Self.undoTime)
+        try enqueue(
+            db, .addressChangeAsked, ["name": profile.name, "time": at.rfc3339, "link": link],
+            to: Recipient(person: row.subject.person, mail: profile.email.text), profile.language)
+    }
+
     /// To the address that was the account's until now.
     func addressChanged(_ db: Database, _ row: AccountRow, _ profile: Profile, from old: EmailAddress, at: Timestamp) throws {
+        let link = try undoLink(db, row, to: old, at: at, lasting: Self.undoTime)
         try enqueue(
-            db, .addressChanged, ["name": profile.name, "time": at.rfc3339],
+            db, .addressChanged, ["name": profile.name, "time": at.rfc3339, "link": link],
             to: Recipient(person: row.subject.person, mail: old.text), profile.language)
+    }
+
+    /// To an address that has come back: whoever changed it may know the password.
+    func addressTakenBack(_ db: Database, _ row: AccountRow, _ profile: Profile, at: Timestamp) throws {
+        let token = try links.make(db, purpose: .recover, account: row.number, at: at, lasting: confirmTime)
+        try enqueue(
+            db, .recoverPassword,
+            ["name": profile.name, "link": publicOrigin + RecoveryRoutes.path(.recover, token), "hours": Self.hours(confirmTime)],
+            to: Recipient(person: row.subject.person, mail: profile.email.text), profile.language, notAfter: at + confirmTime)
+    }
+
+    private func undoLink(
+        _ db: Database, _ row: AccountRow, to address: EmailAddress, at: Timestamp, lasting: Duration
+    ) throws -> String {
+        let token = try links.make(
+            db, purpose: .undoAddress, account: row.number, payload: Array(address.text.utf8), at: at, lasting: lasting)
+        return "\(publicOrigin)/consent/v1/undo-address/\(token)"
     }
 
     /// Asks an adult to consent for a child (ACC-36).

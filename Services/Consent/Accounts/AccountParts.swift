@@ -27,6 +27,8 @@ struct AccountParts: Sendable {
         let answersKey: SymmetricKey
         let publicOrigin: String
         let logger: Logger
+        /// Of log-ins.
+        let ending: SessionEnding
         /// Rung after a profile has changed.
         var profilesBell = Bell()
     }
@@ -63,7 +65,7 @@ struct AccountParts: Sendable {
             store: store, book: book, places: places, passwordRule: ground.passwordRule, desk: ground.desk, duties: duties,
             firstAnswers: FirstAnswers(secret: ground.answersKey), tell: tell, logger: logger,
             limits: RegistrationLimits(perHour: settings.registrationsPerHour))
-        addresses = AddressService(store: store, book: book, duties: duties, tell: tell)
+        addresses = AddressService(store: store, book: book, duties: duties, ending: ground.ending, tell: tell)
         guardians = GuardianService(store: store, book: book, duties: duties, tell: tell, logger: logger)
         profiles = ProfileService(
             store: store, book: book, places: places, duties: duties, tell: tell,

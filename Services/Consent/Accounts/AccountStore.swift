@@ -31,6 +31,10 @@ struct AccountTable: Sendable {
                 """)
     }
 
+    static func addReaders(in db: Database) throws {
+        try db.execute(sql: "ALTER TABLE accounts ADD COLUMN readers_since INTEGER")
+    }
+
     /// The look-ups of one account; fiscal code and user name only where there is one.
     struct Keys: Hashable, Sendable {
         var email: [UInt8]
@@ -111,6 +115,11 @@ struct AccountTable: Sendable {
         try db.cachedStatement(sql: "UPDATE accounts SET terms_version = ? WHERE number = ?").execute(arguments: [version, number])
     }
 
+    /// Devices that were paired before read nothing any more.
+    func endReading(_ db: Database, _ number: AccountNumber, at: Timestamp) throws {
+        try db.cachedStatement(sql: "UPDATE accounts SET readers_since = ? WHERE number = ?").execute(arguments: [at.milliseconds, number])
+    }
+
     func setState(_ db: Database, _ number: AccountNumber, _ state: AccountState) throws {
         try db.cachedStatement(sql: "UPDATE accounts SET state = ? WHERE number = ?").execute(arguments: [state.rawValue, number])
     }
@@ -141,7 +150,7 @@ struct AccountTable: Sendable {
 extension AccountTable {
     private static let columns = """
         SELECT number, kind, subject, organisation, state, created_at, address_confirmed_at, address_failed_at, profile, terms_version,
-        email_lookup FROM accounts
+        email_lookup, readers_since FROM accounts
         """
 
     func find(_ db: Database, number: AccountNumber) throws -> AccountRow? {
@@ -218,6 +227,7 @@ extension AccountRow {
             number: row[0], subject: subject, state: state, createdAt: Timestamp(milliseconds: row[5]),
             addressConfirmedAt: (row[6] as Int64?).map(Timestamp.init(milliseconds:)),
             addressFailedAt: (row[7] as Int64?).map(Timestamp.init(milliseconds:)), termsVersion: row[9],
-            emailLookup: [UInt8](row[10] as Data), sealedProfile: [UInt8](row[8] as Data))
+            readersSince: (row[11] as Int64?).map(Timestamp.init(milliseconds:)), emailLookup: [UInt8](row[10] as Data),
+            sealedProfile: [UInt8](row[8] as Data))
     }
 }

@@ -13,6 +13,7 @@ struct AddressService: Sendable {
     let store: Store
     let book: AccountBook
     let duties: AccountDuties
+    let ending: SessionEnding
     let tell: @Sendable ([EventRelay.Committed]) -> Void
 
     /// What the page of a link shows.
@@ -29,7 +30,9 @@ struct AddressService: Sendable {
         try await store.read { [book] db in
             guard let link = try book.links.look(db, token, purpose: purpose, at: at) else { throw Problem.linkNotValid }
             let contact = try book.vault.contact(book.require(db, link.account))
-            guard purpose == .changeAddress else { return Shown(address: contact.email, language: contact.language) }
+            guard purpose == .changeAddress || purpose == .undoAddress else {
+                return Shown(address: contact.email, language: contact.language)
+            }
             guard let new = EmailAddress(String(decoding: link.payload, as: UTF8.self)) else { throw Problem.linkNotValid }
             return Shown(address: new, language: contact.language)
         }
@@ -85,7 +88,7 @@ struct AddressService: Sendable {
 
     // MARK: Changing
 
-    /// Asks the new address; until somebody there says yes, the old one stays (ACC-19).
+    /// Asks the new address; until somebody there says yes, the old one stays (ACC-19), and is told at once.
     func change(_ person: PersonID, to new: EmailAddress, at: Timestamp) async throws {
         try await store.write { [book] db in
             let row = try book.requirePerson(db, person)
@@ -93,6 +96,7 @@ struct AddressService: Sendable {
             let holder = try book.table.find(db, email: book.lookups.email(new))
             let isTaken = holder.map { $0.number != row.number } ?? false
             try book.mail.changeAddress(db, row, book.vault.profile(row), to: new, isTaken: isTaken, at: at)
+            try book.mail.addressChangeAsked(db, row, book.vault.profile(row), at: at)
             // The answer is the same: only whoever reads the address learns whose it is.
             if isTaken, let holder { try book.tell(db, holder, at: at) }
         }
@@ -116,5 +120,30 @@ struct AddressService: Sendable {
             }
             try book.mail.addressChanged(db, row, profile, from: old, at: at)
         }
+    }
+
+    // MARK: Taking a change back
+
+    /// Somebody at the address before said that it was not them: the address is the account's again, whoever is logged in is logged out,
+    /// no link that was mailed elsewhere holds, and a link for a new password goes to it.
+    /// - Throws: `link-not-valid`; `AccountConflict.email` where another account has taken it meanwhile.
+    func undo(_ token: String, at: Timestamp) async throws {
+        let ended = try await store.write { [book, ending] db in
+            guard let link = try book.links.use(db, token, purpose: .undoAddress, at: at),
+                let old = EmailAddress(String(decoding: link.payload, as: UTF8.self))
+            else { throw Problem.linkNotValid }
+            let row = try book.require(db, link.account)
+            guard row.state != .closing else { throw Problem.linkNotValid }
+            var profile = try book.vault.profile(row)
+            try book.table.setEmail(db, row.number, lookup: book.lookups.email(old), confirmedAt: at)
+            profile.email = old
+            try book.setProfile(db, row, profile)
+            for purpose in [MailLinkPurpose.changeAddress, .confirmAddress, .correctAddress, .recover] {
+                try book.links.forget(db, account: row.number, purpose: purpose)
+            }
+            try book.mail.addressTakenBack(db, row, profile, at: at)
+            return try ending.endAll(db, of: row.number, at: at)
+        }
+        ending.committed(ended)
     }
 }

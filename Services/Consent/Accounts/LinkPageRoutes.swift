@@ -13,7 +13,9 @@ struct LinkPageRoutes: Sendable {
     var all: [Route] {
         [
             confirmPage(.confirmAddress, "confirm-address"), confirmDone(.confirmAddress, "confirm-address"),
-            confirmPage(.changeAddress, "change-address"), confirmDone(.changeAddress, "change-address"), guardianPage, guardianDone,
+            confirmPage(.changeAddress, "change-address"), confirmDone(.changeAddress, "change-address"),
+            confirmPage(.undoAddress, "undo-address"),
+            confirmDone(.undoAddress, "undo-address"), guardianPage, guardianDone,
         ]
     }
 
@@ -49,12 +51,12 @@ struct LinkPageRoutes: Sendable {
         ) { exchange in
             let language = exchange.language
             return try await Self.page(language) {
-                if purpose == .confirmAddress {
-                    try await addresses.confirm(exchange.path("token"), at: exchange.receivedAt, trace: exchange.shortTrace)
-                } else {
-                    try await addresses.confirmChange(exchange.path("token"), at: exchange.receivedAt)
+                switch purpose {
+                case .changeAddress: try await addresses.confirmChange(exchange.path("token"), at: exchange.receivedAt)
+                case .undoAddress: try await addresses.undo(exchange.path("token"), at: exchange.receivedAt)
+                default: try await addresses.confirm(exchange.path("token"), at: exchange.receivedAt, trace: exchange.shortTrace)
                 }
-                return try Self.notice(LinkTexts.confirmedTitle(language), LinkTexts.confirmedText(purpose, language), language)
+                return try Self.notice(LinkTexts.confirmedTitle(purpose, language), LinkTexts.confirmedText(purpose, language), language)
             }
         }
     }

@@ -16,30 +16,52 @@ enum LinkTexts {
         """
 
     static func confirmTitle(_ purpose: MailLinkPurpose, _ language: Language) -> String {
-        purpose == .changeAddress
-            ? say(language, "Nuovo indirizzo e-mail", "New e-mail address")
-            : say(language, "Conferma dell'indirizzo e-mail", "Confirm the e-mail address")
+        switch purpose {
+        case .changeAddress: say(language, "Nuovo indirizzo e-mail", "New e-mail address")
+        case .undoAddress: say(language, "Riprendere l'indirizzo e-mail", "Take the e-mail address back")
+        default: say(language, "Conferma dell'indirizzo e-mail", "Confirm the e-mail address")
+        }
     }
 
     static func confirmText(_ purpose: MailLinkPurpose, _ language: Language) -> String {
-        purpose == .changeAddress
-            ? say(
+        switch purpose {
+        case .changeAddress:
+            say(
                 language, "Confermando, questo diventa l'indirizzo del suo account. Se non l'ha chiesto lei, chiuda questa pagina.",
                 "By confirming, this becomes the address of your account. If you did not ask for it, close this page.")
-            : say(
+        case .undoAddress:
+            say(
+                language,
+                "Confermando, questo resta o torna l'indirizzo del suo account, tutti gli accessi vengono terminati e riceve un collegamento "
+                    + "per una nuova password.",
+                "By confirming, this stays or becomes the address of your account again, everybody is logged out, and you are mailed a link "
+                    + "for a new password.")
+        default:
+            say(
                 language, "Confermi che questo indirizzo è suo. Se non si è registrato lei, chiuda questa pagina.",
                 "Confirm that this address is yours. If you did not register, close this page.")
+        }
     }
 
     static func confirmButton(_ language: Language) -> String { say(language, "Confermo", "Confirm") }
-    static func confirmedTitle(_ language: Language) -> String { say(language, "Indirizzo confermato", "Address confirmed") }
+
+    static func confirmedTitle(_ purpose: MailLinkPurpose, _ language: Language) -> String {
+        purpose == .undoAddress
+            ? say(language, "Indirizzo ripreso", "Address taken back") : say(language, "Indirizzo confermato", "Address confirmed")
+    }
 
     static func confirmedText(_ purpose: MailLinkPurpose, _ language: Language) -> String {
-        purpose == .changeAddress
-            ? say(
+        switch purpose {
+        case .changeAddress:
+            say(
                 language, "Da ora acceda con questo indirizzo. Lo abbiamo comunicato anche a quello precedente.",
                 "From now on log in with this address. We have told the earlier one, too.")
-            : say(language, "Grazie. Ora può accedere.", "Thank you. You can log in now.")
+        case .undoAddress:
+            say(
+                language, "Tutti gli accessi sono terminati. Scelga ora una nuova password con il collegamento che le abbiamo inviato.",
+                "Everybody is logged out. Now choose a new password with the link that we have mailed to you.")
+        default: say(language, "Grazie. Ora può accedere.", "Thank you. You can log in now.")
+        }
     }
 
     static func staleTitle(_ language: Language) -> String {

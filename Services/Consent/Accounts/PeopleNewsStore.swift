@@ -46,8 +46,9 @@ struct PeopleNews: Sendable {
 
     private func state(_ row: AccountRow, _ person: PersonID, isGone: Bool) throws -> PersonState {
         let isActive = row.state == .active && !isGone
-        let language = isGone ? .english : try Self.language { try vault.profile(row).language }
-        return PersonState(person: person, active: isActive, termsVersion: row.termsVersion ?? "", language: language)
+        let language = isGone ? .english : try Self.language { try vault.contact(row).language }
+        return PersonState(
+            person: person, active: isActive, termsVersion: row.termsVersion ?? "", language: language, readersSince: row.readersSince)
     }
 
     /// Of somebody whose key is gone nothing is known any more.

@@ -18,6 +18,7 @@ struct Invitations: Sendable {
     let vault: ProfileVault
     let desk: PasswordDesk
     let credentials: CredentialTable
+    let factors: SecondFactorBook
     let ending: SessionEnding
     let outbox: MessageOutbox
     let answers: StoredAnswers
@@ -28,11 +29,12 @@ struct Invitations: Sendable {
 
     init(
         settings: LogInSettings, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault, desk: PasswordDesk,
-        credentials: CredentialTable, ending: SessionEnding, outbox: MessageOutbox, answers: StoredAnswers, logger: Logger,
+        credentials: CredentialTable, factors: SecondFactorBook, ending: SessionEnding, outbox: MessageOutbox, answers: StoredAnswers,
+        logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.publicOrigin, self.store, self.lookups, self.vault) = (settings, publicOrigin, store, lookups, vault)
-        (self.desk, self.credentials, self.ending, self.outbox) = (desk, credentials, ending, outbox)
+        (self.desk, self.credentials, self.factors, self.ending, self.outbox) = (desk, credentials, factors, ending, outbox)
         (self.answers, self.logger, self.now) = (answers, logger, now)
     }
 
@@ -44,7 +46,7 @@ struct Invitations: Sendable {
 
     // MARK: Operators
 
-    /// Makes the log-in, or gives the one at that address a new temporary password.
+    /// Makes the log-in, or gives the one at that address a new temporary password and lets it enrol another second factor.
     func makeOperator(_ request: MakeOperator, _ asked: RequestContext) async throws -> MakeOperator.Reply {
         let email = try Self.address(request.email)
         let password = TemporaryPassword.make(from: Random.bytes(TemporaryPassword.randomBytes))
@@ -57,6 +59,8 @@ struct Invitations: Sendable {
             if let known = try accounts.find(db, email: lookups.email(email)) {
                 guard case .operator(let found) = known.subject else { throw Self.inUse }
                 (number, id) = (known.number, found)
+                // Whoever has lost the authenticator and the codes is made anew by another operator.
+                try factors.forget(db, number)
             } else {
                 id = .random()
                 number = try accounts.add(

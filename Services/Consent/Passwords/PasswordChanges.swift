@@ -37,7 +37,7 @@ struct PasswordChanges: Sendable {
     /// What went on between the two looks at the store: the password is no longer the one that was shown.
     private struct ChangedMeanwhile: Error {}
 
-    /// - Returns: an access token of the same session that is good for everything.
+    /// - Returns: an access token of the same session that is good for everything but what a second factor must be enrolled for.
     /// - Throws: `new-password-refused` before the old password is looked at; `wrong-old-password`, which counts as a failed log-in.
     func change(_ change: Change, in session: SessionID) async throws -> String {
         guard let account = try await store.read({ [sessions] db in try sessions.owner(db, session) }) else { throw Problem.unauthorised }
@@ -66,25 +66,28 @@ struct PasswordChanges: Sendable {
     ) async throws -> String {
         let time = now()
         let ended: EndedSessions
+        let token: String
         do {
-            ended = try await store.write { [self] db in
+            (token, ended) = try await store.write { [self] db in
                 guard try table.credentials.find(db, account: account.number)?.hash == begun.credential?.hash else {
                     throw ChangedMeanwhile()
                 }
                 try table.credentials.set(db, account: account.number, hash: hash, temporaryUntil: nil, at: time)
                 try table.succeeded(db, begun)
                 try sessions.passwordChosen(db, session)
+                try sessions.authenticated(db, session, Authentication(at: time, methods: [.password]))
                 try MailLinks().forget(db, account: account.number, purpose: .recover)
                 try outbox.enqueue(db, .passwordChanged(of: account, contact, at: time))
-                return change.endsOtherSessions
-                    ? try ending.endAll(db, of: account.number, except: session, at: time) : EndedSessions()
+                guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
+                let ended = try change.endsOtherSessions ? ending.endAll(db, of: account.number, except: session, at: time) : .init()
+                return (try issuer.accessToken(for: account.subject, row, at: time), ended)
             }
         } catch is ChangedMeanwhile {
             throw Problem.wrongOldPassword
         }
         ending.committed(ended)
         logger.info("a password was changed", metadata: ["session": "\(session)"])
-        return try issuer.accessToken(for: account.subject, session: session, mustChange: false, at: time)
+        return token
     }
 }
 

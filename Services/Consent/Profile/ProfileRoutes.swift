@@ -43,9 +43,10 @@ struct ProfileRoutes: Sendable {
 
     private var changeEmail: Route {
         Route(
-            .post, "/consent/v1/profile/email", access: .person, summary: "Asks for another e-mail address",
+            .post, "/consent/v1/profile/email", access: .personAnew, summary: "Asks for another e-mail address",
             description: """
-                A link goes to the new address; until it is followed, the old one stays. Where the new one is another account's, its \
+                A link goes to the new address; until it is followed, the old one stays. The old one is told at once, and for seven days \
+                after the change a link in that mail takes it back. Where the new one is another account's, its \
                 owner is told instead, and the answer is the same.
                 """,
             body: .json(NewAddressBody.schema, examples: [["email": "anna@example.org"]]),

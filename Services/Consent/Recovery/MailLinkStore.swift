@@ -10,6 +10,8 @@ enum MailLinkPurpose: String, CaseIterable, Sendable {
     case confirmAddress = "confirm-address"
     case recover
     case changeAddress = "change-address"
+    /// To the address before: stops a change, or takes it back.
+    case undoAddress = "undo-address"
     /// Given with the answer to a registration: another address, or the mail once more.
     case correctAddress = "correct-address"
     case guardian

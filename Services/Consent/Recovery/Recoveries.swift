@@ -22,8 +22,11 @@ struct Recoveries: Sendable {
     let vault: ProfileVault
     let desk: PasswordDesk
     let logIns: LogInStore
+    let factors: SecondFactorBook
     let ending: SessionEnding
     let outbox: MessageOutbox
+    let people: PeopleNews
+    let tellPeople: @Sendable ([EventRelay.Committed]) -> Void
     let wishes: RecoveryWishes
     let logger: Logger
     let now: @Sendable () -> Timestamp
@@ -34,11 +37,13 @@ struct Recoveries: Sendable {
 
     init(
         settings: LogInSettings, rule: PasswordRule, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault,
-        desk: PasswordDesk, logIns: LogInStore, ending: SessionEnding, outbox: MessageOutbox, wishes: RecoveryWishes, logger: Logger,
+        desk: PasswordDesk, logIns: LogInStore, factors: SecondFactorBook, ending: SessionEnding, outbox: MessageOutbox,
+        people: PeopleNews, tellPeople: @escaping @Sendable ([EventRelay.Committed]) -> Void, wishes: RecoveryWishes, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.publicOrigin, self.store, self.lookups, self.vault) = (settings, publicOrigin, store, lookups, vault)
-        (self.desk, self.logIns, self.ending, self.outbox) = (desk, logIns, ending, outbox)
+        (self.desk, self.logIns, self.factors, self.ending, self.outbox) = (desk, logIns, factors, ending, outbox)
+        (self.people, self.tellPeople) = (people, tellPeople)
         (self.rule, self.wishes, self.logger, self.now) = (rule, wishes, logger, now)
         limiter = RateLimiter(rate: Double(settings.recoveriesPerHour) / 3600, burst: Double(settings.recoveriesPerHour))
     }
@@ -110,9 +115,12 @@ struct Recoveries: Sendable {
         return try await store.read { [links] db in try links.look(db, token, purpose: purpose, at: time) != nil }
     }
 
-    /// Sets the password, uses up the link and ends every session.
+    /// Sets the password, uses up the link and ends every session; with a link for a forgotten password also what may be a stranger's.
+    /// - Parameter keepsDevices: what was paired before reads on. Delivering goes on in any case: a rescue may depend on it.
     /// - Throws: `link-not-valid`; `new-password-refused`, after which the link still holds.
-    func choose(_ new: NewPassword, by token: String, _ purpose: MailLinkPurpose, at pointers: NewPassword.Pointers) async throws {
+    func choose(
+        _ new: NewPassword, by token: String, _ purpose: MailLinkPurpose, keepsDevices: Bool, at pointers: NewPassword.Pointers
+    ) async throws {
         let looked = now()
         let account = try await store.read { [self] db -> AccountRow? in
             try links.look(db, token, purpose: purpose, at: looked).flatMap { try accounts.find(db, number: $0.account) }
@@ -123,17 +131,26 @@ struct Recoveries: Sendable {
         guard faults.isEmpty else { throw Problem.newPasswordRefused(faults) }
         let hash = try await desk.hash(new.typed)
         let time = now()
-        let ended = try await store.write { [self] db -> EndedSessions in
+        let (ended, news) = try await store.write { [self] db -> (EndedSessions, [EventRelay.Committed]) in
             guard try links.use(db, token, purpose: purpose, at: time)?.account == account.number else { throw Problem.linkNotValid }
             try links.forget(db, account: account.number, purpose: purpose)
             try logIns.credentials.set(db, account: account.number, hash: hash, temporaryUntil: nil, at: time)
             try logIns.forgetFailures(db, of: account.number)
+            // What was enrolled before anybody had shown that they read the address may be a stranger's.
+            if account.addressConfirmedAt == nil { try factors.forget(db, account.number) }
             // Whoever followed the link reads what is sent there.
             try accounts.confirmAddress(db, account.number, at: time)
             if purpose == .recover { try outbox.enqueue(db, .passwordChanged(of: account, contact, at: time)) }
-            return try ending.endAll(db, of: account.number, at: time)
+            var news: [EventRelay.Committed] = []
+            if purpose == .recover, account.subject.person != nil, !keepsDevices {
+                try accounts.endReading(db, account.number, at: time)
+                news =
+                    try accounts.find(db, number: account.number).flatMap { try people.say(db, $0, at: time, trace: "") }.map { [$0] } ?? []
+            }
+            return (try ending.endAll(db, of: account.number, at: time), news)
         }
         ending.committed(ended)
+        tellPeople(news)
         logger.info("a password was chosen by a mailed link", metadata: ["purpose": "\(purpose.rawValue)"])
     }
 }

@@ -58,6 +58,11 @@ struct RecoveryPages: Sendable {
                     "At least 8 characters; several words make a good one. Every device is logged out.",
                     "Almeno 8 caratteri; più parole insieme vanno bene. Tutti i dispositivi verranno disconnessi."),
                 "first": say("New password", "Nuova password"), "second": say("The same again", "Ripeta la password"),
+                "asksKeep": purpose == .recover,
+                "keep": say(
+                    "My paired devices may go on reading my data. Leave it empty if a stranger may have had access; they go on measuring.",
+                    "I miei dispositivi associati possono continuare a leggere i miei dati. Lasci vuoto se un estraneo può aver avuto "
+                        + "accesso; continuano comunque a misurare."),
                 "button": say("Save the password", "Salva la password"), "hasError": !faults.isEmpty,
                 "errors": Self.texts(faults, language),
             ], language: language, status: faults.isEmpty ? 200 : 422)
@@ -121,6 +126,7 @@ struct RecoveryPages: Sendable {
         <input id="password" name="password" type="password" autocomplete="new-password" required>
         <label for="passwordAgain">{{second}}</label>
         <input id="passwordAgain" name="passwordAgain" type="password" autocomplete="new-password" required>
+        {{#asksKeep}}<label><input name="keepDevices" type="checkbox" value="yes"> {{keep}}</label>{{/asksKeep}}
         <button type="submit">{{button}}</button>
         </form>
         """

@@ -38,7 +38,10 @@ struct RecoveryRoutes: Sendable {
     private var choose: Route {
         Route(
             .post, "/consent/v1/recoveries/password", access: .anyone, summary: "Chooses a new password by a mailed link",
-            description: "The token is the end of the link. It can be used once; all sessions end. Log in afterwards.",
+            description: """
+                The token is the end of the link. It can be used once; all sessions end, and devices that were paired before read nothing any \
+                more unless `keepDevices` says so (they go on delivering). Log in afterwards.
+                """,
             body: .json(ChosenPasswordBody.schema),
             answers: [
                 Answer(204, "The password is set"), .problem(404, "link-not-valid"), .problem(422, "new-password-refused"),
@@ -47,7 +50,7 @@ struct RecoveryRoutes: Sendable {
             let body: ChosenPasswordBody = try await exchange.json()
             try await recoveries.choose(
                 NewPassword(typed: body.password, again: body.passwordAgain), by: body.token,
-                body.invitation == true ? .invitation : .recover,
+                body.invitation == true ? .invitation : .recover, keepsDevices: body.keepDevices ?? false,
                 at: .init(first: "/password", second: "/passwordAgain"))
             return .empty()
         }
@@ -98,7 +101,10 @@ struct RecoveryRoutes: Sendable {
         Route(
             .post, "\(Self.pages(purpose))/{token}", access: .anyone, summary: "Sends the form of that page",
             parameters: [.path("token", .string(), "The end of the mailed link.")],
-            body: .form(.object(.optional("password", .string()), .optional("passwordAgain", .string()))),
+            body: .form(
+                .object(
+                    .optional("password", .string()), .optional("passwordAgain", .string()),
+                    .optional("keepDevices", .string(), "Ticked: paired devices read on."))),
             answers: [
                 .page(200, "The password is set"), .page(404, "The link does not hold any more"), .page(422, "The form again"),
                 .problem(403, "wrong-origin"),
@@ -110,7 +116,9 @@ struct RecoveryRoutes: Sendable {
             let pages = RecoveryPages(language: exchange.language)
             let new = NewPassword(typed: fields.exactly("password") ?? "", again: fields.exactly("passwordAgain") ?? "")
             do {
-                try await recoveries.choose(new, by: exchange.path("token"), purpose, at: .init(first: "password", second: "passwordAgain"))
+                try await recoveries.choose(
+                    new, by: exchange.path("token"), purpose, keepsDevices: fields["keepDevices"] != nil,
+                    at: .init(first: "password", second: "passwordAgain"))
                 return try pages.chosen()
             } catch let problem as Problem where problem.type == Problem.linkNotValid.type {
                 return try pages.tooLate(purpose)
@@ -138,11 +146,15 @@ struct ChosenPasswordBody: Codable, Sendable, Documented {
     var password: String
     var passwordAgain: String
     var invitation: Bool?
+    var keepDevices: Bool?
 
     static let schema = JSONSchema.object(
         .required("token", .string(length: 1...200), "The end of the mailed link."),
         .required("password", .string(length: 1...LogInBody.longestPassword)),
         .required("passwordAgain", .string(length: 1...LogInBody.longestPassword), "The same again."),
-        .optional("invitation", .boolean, "Whether the link was an invitation.")
+        .optional("invitation", .boolean, "Whether the link was an invitation."),
+        .optional(
+            "keepDevices", .boolean,
+            "Whether devices that were paired before go on reading; false unless told. Delivering goes on in any case.")
     ).named("ChosenPassword")
 }

@@ -14,4 +14,10 @@ enum LogInTables {
         try SigningKeyTable.create(in: db)
         try TokenChecker.create(in: db)
     }
+
+    static func addSecondFactors(in db: Database) throws {
+        try SessionTable.addAuthentication(in: db)
+        try SecondFactorTable.create(in: db)
+        try AccountTable.addReaders(in: db)
+    }
 }

@@ -23,6 +23,9 @@ struct LogInParts: Sendable {
     let recoveries: Recoveries
     let invitations: Invitations
     let changes: PasswordChanges
+    let factors: SecondFactors
+    let reauthentications: Reauthentications
+    let orders: SessionOrders
     private let store: Store
     private let now: @Sendable () -> Timestamp
 
@@ -36,6 +39,8 @@ struct LogInParts: Sendable {
         var vault: ProfileVault
         var lookups: AccountLookups
         var outbox: MessageOutbox
+        /// Hands committed facts of `consent.people` to their relay.
+        var tellPeople: @Sendable ([EventRelay.Committed]) -> Void = { _ in }
         var now: @Sendable () -> Timestamp = { .now }
         var cost = PasswordDesk.cost
     }
@@ -58,9 +63,18 @@ struct LogInParts: Sendable {
             identifiers: settings.identifiers, lookups: ground.lookups, runKey: try runtime.lookupKey(for: "log-in-runs"))
         let table = LogInStore(names: names, credentials: credentials)
         let issuer = TokenIssuer(keys: keys, issuer: origin)
+        orders = SessionOrders(
+            store: store, lookups: ground.lookups, ending: ending, answers: ground.answers, logger: logger, now: now)
+        let factors = SecondFactorBook(
+            required: settings.secondFactorKinds, table: SecondFactorTable(codeKey: try runtime.lookupKey(for: "recovery-codes")),
+            vault: ground.vault, outbox: ground.outbox)
+        self.factors = SecondFactors(store: store, book: factors, issuer: issuer, logger: logger, now: now)
+        reauthentications = Reauthentications(
+            store: store, table: table, desk: desk, factors: factors, issuer: issuer, logger: logger, now: now)
         logIns = LogIns(
             settings: settings, store: store, table: table, browsers: KnownBrowsers(key: try runtime.lookupKey(for: "known-browsers")),
-            vault: ground.vault, desk: desk, issuer: issuer, ending: ending, outbox: ground.outbox, logger: logger, now: now)
+            factors: factors, vault: ground.vault, desk: desk, issuer: issuer, ending: ending, outbox: ground.outbox, logger: logger,
+            now: now)
         sessions = Sessions(
             settings: settings, store: store, vault: ground.vault, logIns: table, issuer: issuer, ending: ending, logger: logger, now: now)
         changes = PasswordChanges(
@@ -69,10 +83,13 @@ struct LogInParts: Sendable {
         recoveries = Recoveries(
             settings: settings, rule: passwordRule, publicOrigin: origin, store: store, lookups: ground.lookups, vault: ground.vault,
             desk: desk, logIns: table,
-            ending: ending, outbox: ground.outbox, wishes: RecoveryWishes(key: try runtime.key("recovery")), logger: logger, now: now)
+            factors: factors, ending: ending, outbox: ground.outbox,
+            people: PeopleNews(epoch: ground.epoch, vault: ground.vault), tellPeople: ground.tellPeople,
+            wishes: RecoveryWishes(key: try runtime.key("recovery")), logger: logger, now: now)
         invitations = Invitations(
             settings: settings, publicOrigin: origin, store: store, lookups: ground.lookups, vault: ground.vault, desk: desk,
-            credentials: credentials, ending: ending, outbox: ground.outbox, answers: ground.answers, logger: logger, now: now)
+            credentials: credentials, factors: factors, ending: ending, outbox: ground.outbox, answers: ground.answers, logger: logger,
+            now: now)
         (self.desk, self.credentials, self.ending, self.checker, self.keys) = (desk, credentials, ending, checker, keys)
         (self.store, self.now) = (store, now)
         try await keys.rotate()
@@ -80,12 +97,15 @@ struct LogInParts: Sendable {
     }
 
     var routes: [Route] {
-        SessionRoutes(logIns: logIns, sessions: sessions).all + PasswordRoutes(changes: changes).all
+        SessionRoutes(logIns: logIns, sessions: sessions, reauthentications: reauthentications).all
+            + SecondFactorRoutes(factors: factors).all
+            + PasswordRoutes(changes: changes).all
             + RecoveryRoutes(recoveries: recoveries).all + KeyRoutes(keys: keys).all
     }
 
     func register(in methods: inout Methods) {
         invitations.register(in: &methods)
+        orders.register(in: &methods)
     }
 
     /// Proves accounts at the door of this service; nobody else has tokens here.

@@ -10,7 +10,14 @@ enum LogInIdentifier: String, CaseIterable, Sendable {
     case fiscalCode = "fiscal_code"
 }
 
+/// Whether those who reach other people's data must have a second factor.
+enum SecondFactorDuty: String, CaseIterable, Sendable {
+    case required
+    case offered
+}
+
 struct LogInSettings: Sendable {
+    let secondFactor: SecondFactorDuty
     let identifiers: Set<LogInIdentifier>
     /// Whether a refusal tells an unknown name from a wrong password (CON-08: it should not).
     let detailedErrors: Bool
@@ -33,6 +40,11 @@ struct LogInSettings: Sendable {
         identifiers = reader.read(Self.identifierSetting)
         detailedErrors = reader.read(
             .flag("acc.detailed_login_errors", default: false, "Say whether the name or the password was wrong."))
+        secondFactor = reader.read(
+            .choice(
+                "acc.second_factor", default: .required,
+                "Whether operators and members of organisations must enrol a second factor at their next log-in; it is offered to everybody."
+            ))
         failNoticeAfter = reader.read(
             .integer("acc.fail_notice_after", default: 3, in: 1...10, "Wrong log-ins in a row after which the owner gets a mail."))
         temporaryMustChange = reader.read(
@@ -69,6 +81,9 @@ struct LogInSettings: Sendable {
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map { LogInIdentifier(rawValue: String($0).trimmed) }
         return names.contains(nil) ? nil : Set(names.compactMap { $0 })
     }
+
+    /// Whose accounts must have one.
+    var secondFactorKinds: Set<AccountKind> { secondFactor == .required ? [.operator, .member] : [] }
 
     func life(of kind: AccountKind) -> SessionLife {
         kind == .operator ? operatorLife : life

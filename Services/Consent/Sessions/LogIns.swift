@@ -17,6 +17,8 @@ struct LogInAttempt: Sendable {
     /// What the device calls itself; shown in the list of sessions.
     var device: String
     var address: String
+    /// Of the second factor; nil where none was shown.
+    var code: String?
     /// What the browser kept of an earlier log-in; nil where it shows nothing.
     var browser: String?
 }
@@ -35,6 +37,7 @@ struct LogIns: Sendable {
     let store: Store
     let table: LogInStore
     let browsers: KnownBrowsers
+    let factors: SecondFactorBook
     let vault: ProfileVault
     let desk: PasswordDesk
     let issuer: TokenIssuer
@@ -47,12 +50,13 @@ struct LogIns: Sendable {
     private let inAll: RateLimiter<Bool>
 
     init(
-        settings: LogInSettings, store: Store, table: LogInStore, browsers: KnownBrowsers, vault: ProfileVault, desk: PasswordDesk,
-        issuer: TokenIssuer, ending: SessionEnding, outbox: MessageOutbox, logger: Logger,
+        settings: LogInSettings, store: Store, table: LogInStore, browsers: KnownBrowsers, factors: SecondFactorBook, vault: ProfileVault,
+        desk: PasswordDesk, issuer: TokenIssuer, ending: SessionEnding, outbox: MessageOutbox, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.store, self.table, self.browsers, self.vault, self.desk) = (settings, store, table, browsers, vault, desk)
         (self.issuer, self.ending, self.outbox, self.logger, self.now) = (issuer, ending, outbox, logger, now)
+        self.factors = factors
         perAddress = Self.limiter(perMinute: settings.logInsPerMinute)
         inAll = Self.limiter(perMinute: settings.logInsInAllPerMinute)
     }
@@ -105,30 +109,53 @@ struct LogIns: Sendable {
             try await store.write { [table] db in try table.succeeded(db, begun) }
             throw obstacle
         }
+        let methods = try await showSecondFactor(attempt, begun, account, at: time)
         let session = SessionID.random()
         let mustChange = credential.temporaryUntil != nil && settings.temporaryMustChange
         let token = RefreshToken.random()
         let life = settings.life(of: account.subject.kind)
-        let issued = try issuer.tokens(
-            for: account.subject, session: session, mustChange: mustChange, refresh: token, until: life.end(created: time, lastUsed: time),
-            at: time)
         let label = try vault.seal(
             Array(attempt.device.prefix(Self.longestDevice).utf8), at: Sessions.labelPlace(session), of: account.subject)
         let address = table.names.digest(ofAddress: attempt.address)
-        let ended = try await store.write { [table, sessions, ending] db in
+        let (issued, ended) = try await store.write { [table, sessions, ending, factors, issuer] db in
             try table.succeeded(db, begun)
             if let rehashed { try table.credentials.rehash(db, account: account.number, from: credential.hash, to: rehashed) }
             try sessions.add(
-                db, session, account: account.number, label: label, address: address, mustChange: mustChange, token: token, at: time)
+                db, session, account: account.number, label: label, address: address,
+                limits: (mustChange, try factors.mustEnrol(db, account)), authentication: Authentication(at: time, methods: methods),
+                token: token)
+            guard let row = try sessions.find(db, session) else { throw Problem.internal }
+            let issued = try issuer.tokens(
+                for: account.subject, row, refresh: token, until: life.end(created: time, lastUsed: time), at: time)
             var ended = EndedSessions()
             for row in try sessions.all(db, of: account.number).dropFirst(SessionTable.perAccount) {
                 ended.add(try ending.end(db, row, at: time))
             }
-            return ended
+            return (issued, ended)
         }
         ending.committed(ended)
         logger.info("logged in", metadata: ["session": "\(session)", "kind": "\(account.subject.kind.rawValue)"])
         return issued
+    }
+
+    /// The password was right: where a factor is enrolled, its code must be as well. A wrong one counts as a wrong log-in, none at all
+    /// does not.
+    private func showSecondFactor(
+        _ attempt: LogInAttempt, _ begun: LogInTry, _ account: AccountRow, at time: Timestamp
+    ) async throws -> Set<Authentication.Method> {
+        let finding = try await store.write { [factors, table] db in
+            let finding = try factors.check(db, account, attempt.code, at: time)
+            if finding == .missing { try table.tookBack(db, begun) }
+            return finding
+        }
+        switch finding {
+        case .notEnrolled: return [.password]
+        case .right: return [.password, .oneTimePassword]
+        case .missing: throw Problem.secondFactorNeeded
+        case .wrong:
+            Task { await tellOwner(begun) }
+            throw Problem.secondFactorNotRight
+        }
     }
 
     /// What keeps the owner of the right password out.

@@ -11,12 +11,16 @@ struct LogInBody: Codable, Sendable, Documented {
     var login: String
     var password: String
     var kind: AccountKind?
+    var code: String?
     var device: String?
     var cookie: Bool?
 
     static let schema = JSONSchema.object(
         .required("login", .string(length: 1...longestLogin), "The e-mail address; where switched on, also the user name or fiscal code."),
         .required("password", .string(length: 1...longestPassword)),
+        .optional(
+            "code", .string(length: 1...SecondFactorCodeBody.longest),
+            "Where a second factor is enrolled: six digits, or a recovery code."),
         .optional("kind", accountKind, "Where only one kind of account is meant."),
         .optional("device", .string(length: 1...200), "What the device calls itself, for the list of sessions."),
         .optional("cookie", .boolean, "For browsers: the tokens come as cookies.")
@@ -42,10 +46,12 @@ struct SessionAnswer: Hashable, Codable, Sendable {
     var refreshToken: String?
     var sessionUntil: String
     var passwordChangeRequired: Bool
+    var secondFactorRequired: Bool
 
     init(_ issued: IssuedTokens, withTokens: Bool) {
         (session, kind, expiresIn) = (issued.session, issued.kind, issued.expiresIn)
         (sessionUntil, passwordChangeRequired) = (issued.sessionUntil, issued.passwordChangeRequired)
+        secondFactorRequired = issued.secondFactorRequired ?? false
         (accessToken, refreshToken) = withTokens ? (issued.accessToken, issued.refreshToken) : (nil, nil)
     }
 }
@@ -58,8 +64,32 @@ extension IssuedTokens: Documented {
         .optional("refreshToken", .string(), "Good once, for the next access token; absent where a cookie holds it."),
         .required("sessionUntil", .time, "When the session is over unless it is refreshed before."),
         .required(
-            "passwordChangeRequired", .boolean, "The password was a temporary one: choose another first, nothing else is open before.")
+            "passwordChangeRequired", .boolean, "The password was a temporary one: choose another first, nothing else is open before."),
+        .required(
+            "secondFactorRequired", .boolean,
+            "Accounts of this kind must have a second factor: enrol one first, nothing else is open before.")
     ).named("Session")
+}
+
+/// One of the two, or both.
+struct ProofBody: Codable, Sendable, Documented {
+    var password: String?
+    var code: String?
+
+    static let schema = JSONSchema.object(
+        .optional("password", .string(length: 1...LogInBody.longestPassword)),
+        .optional("code", .string(length: 1...SecondFactorCodeBody.longest), "Of the second factor, or a recovery code.")
+    ).named("Proof")
+
+    /// Nil where neither was sent.
+    var proof: Reauthentications.Proof? {
+        switch (password, code) {
+        case (let password?, let code?): .both(password: password, code: code)
+        case (let password?, nil): .password(password)
+        case (nil, let code?): .code(code)
+        case (nil, nil): nil
+        }
+    }
 }
 
 struct SessionItem: Codable, Sendable, Documented {

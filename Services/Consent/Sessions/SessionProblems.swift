@@ -34,6 +34,36 @@ extension Problem {
         "guardian-awaited", status: 403, title: "An adult has not consented yet",
         detail: "The account opens when the guardian follows the link in the mail that was sent to them.")
 
+    /// Only to whoever has the password.
+    static let secondFactorNeeded = Problem(
+        "second-factor-needed", status: 401, title: "A code is needed too",
+        detail: "Send the same again with `code`: six digits of your authenticator, or one of your recovery codes.",
+        errors: [.init(pointer: "/code", detail: "is missing")])
+
+    static let secondFactorNotRight = Problem(
+        "second-factor-not-right", status: 401, title: "The code is not right",
+        detail: "Each code is good once and for about a minute: wait for the next. Lost the authenticator? Use a recovery code.",
+        errors: [.init(pointer: "/code", detail: "is wrong, too old, or was used already")])
+
+    /// Where an authenticator is confirmed.
+    static let secondFactorWrong = Problem(
+        "second-factor-wrong", status: 422, title: "The code is not right",
+        detail: "Nothing was changed. Wait for the authenticator's next code; if that is not right either, its clock may be wrong.",
+        errors: [.init(pointer: "/code", detail: "is wrong, too old, or was used already")])
+
+    static let secondFactorEnrolled = Problem(
+        "second-factor-enrolled", status: 409, title: "A second factor is enrolled already",
+        detail: "Take it away first: DELETE /consent/v1/second-factor.")
+
+    static let secondFactorMissing = Problem(
+        "second-factor-missing", status: 409, title: "No second factor is enrolled",
+        detail: "Enrol one first: POST /consent/v1/second-factor.")
+
+    static let wrongProof = Problem(
+        "wrong-proof", status: 422, title: "This does not prove who you are",
+        detail: "Nothing was done. Type the password again, or wait for the authenticator's next code.",
+        errors: [.init(pointer: "", detail: "password or code is wrong")])
+
     static let sessionOver = Problem(
         "session-over", status: 401, title: "The session is over", detail: "Log in again.",
         errors: [.init(pointer: "/refreshToken", detail: "is not valid any more")])

@@ -7,8 +7,9 @@ import HTTPTypes
 struct SessionRoutes: Sendable {
     let logIns: LogIns
     let sessions: Sessions
+    let reauthentications: Reauthentications
 
-    var all: [Route] { [logIn, refresh, list, endAll, logOut, end] }
+    var all: [Route] { [logIn, refresh, prove, list, endAll, logOut, end] }
 
     // MARK: In
 
@@ -24,7 +25,8 @@ struct SessionRoutes: Sendable {
             body: .json(
                 LogInBody.schema, examples: [["login": "anna@example.org", "password": "una frase che ricordo", "device": "Anna's phone"]]),
             answers: [
-                .json(200, "Logged in", IssuedTokens.schema).sending(.setCookie), .problem(401, "credentials-not-valid"),
+                .json(200, "Logged in", IssuedTokens.schema).sending(.setCookie),
+                .problem(401, "credentials-not-valid", "second-factor-needed", "second-factor-not-right"),
                 .problem(403, "temporary-password-expired", "address-not-confirmed", "guardian-awaited", "wrong-origin"),
             ], isRateLimited: true
         ) { exchange in
@@ -34,7 +36,7 @@ struct SessionRoutes: Sendable {
             let loggedIn = try await logIns.logIn(
                 LogInAttempt(
                     login: body.login, password: body.password, kind: body.kind, device: Self.device(body.device, exchange),
-                    address: exchange.remoteAddress, browser: exchange.cookie(Cookie.browserName)))
+                    address: exchange.remoteAddress, code: body.code, browser: exchange.cookie(Cookie.browserName)))
             return try Self.answer(loggedIn.tokens, byCookie: byCookie)
                 .with(cookie: .browser(loggedIn.browser, lasting: KnownBrowsers.life))
         }
@@ -81,6 +83,33 @@ struct SessionRoutes: Sendable {
         }
     }
 
+    // MARK: Once more
+
+    private var prove: Route {
+        Route(
+            .post, "/consent/v1/sessions/current/authentication", access: .account, summary: "Proves once more who one is",
+            description: """
+                Password, or code of the second factor, or both. The access token of the answer opens for five minutes what asks for a \
+                fresh proof; elsewhere it is as any other. A wrong one counts as a failed log-in.
+                """,
+            body: .json(ProofBody.schema, examples: [["password": "una frase che ricordo"]]),
+            answers: [
+                .json(200, "Proved", PasswordChangeAnswer.schema).sending(.setCookie), .problem(422, "wrong-proof", "invalid-body"),
+            ], isRateLimited: true
+        ) { exchange in
+            let session = try exchange.account.session
+            let body: ProofBody = try await exchange.json()
+            guard let proof = body.proof else {
+                throw Problem.invalidBody([.init(pointer: "/password", detail: "is missing, and so is `code`: send one of them")])
+            }
+            let token = try await reauthentications.prove(proof, in: session)
+            let expires = Int(SessionLife.accessToken.components.seconds)
+            guard exchange.isByCookie else { return try .json(PasswordChangeAnswer(accessToken: token, expiresIn: expires)) }
+            return try HTTPAnswer.json(PasswordChangeAnswer(accessToken: nil, expiresIn: expires))
+                .with(cookie: .session(token, lasting: SessionLife.accessToken))
+        }
+    }
+
     // MARK: What there is
 
     private var list: Route {
@@ -110,7 +139,7 @@ struct SessionRoutes: Sendable {
 
     private var end: Route {
         Route(
-            .delete, "/consent/v1/sessions/{session}", access: .account, summary: "Logs out on one device",
+            .delete, "/consent/v1/sessions/{session}", access: .accountAnew, summary: "Logs out on one device",
             parameters: [.path("session", .identifier(Session.self), "One of one's own sessions.")],
             answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema), .problem(404, "not-found")]
         ) { exchange in
@@ -122,7 +151,7 @@ struct SessionRoutes: Sendable {
 
     private var endAll: Route {
         Route(
-            .delete, "/consent/v1/sessions", access: .account, summary: "Logs out everywhere",
+            .delete, "/consent/v1/sessions", access: .accountAnew, summary: "Logs out everywhere",
             parameters: [.query("keepCurrent", .boolean, "Whether this session stays; it ends unless told.")],
             answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema).sending(.setCookie)]
         ) { exchange in

@@ -16,9 +16,18 @@ struct SessionRow: Sendable {
     let usedAt: Timestamp
     /// Logged in by a temporary password that is to be changed first (ACC-08).
     let mustChange: Bool
+    /// Logged in without the second factor that the account must have: good for enrolling one.
+    let mustEnrol: Bool
+    /// The latest proof; nil where the session began before it was kept.
+    let authentication: Authentication?
     /// Digest of the secret half of the refresh token that is good now.
     let secret: [UInt8]
     let lastRefresh: LastRefresh?
+
+    /// What its access tokens are limited to; nil for everything.
+    var scope: String? {
+        mustChange ? AccessTokenClaims.passwordChangeOnly : mustEnrol ? AccessTokenClaims.enrolmentOnly : nil
+    }
 
     /// The refresh before, for whoever did not hear its answer.
     struct LastRefresh: Hashable, Sendable {
@@ -65,23 +74,36 @@ struct SessionTable: Sendable {
                 """)
     }
 
+    static func addAuthentication(in db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE sessions ADD COLUMN must_enrol INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE sessions ADD COLUMN authenticated_at INTEGER;
+                ALTER TABLE sessions ADD COLUMN authenticated_by TEXT NOT NULL DEFAULT '';
+                """)
+    }
+
     // MARK: Living ones
 
     /// - Parameters:
     ///   - label: sealed.
     ///   - address: keyed digest of the remote address that it began at.
+    ///   - limits: what stands before everything else.
     func add(
-        _ db: Database, _ session: SessionID, account: AccountNumber, label: [UInt8], address: [UInt8], mustChange: Bool,
-        token: RefreshToken, at: Timestamp
+        _ db: Database, _ session: SessionID, account: AccountNumber, label: [UInt8], address: [UInt8],
+        limits: (mustChange: Bool, mustEnrol: Bool), authentication: Authentication, token: RefreshToken
     ) throws {
+        let at = authentication.at
         try db.cachedStatement(
             sql: """
-                INSERT INTO sessions (session, account, label, address, created_at, used_at, must_change, family, secret)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO sessions
+                (session, account, label, address, created_at, used_at, must_change, must_enrol, authenticated_at, authenticated_by, family,
+                secret)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            Data(session.bytes), account, Data(label), Data(address), at.milliseconds, at.milliseconds, mustChange,
-            Data(token.familyDigest), Data(token.secretDigest),
+            Data(session.bytes), account, Data(label), Data(address), at.milliseconds, at.milliseconds, limits.mustChange,
+            limits.mustEnrol, at.milliseconds, authentication.written, Data(token.familyDigest), Data(token.secretDigest),
         ])
     }
 
@@ -105,6 +127,18 @@ struct SessionTable: Sendable {
         try db.cachedStatement(sql: "UPDATE sessions SET must_change = 0 WHERE session = ?").execute(arguments: [Data(session.bytes)])
     }
 
+    /// Whoever holds the session has just proved who they are.
+    func authenticated(_ db: Database, _ session: SessionID, _ proof: Authentication) throws {
+        try db.cachedStatement(sql: "UPDATE sessions SET authenticated_at = ?, authenticated_by = ? WHERE session = ?")
+            .execute(arguments: [proof.at.milliseconds, proof.written, Data(session.bytes)])
+    }
+
+    /// As `authenticated`, by the code that confirmed a new factor: the session may do everything.
+    func enrolled(_ db: Database, _ session: SessionID, _ proof: Authentication) throws {
+        try authenticated(db, session, proof)
+        try db.cachedStatement(sql: "UPDATE sessions SET must_enrol = 0 WHERE session = ?").execute(arguments: [Data(session.bytes)])
+    }
+
     func find(_ db: Database, _ session: SessionID) throws -> SessionRow? {
         try row(db, "session = ?", [Data(session.bytes)])
     }
@@ -123,6 +157,13 @@ struct SessionTable: Sendable {
     func all(_ db: Database, of account: AccountNumber) throws -> [SessionRow] {
         try Row.fetchAll(
             db.cachedStatement(sql: "\(Self.columns) WHERE account = ? ORDER BY used_at DESC, number DESC"), arguments: [account]
+        ).compactMap(SessionRow.init)
+    }
+
+    /// Some of the account's, or of everybody's.
+    func page(_ db: Database, of account: AccountNumber?, limit: Int) throws -> [SessionRow] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: "\(Self.columns) WHERE account = coalesce(?, account) LIMIT ?"), arguments: [account, limit]
         ).compactMap(SessionRow.init)
     }
 
@@ -154,8 +195,8 @@ struct SessionTable: Sendable {
     }
 
     private static let columns = """
-        SELECT number, session, account, label, created_at, used_at, must_change, secret, spent_secret, spent_at, spent_key, spent_answer
-        FROM sessions
+        SELECT number, session, account, label, created_at, used_at, must_change, secret, spent_secret, spent_at, spent_key, spent_answer,
+        must_enrol, authenticated_at, authenticated_by FROM sessions
         """
 
     private func row(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> SessionRow? {
@@ -198,7 +239,8 @@ extension SessionRow {
         }
         self.init(
             number: row[0], session: session, account: row[2], label: [UInt8](row[3] as Data),
-            createdAt: Timestamp(milliseconds: row[4]), usedAt: Timestamp(milliseconds: row[5]), mustChange: row[6],
+            createdAt: Timestamp(milliseconds: row[4]), usedAt: Timestamp(milliseconds: row[5]), mustChange: row[6], mustEnrol: row[12],
+            authentication: (row[13] as Int64?).map { Authentication(at: Timestamp(milliseconds: $0), written: row[14]) },
             secret: [UInt8](row[7] as Data), lastRefresh: last)
     }
 }

@@ -81,8 +81,7 @@ struct Sessions: Sendable {
             }
             let next = token.successor()
             let issued = try issuer.tokens(
-                for: account.subject, session: row.session, mustChange: row.mustChange, refresh: next,
-                until: life.end(created: row.createdAt, lastUsed: time), at: time)
+                for: account.subject, row, refresh: next, until: life.end(created: row.createdAt, lastUsed: time), at: time)
             let answer = try Seal.seal(JSONEncoder().encode(issued), key: token.key(), context: Self.context(row.session))
             try table.refresh(db, row, to: next, retryKey: key, answer: answer, at: time)
             return .tokens(issued)

@@ -16,6 +16,9 @@ struct IssuedTokens: Hashable, Codable, Sendable {
     var sessionUntil: String
     /// The password was a temporary one: the access token is good for choosing another and nothing else (ACC-08).
     var passwordChangeRequired: Bool
+    /// The account must have a second factor and has none yet: the access token is good for enrolling one. Nil in answers that an earlier
+    /// version kept.
+    var secondFactorRequired: Bool?
 }
 
 struct TokenIssuer: Sendable {
@@ -23,24 +26,24 @@ struct TokenIssuer: Sendable {
     /// The suite's public origin.
     let issuer: String
 
-    /// Good for ten minutes.
-    func accessToken(for subject: AccountSubject, session: SessionID, mustChange: Bool, at now: Timestamp) throws -> String {
+    /// Good for ten minutes, for whatever the session is good for.
+    func accessToken(for subject: AccountSubject, _ row: SessionRow, at now: Timestamp) throws -> String {
         let second = now.milliseconds / 1000
         return try keys.sign(
             AccessTokenClaims(
-                iss: issuer, sub: subject.text, kind: subject.kind, sid: session, org: subject.organisation,
-                scope: mustChange ? AccessTokenClaims.passwordChangeOnly : nil, jti: Base64URL.encode(Random.bytes(16)), iat: second,
-                nbf: second, exp: second + SessionLife.accessToken.components.seconds))
+                iss: issuer, sub: subject.text, kind: subject.kind, sid: row.session, org: subject.organisation,
+                scope: row.scope, authTime: row.authentication.map { $0.at.milliseconds / 1000 }, amr: row.authentication?.references,
+                jti: Base64URL.encode(Random.bytes(16)), iat: second, nbf: second, exp: second + SessionLife.accessToken.components.seconds)
+        )
     }
 
     func tokens(
-        for subject: AccountSubject, session: SessionID, mustChange: Bool, refresh: RefreshToken, until: Timestamp, at now: Timestamp
+        for subject: AccountSubject, _ row: SessionRow, refresh: RefreshToken, until: Timestamp, at now: Timestamp
     ) throws -> IssuedTokens {
         IssuedTokens(
-            session: session, kind: subject.kind,
-            accessToken: try accessToken(for: subject, session: session, mustChange: mustChange, at: now),
+            session: row.session, kind: subject.kind, accessToken: try accessToken(for: subject, row, at: now),
             expiresIn: Int(SessionLife.accessToken.components.seconds), refreshToken: refresh.text, sessionUntil: until.rfc3339,
-            passwordChangeRequired: mustChange)
+            passwordChangeRequired: row.mustChange, secondFactorRequired: row.mustEnrol)
     }
 }
 

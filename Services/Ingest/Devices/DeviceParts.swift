@@ -78,11 +78,14 @@ struct DeviceParts: Sendable {
             case .device, .owner:
                 if let known = registry.device(withToken: credentials.bearer) {
                     known.pulse.beat(at: .now)
+                    // What devices share with their owners is reading, and handing in what no rescue depends on.
+                    guard access == .device || known.mayRead else { throw IngestProblem.ofOldDevice }
                     return .device(known.device, known.person, context: known)
                 }
                 guard access == .owner else { throw Problem.unauthorised }
                 return try tokens.caller(for: credentials, access: access)
-            case .person, .member, .operator, .account, .passwordChange: return try tokens.caller(for: credentials, access: access)
+            case .person, .member, .operator, .account, .passwordChange, .personAnew, .accountAnew, .enrolment:
+                return try tokens.caller(for: credentials, access: access)
             case .anyone, .integrator, .organisation: throw Problem.forbidden
             }
         }

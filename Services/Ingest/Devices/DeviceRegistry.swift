@@ -16,6 +16,8 @@ final class KnownDevice: Sendable {
     let admission: Admission
     /// Why nothing of its person is taken; nil where something may be.
     let bar: AcquisitionBar?
+    /// False where it was paired before its person took the account back (`PersonState.readersSince`).
+    let mayRead: Bool
     let pulse: DevicePulse
     /// The person as headers spell it, and the stream of theirs: every upload says both.
     let subject: String
@@ -23,7 +25,8 @@ final class KnownDevice: Sendable {
     /// The shortest interval that it can do; nil where it did not say.
     let fastestIntervalMs: Int64?
 
-    init(_ row: DeviceRow, _ admission: Admission, _ bar: AcquisitionBar?, _ pulse: DevicePulse) {
+    init(_ row: DeviceRow, _ admission: Admission, _ bar: AcquisitionBar?, readersSince: Timestamp?, _ pulse: DevicePulse) {
+        mayRead = readersSince.map { row.addedAt > $0 } ?? true
         (number, device, person, personNumber, intervalMs) = (row.number, row.device, row.person, row.personNumber, row.intervalMs)
         fastestIntervalMs = row.condition.fastestIntervalMs
         (kind, origin, self.admission, self.bar, self.pulse) = (row.kind, row.origin, admission, bar, pulse)
@@ -102,7 +105,8 @@ final class DeviceRegistry: Sendable {
         for row in household.devices {
             let pulse = state.byNumber[row.number]?.pulse ?? DevicePulse(at: startedAt)
             if settlesEnds { pulse.setEnded(!row.isActive) }
-            let known = KnownDevice(row, household.admission(of: row, plan), bar, pulse)
+            let known = KnownDevice(
+                row, household.admission(of: row, plan), bar, readersSince: state.accounts[household.person]?.readersSince, pulse)
             state.byNumber[row.number] = known
             state.byToken[word(row.tokenLookup)] = row.isActive && row.origin.isDevice ? known : nil
         }

@@ -113,7 +113,7 @@ struct PairingRoutes: Sendable {
 
     private var confirm: Route {
         Route(
-            .post, "/ingest/v1/pairings/{pairing}/confirmation", access: .person, summary: "Pairs the device whose number was typed",
+            .post, "/ingest/v1/pairings/{pairing}/confirmation", access: .personAnew, summary: "Pairs the device whose number was typed",
             description: """
                 A wrong number makes the device show a new one; after \(PairingOffer.wrongNumbers) the offer is over. What the device \
                 measures is tracked from it at once, unless another device delivers it: that stays until the person says otherwise.

@@ -19,6 +19,7 @@ struct DeviceRow: Hashable, Sendable {
     let measures: MetricSet
     let tracking: Tracking
     let condition: DeviceCondition
+    let addedAt: Timestamp
 
     /// Whether it measures nothing because it lies in its charger (ING-19).
     var isStoppedByCharging: Bool { kind.stopsWhileCharging && condition.charging == true }
@@ -193,7 +194,7 @@ struct DeviceTable: Sendable {
 
     private static let columns = """
         SELECT devices.number, device, people.person, people.number, token_lookup, interval_ms, revoked_at IS NULL, kind, origin,
-        measures, tracks, charging, worn, battery, condition_at, fastest_ms
+        measures, tracks, charging, worn, battery, condition_at, fastest_ms, added_at
         FROM devices JOIN people ON people.number = devices.person
         """
 
@@ -282,6 +283,7 @@ extension DeviceRow {
             measures: (row[9] as Data?).flatMap { MetricSet(bytes: $0) } ?? .everything, tracking: tracks.map(Tracking.chosen) ?? .rest,
             condition: DeviceCondition(
                 charging: row[11], worn: row[12], battery: row[13],
-                at: (row[14] as Int64?).map(Timestamp.init(milliseconds:)), fastestIntervalMs: row[15]))
+                at: (row[14] as Int64?).map(Timestamp.init(milliseconds:)), fastestIntervalMs: row[15]),
+            addedAt: Timestamp(milliseconds: row[16]))
     }
 }

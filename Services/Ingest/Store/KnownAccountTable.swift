@@ -17,16 +17,24 @@ struct KnownAccountTable: Sendable {
                 """)
     }
 
+    static func addReaders(in db: Database) throws {
+        try db.execute(sql: "ALTER TABLE known_accounts ADD COLUMN readers_since INTEGER")
+    }
+
     func put(_ db: Database, _ state: PersonState) throws {
         try db.cachedStatement(
-            sql: "INSERT OR REPLACE INTO known_accounts (person, active, terms_version, language) VALUES (?, ?, ?, ?)"
-        ).execute(arguments: [Data(state.person.bytes), state.active, state.termsVersion, state.language.rawValue])
+            sql: "INSERT OR REPLACE INTO known_accounts (person, active, terms_version, language, readers_since) VALUES (?, ?, ?, ?, ?)"
+        ).execute(arguments: [
+            Data(state.person.bytes), state.active, state.termsVersion, state.language.rawValue, state.readersSince?.milliseconds,
+        ])
     }
 
     func all(_ db: Database) throws -> [PersonState] {
-        try Row.fetchAll(db, sql: "SELECT person, active, terms_version, language FROM known_accounts").compactMap { row in
+        try Row.fetchAll(db, sql: "SELECT person, active, terms_version, language, readers_since FROM known_accounts").compactMap { row in
             PersonID(bytes: row[0] as Data).map {
-                PersonState(person: $0, active: row[1], termsVersion: row[2], language: Language(rawValue: row[3]) ?? .english)
+                PersonState(
+                    person: $0, active: row[1], termsVersion: row[2], language: Language(rawValue: row[3]) ?? .english,
+                    readersSince: (row[4] as Int64?).map(Timestamp.init(milliseconds:)))
             }
         }
     }

@@ -55,7 +55,7 @@ struct TrackingRoutes: Sendable {
 
     private var remove: Route {
         Route(
-            .delete, "/ingest/v1/devices/{device}", access: .person, summary: "Removes a device",
+            .delete, "/ingest/v1/devices/{device}", access: .personAnew, summary: "Removes a device",
             description:
                 "Nothing of it is taken from then on; what it has delivered stays. Parameters that came from it are no longer tracked.",
             parameters: [Self.deviceParameter], answers: [Answer(204, "It is none of the person's devices any more")]

@@ -21,7 +21,8 @@ extension MessageText {
             short: "TrackMe: please confirm your address within {hours} h with the link in our e-mail.", title: "Confirm your address"),
         .alreadyRegistered: MessageText(
             subject: "You have a TrackMe account already",
-            body: "on {time} somebody gave your address or your fiscal code for another TrackMe account. You have one already, and it stays "
+            body:
+                "on {time} somebody gave your address or your fiscal code for another TrackMe account. You have one already, and it stays "
                 + "as it is.\n\nIf it was you, log in; if you do not remember the password, choose a new one here:\n{link}\n\n"
                 + "If it was not you, there is nothing to do: nobody has learnt from us that you are registered.",
             short: "TrackMe: on {time} somebody gave your address or fiscal code for another account. Yours stays as it is.",
@@ -54,11 +55,23 @@ extension MessageText {
                 + "Until then the old one is used. If you did not ask for it, ignore this message.",
             short: "TrackMe: please confirm your new address within {hours} h with the link in our e-mail.",
             title: "Confirm your new address"),
+        .addressChangeAsked: MessageText(
+            subject: "Another e-mail address was asked for",
+            body:
+                "on {time} somebody who is logged in to your account asked that it use another address. Until that one is confirmed, this "
+                + "one is used.\n\nIf it was not you, stop it here, now or within seven days of the change; everybody is logged out "
+                + "then:\n{link}",
+            short: "TrackMe: on {time} another address was asked for your account. Not you? Stop it with the link in our e-mail.",
+            title: "Another address was asked for"),
+        .secondFactorChanged: MessageText(
+            subject: "Your second factor was changed",
+            body: "on {time} {change}.\n\nIf it was not you, choose a new password at once with \"Forgot password?\".",
+            short: "TrackMe: on {time} {change}. Not you? Choose a new password at once.", title: "Second factor changed"),
         .addressChanged: MessageText(
             subject: "Your e-mail address was changed",
             body: "the e-mail address of your account was changed on {time}; this one is no longer used.\n\n"
-                + "If it was not you, write to whoever runs this TrackMe at once.",
-            short: "TrackMe: the e-mail address of your account was changed on {time}. Not you? Contact us at once.",
+                + "If it was not you, take it back within seven days here; everybody is logged out then:\n{link}",
+            short: "TrackMe: the e-mail address of your account was changed on {time}. Not you? Undo it with the link in our e-mail.",
             title: "E-mail address changed"),
         .guardianConsent: MessageText(
             subject: "Your consent is needed for {child}",

@@ -22,7 +22,8 @@ extension MessageText {
             title: "Conferma il tuo indirizzo"),
         .alreadyRegistered: MessageText(
             subject: "Ha già un account TrackMe",
-            body: "il {time} qualcuno ha indicato il suo indirizzo o il suo codice fiscale per un altro account TrackMe. Lei ne ha già uno, "
+            body:
+                "il {time} qualcuno ha indicato il suo indirizzo o il suo codice fiscale per un altro account TrackMe. Lei ne ha già uno, "
                 + "che resta com'è.\n\nSe è stato lei, acceda; se non ricorda la password, ne scelga una nuova qui:\n{link}\n\n"
                 + "Se non è stato lei, non deve fare nulla: nessuno ha saputo da noi che lei è registrato.",
             short: "TrackMe: il {time} qualcuno ha indicato il suo indirizzo o codice fiscale per un altro account. Il suo resta com'è.",
@@ -57,11 +58,23 @@ extension MessageText {
                 + "Fino ad allora vale quello vecchio. Se non l'hai chiesto tu, ignora questo messaggio.",
             short: "TrackMe: conferma il tuo nuovo indirizzo entro {hours} ore con il link nella nostra e-mail.",
             title: "Conferma il tuo nuovo indirizzo"),
+        .addressChangeAsked: MessageText(
+            subject: "È stato chiesto un altro indirizzo e-mail",
+            body: "il {time} qualcuno che ha accesso al suo account ha chiesto di usare un altro indirizzo. Finché non viene confermato, "
+                + "resta questo.\n\nSe non è stato lei, lo fermi qui, ora o entro sette giorni dal cambiamento; tutti gli accessi "
+                + "verranno terminati:\n{link}",
+            short:
+                "TrackMe: il {time} è stato chiesto un altro indirizzo per il suo account. Non è stato lei? Lo fermi dalla nostra e-mail.",
+            title: "È stato chiesto un altro indirizzo"),
+        .secondFactorChanged: MessageText(
+            subject: "Il suo secondo fattore è cambiato",
+            body: "il {time} {change}.\n\nSe non è stato lei, scelga subito una nuova password con \"Password dimenticata?\".",
+            short: "TrackMe: il {time} {change}. Non è stato lei? Scelga subito una nuova password.", title: "Secondo fattore cambiato"),
         .addressChanged: MessageText(
-            subject: "Il tuo indirizzo e-mail è stato cambiato",
-            body: "l'indirizzo e-mail del tuo account è stato cambiato il {time}; questo non viene più usato.\n\n"
-                + "Se non sei stato tu, scrivi subito a chi gestisce questo TrackMe.",
-            short: "TrackMe: l'indirizzo e-mail del tuo account è stato cambiato il {time}. Non sei stato tu? Contattaci subito.",
+            subject: "Il suo indirizzo e-mail è cambiato",
+            body: "l'indirizzo e-mail del suo account è cambiato il {time}; questo non viene più usato.\n\n"
+                + "Se non è stato lei, lo riprenda entro sette giorni qui; tutti gli accessi verranno terminati:\n{link}",
+            short: "TrackMe: l'indirizzo e-mail del suo account è cambiato il {time}. Non è stato lei? Lo annulli dalla nostra e-mail.",
             title: "Indirizzo e-mail cambiato"),
         .guardianConsent: MessageText(
             subject: "Serve il tuo consenso per {child}",

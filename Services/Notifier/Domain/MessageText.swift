@@ -135,8 +135,9 @@ extension MessageTemplate {
     var mayBeSwitchedOff: Bool {
         switch self {
         case .requestReceived, .requestExpired, .grantEnded, .devicePaired, .monitoringPaused, .exportReady, .announcement: true
-        case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
-            .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .erasureOrdered, .erasureCompleted, .sosPrompt,
+        case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
+            .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
+            .memberInvited, .erasureOrdered, .erasureCompleted, .sosPrompt,
             .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
             .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
@@ -154,8 +155,9 @@ extension MessageTemplate {
         case .sosPrompt, .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking,
             .sosSilenceContacts, .sosSignalLost, .sosDispatch:
             true
-        case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
-            .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .requestReceived, .requestExpired, .grantEnded,
+        case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
+            .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
+            .memberInvited, .requestReceived, .requestExpired, .grantEnded,
             .devicePaired, .monitoringPaused, .erasureOrdered, .erasureCompleted, .exportReady, .announcement, .sosCharging,
             .sosPauseReminder,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,

@@ -1,4 +1,4 @@
-// `trackme operator`: who runs the suite and may log in for it.
+// `trackme operator`: who runs the suite and may log in for it, and who is logged out.
 
 import ArgumentParser
 import Contracts
@@ -6,7 +6,7 @@ import Contracts
 struct OperatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "operator", abstract: "Makes log-ins for those who run the suite; they see no health data.",
-        subcommands: [AddOperatorCommand.self])
+        subcommands: [AddOperatorCommand.self, LogOutCommand.self])
 }
 
 struct AddOperatorCommand: QuestionCommand {
@@ -41,6 +41,37 @@ struct AddOperatorCommand: QuestionCommand {
         guard !json else { return try Console.shared.json(made) }
         Console.shared.line("operator  \(made.operator)\npassword  \(made.temporaryPassword)")
         Console.shared.complain("The password is shown this once; another one must be chosen at the first log-in.")
+    }
+}
+
+struct LogOutCommand: QuestionCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log-out", abstract: "Ends the sessions of one account, of any kind, or of everybody.",
+        discussion: """
+            At once, in every service. Devices go on delivering, and AutomatedSOS goes on. Whoever is logged out may log in again.
+
+            Example: trackme operator log-out anna@example.org
+            Example: trackme operator log-out --everybody
+
+            \(ExitStatus.documentation)
+            """)
+
+    @Argument(help: ArgumentHelp("The account's e-mail address.", valueName: "email"))
+    var email: String?
+
+    @Flag(help: "Ends every session there is.")
+    var everybody = false
+
+    @OptionGroup var suite: SuiteOptions
+
+    var question: EndSessions { EndSessions(email: email) }
+
+    func validate() throws {
+        guard (email == nil) == everybody else { throw ValidationError("name an address, or say --everybody") }
+    }
+
+    func show(_ reply: EndSessions.Reply) throws {
+        Console.shared.line("\(reply.sessions) sessions ended")
     }
 }
 

@@ -27,8 +27,14 @@ package struct AccessTokenClaims: Hashable, Codable, Sendable {
     package var sid: SessionID
     /// The member's organisation.
     package var org: OrganisationID?
-    /// `password-change`: the bearer may only choose a new password (ACC-08). Absent: everything that `kind` may.
+    /// `password-change`: the bearer may only choose a new password (ACC-08); `second-factor`: only enrol a second factor. Absent:
+    /// everything that `kind` may.
     package var scope: String?
+    /// When the holder last proved who they are, in seconds since 1970 (OpenID Connect Core §2); absent in sessions that began before
+    /// it was kept.
+    package var authTime: Int64?
+    /// How (RFC 8176): `pwd`, `otp`, `mfa`.
+    package var amr: [String]?
     /// 128 random bits, of this token alone (RFC 7519 §4.1.7).
     package var jti: String
     /// Seconds since 1970, as RFC 7519 has them; so are the two that follow.
@@ -40,10 +46,16 @@ package struct AccessTokenClaims: Hashable, Codable, Sendable {
 
     package init(
         iss: String, aud: String = audience, sub: String, kind: AccountKind, sid: SessionID, org: OrganisationID? = nil,
-        scope: String? = nil, jti: String, iat: Int64, nbf: Int64, exp: Int64
+        scope: String? = nil, authTime: Int64? = nil, amr: [String]? = nil, jti: String, iat: Int64, nbf: Int64, exp: Int64
     ) {
         (self.iss, self.aud, self.sub, self.kind, self.sid, self.org) = (iss, aud, sub, kind, sid, org)
         (self.scope, self.jti, self.iat, self.nbf, self.exp) = (scope, jti, iat, nbf, exp)
+        (self.authTime, self.amr) = (authTime, amr)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case iss, aud, sub, kind, sid, org, scope, amr, jti, iat, nbf, exp
+        case authTime = "auth_time"
     }
 
     package static let audience = "trackme"
@@ -51,6 +63,8 @@ package struct AccessTokenClaims: Hashable, Codable, Sendable {
     package static let tokenType = "at+jwt"
     /// The `scope` of a token that is good for choosing a new password and nothing else.
     package static let passwordChangeOnly = "password-change"
+    /// The `scope` of a token that is good for enrolling a second factor and nothing else.
+    package static let enrolmentOnly = "second-factor"
 }
 
 /// Said by consent on `consent.signing-keys` of the family `consent.accounts`; the snapshot holds the keys whose tokens may still be valid.

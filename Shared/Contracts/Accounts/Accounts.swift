@@ -12,9 +12,13 @@ package struct PersonState: Hashable, Codable, Sendable {
     package var termsVersion: String
     /// In which the person is addressed (UI-04).
     package var language: Language
+    /// Devices that were paired before deliver entries, and read nothing any more: the person has taken the account back, and does not
+    /// know whose they are. Absent where that never happened.
+    package var readersSince: Timestamp?
 
-    package init(person: PersonID, active: Bool, termsVersion: String, language: Language) {
+    package init(person: PersonID, active: Bool, termsVersion: String, language: Language, readersSince: Timestamp? = nil) {
         (self.person, self.active, self.termsVersion, self.language) = (person, active, termsVersion, language)
+        self.readersSince = readersSince
     }
 }
 
@@ -42,6 +46,31 @@ package struct MakeOperator: BusRequest {
 
         package init(operator: OperatorID, temporaryPassword: String) {
             (self.operator, self.temporaryPassword) = (`operator`, temporaryPassword)
+        }
+    }
+}
+
+/// Ends sessions at once, in every service: of whoever has an address, or of everybody (after a theft of keys, say).
+/// `not-found`: nobody has that address.
+package struct EndSessions: BusRequest {
+    package static let method = "end-sessions"
+    package static let owner = Peer.consent
+    package static let askers: Set<Peer> = [.trackme]
+    package static let mutates = true
+
+    /// Personal. Nil: everybody's.
+    package var email: String?
+
+    package init(email: String?) {
+        self.email = email
+    }
+
+    package struct Reply: Codable, Sendable {
+        /// How many ended.
+        package var sessions: Int
+
+        package init(sessions: Int) {
+            self.sessions = sessions
         }
     }
 }

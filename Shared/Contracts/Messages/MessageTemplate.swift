@@ -9,8 +9,11 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case temporaryPassword = "temporary-password"
     case recoverPassword = "recover-password"
     case passwordChanged = "password-changed"
+    case secondFactorChanged = "second-factor-changed"
     case failedLogIns = "failed-log-ins"
     case changeAddress = "change-address"
+    /// To the address that is the account's: somebody has asked for another.
+    case addressChangeAsked = "address-change-asked"
     case addressChanged = "address-changed"
     case guardianConsent = "guardian-consent"
     case guardianAnswered = "guardian-answered"
@@ -92,7 +95,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .passwordChanged: ["name", "time"]
         case .failedLogIns: ["name", "count", "time"]
         case .changeAddress: ["name", "link", "hours"]
-        case .addressChanged: ["name", "time"]
+        case .addressChangeAsked, .addressChanged: ["name", "time", "link"]
+        case .secondFactorChanged: ["name", "time", "change"]
         case .guardianConsent: ["name", "child", "link", "hours"]
         case .guardianAnswered: ["name", "answer"]
         case .memberInvited: ["organisation", "link", "hours"]

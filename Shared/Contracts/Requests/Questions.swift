@@ -9,7 +9,7 @@ package enum Questions {
         MakeFirstMember.self, ChangeMemberAddress.self, CloseOrganisation.self,
         ListOrganisations.self, ShowOrganisation.self, JudgeOrganisation.self,
         ReadPrices.self, SetPrices.self, ListPayments.self, MarkPaid.self, RefundPayment.self,
-        MakeOperator.self, InviteMember.self, RemoveMember.self, ConfirmErasure.self, SendMessage.self, ReadMessage.self,
+        MakeOperator.self, EndSessions.self, InviteMember.self, RemoveMember.self, ConfirmErasure.self, SendMessage.self, ReadMessage.self,
         SubscribePerson.self, UnsubscribePerson.self, PauseSupervision.self, ReadSupervision.self, AnswerPrompt.self,
         ListEmergencies.self, ReadTimeline.self, VerifyAudit.self, ReadAvailability.self,
         AddIntegrator.self, ListIntegrators.self, RemoveIntegrator.self, RotateIntegrator.self,

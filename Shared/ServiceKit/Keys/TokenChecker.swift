@@ -34,10 +34,10 @@ package final class TokenChecker: Sendable {
     }
 
     /// Who asks, for a route that admits accounts. A device's own token (`owner`) is the service's to try before.
-    /// - Throws: `unauthorised`; `password-change-required` for a token that is good for that alone; `not-for-this-account` (ACC-14).
+    /// - Throws: `unauthorised`, and what `AccountAccess.caller` refuses.
     package func caller(for credentials: Credentials, access: Access, now: Timestamp = .now) throws(Problem) -> Caller {
         guard let claims = check(credentials.bearer, now: now) else { throw .unauthorised }
-        return try AccountAccess.caller(for: claims, access: access)
+        return try AccountAccess.caller(for: claims, access: access, now: now)
     }
 
     /// Whether it could find any token good: until consent was heard once, nobody can log in here.

@@ -103,7 +103,11 @@ final class AccountHouse: Sendable {
                 desk: try PasswordDesk(cost: PasswordHash.Cost(n: 1 << 8, r: 8, p: 1)), passwordRule: PasswordRule(),
                 credentials: CredentialTable(key: try runtime.key("credentials")),
                 lookups: try AccountLookups { try runtime.lookupKey(for: $0) }, serviceKey: try runtime.key("accounts"),
-                answersKey: try runtime.key("answers"), publicOrigin: Self.origin, logger: logger),
+                answersKey: try runtime.key("answers"), publicOrigin: Self.origin, logger: logger,
+                ending: SessionEnding(
+                    facts: FactStream(
+                        stream: StreamFamily.sessionsStream, epoch: opened.epoch, relay: try await opened.relay(of: .accounts)),
+                    checker: try TokenChecker(store: opened.store, issuer: Self.origin))),
             settings: settings, neighbours: around.neighbours
         ) { [around] in around.heard($0) }
         let server = HTTPServer(
@@ -123,7 +127,7 @@ final class AccountHouse: Sendable {
     /// A bearer is the id of whoever asks: proving it is the subject of log-ins.
     private static let authenticate: Authenticate = { credentials, access in
         let session = SessionID.random()
-        if access == .person, let person = PersonID(credentials.bearer) { return .person(person, session) }
+        if access == .person || access == .personAnew, let person = PersonID(credentials.bearer) { return .person(person, session) }
         if access == .operator, let anOperator = OperatorID(credentials.bearer) { return .operator(anOperator, session) }
         throw Problem.notForThisAccount
     }

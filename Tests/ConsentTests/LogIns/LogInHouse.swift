@@ -42,6 +42,7 @@ final class LogInHouse: Sendable {
             "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path,
             "TRACKME_HTTP_PORT": "0", "TRACKME_HTTP_PUBLIC_ORIGIN": Self.origin,
             "TRACKME_ACC_LOG_INS_PER_MINUTE": "10000", "TRACKME_ACC_LOG_INS_IN_ALL_PER_MINUTE": "10000",
+            "TRACKME_ACC_SECOND_FACTOR": "offered",
         ]
         variables.merge(environment) { $1 }
         var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -64,6 +65,7 @@ final class LogInHouse: Sendable {
                     try AnswerTable.create(in: db)
                     try AccountBook.create(in: db)
                     try LogInTables.create(in: db)
+                    try LogInTables.addSecondFactors(in: db)
                     try MessageOutbox.create(in: db)
                 }
             ])

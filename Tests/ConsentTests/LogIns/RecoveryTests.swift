@@ -183,6 +183,35 @@ struct RecoveryTests {
         }
     }
 
+    @Test("X13: a device that a stranger paired read on after the owner's recovery; now it does not, unless the owner says so")
+    func devices() async throws {
+        try await LogInHouse.run { house in
+            let person = try await house.addPerson()
+            func readersSince() async throws -> Timestamp? {
+                try await house.store.read { db in try AccountTable().find(db, person: person)?.readersSince }
+            }
+            func recover(_ keeping: [String: Any], count: Int) async throws {
+                try await ask(house, "anna@example.org").expect(status: 202)
+                let token = try await house.token(of: house.mail.arrived(to: "anna@example.org", .recoverPassword, count: count))
+                let body = ["token": token, "password": Self.new, "passwordAgain": Self.new].merging(keeping) { $1 }
+                try await house.request("POST", "/consent/v1/recoveries/password", json: body).expect(status: 204)
+            }
+            try await recover(["keepDevices": true], count: 1)
+            #expect(try await readersSince() == nil)
+            house.clock.advance(.seconds(1))
+            try await recover([:], count: 2)
+            #expect(try await readersSince() == house.clock.now)
+            let facts = try await house.store.read { db in
+                try Data.fetchAll(db, sql: "SELECT body FROM stream_log WHERE type = 'person-state.v1'")
+            }
+            let state = try JSONDecoder().decode(PersonState.self, from: try #require(facts.last))
+            #expect(facts.count == 1 && state.readersSince == house.clock.now && state.active)
+            try await ask(house, "anna@example.org").expect(status: 202)
+            let page = try await house.request("GET", "/consent/v1/recovery/" + house.token(of: try await link(house, count: 3)))
+            #expect(page.text.contains("keepDevices"))
+        }
+    }
+
     @Test("CON-09: whoever has proved by mail who they are need not wait for a stranger's failures")
     func forgetsFailures() async throws {
         try await LogInHouse.run { house in

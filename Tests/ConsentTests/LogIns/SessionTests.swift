@@ -16,6 +16,23 @@ import Testing
 struct SessionTests {
     // MARK: Several at once
 
+    @Test("ASVS 7.4.5: an operator ends the sessions of one account, or everybody's; whoever has none is not found")
+    func ordered() async throws {
+        try await LogInHouse.run { house in
+            for name in ["anna", "bruno"] { try await house.addPerson("\(name)@example.org") }
+            let (anna, again, bruno) = try await (house.logIn(), house.logIn(), house.logIn("bruno@example.org"))
+            func end(_ email: String?) async throws -> Int {
+                try await house.trackme.ask(EndSessions(email: email), deadline: .seconds(5)).sessions
+            }
+            #expect(try await end("Anna@example.org") == 2)
+            for session in [anna, again] { #expect(try await house.isOpen(session.accessToken) == false) }
+            #expect(try await house.isOpen(bruno.accessToken))
+            await #expect(throws: Failure.self) { _ = try await end("nobody@example.org") }
+            #expect(try await end(nil) == 1)
+            #expect(try await house.isOpen(bruno.accessToken) == false)
+        }
+    }
+
     @Test("ACC-34: one account is logged in on phone, watch and web at the same time, and sees where")
     func several() async throws {
         try await LogInHouse.run { house in

@@ -136,6 +136,55 @@ struct ProfileStories {
         }
     }
 
+    @Test("X4: the owner heard of a new address only afterwards; now the present one is told at once, and stops it")
+    func stopped() async throws {
+        try await AccountHouse.run { house in
+            let person = try await registered(house)
+            func change(_ email: String) async throws -> Int {
+                try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": email]).status
+            }
+            #expect(try await change("thief@example.org") == 202)
+            let new = try await house.link(to: "thief@example.org", .changeAddress)
+            let stop = try await house.link(to: "anna@example.org", .addressChangeAsked)
+            #expect(try await house.request("GET", stop).text.contains("anna@example.org"))
+            #expect(try await house.request("POST", stop).status == 200)
+            #expect(try await house.request("POST", new, headers: ["Accept": "text/html"]).status == 404)
+            _ = try await house.mail.arrived(to: "anna@example.org", .recoverPassword)
+            #expect(try await house.request("POST", stop, headers: ["Accept": "text/html"]).status == 404, "once")
+        }
+    }
+
+    @Test("X4: for seven days the address before takes a change back, also over a second one; everybody is logged out")
+    func takenBack() async throws {
+        try await AccountHouse.run { house in
+            let bearer = try await registered(house)
+            let person = try #require(PersonID(bearer))
+            for email in ["thief@example.org", "accomplice@example.org"] {
+                #expect(
+                    try await house.request("POST", "/consent/v1/profile/email", bearer: bearer, json: ["email": email]).status == 202)
+                #expect(try await house.request("POST", house.link(to: email, .changeAddress)).status == 200)
+            }
+            let row = try #require(try await house.row(person))
+            let session = SessionID.random()
+            try await house.opened.store.write { db in
+                try SessionTable().add(
+                    db, session, account: row.number, label: [], address: [], limits: (false, false),
+                    authentication: Authentication(at: .now, methods: [.password]), token: .random())
+            }
+            let addresses = house.parts.addresses
+            let late = try await house.link(to: "thief@example.org", .addressChanged)
+            await #expect(throws: (any Error).self) {
+                try await addresses.undo(String(try #require(late.split(separator: "/").last)), at: .now + .seconds(7 * 24 * 3600 + 60))
+            }
+            let back = try await house.link(to: "anna@example.org", .addressChanged)
+            #expect(try await house.request("POST", back).status == 200)
+            let profile = try await house.request("GET", "/consent/v1/profile", bearer: bearer).decoded(as: ProfileItem.self)
+            #expect(profile.email == "anna@example.org")
+            #expect(try await house.count("sessions") == 0)
+            _ = try await house.mail.arrived(to: "anna@example.org", .recoverPassword)
+        }
+    }
+
     @Test("ACC-19: of two changes asked for, only the last one's link holds")
     func lastChange() async throws {
         try await AccountHouse.run { house in

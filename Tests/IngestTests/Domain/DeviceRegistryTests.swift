@@ -14,7 +14,7 @@ import Testing
         DeviceRow(
             number: number, device: .random(), person: person, personNumber: 7, tokenLookup: lookupKey.lookup(token), intervalMs: nil,
             isActive: isActive, kind: .wearable, origin: .enrolled, measures: MetricSet([.heartRate]), tracking: .rest,
-            condition: DeviceCondition())
+            condition: DeviceCondition(), addedAt: Timestamp(milliseconds: number))
     }
 
     private func household(_ devices: [DeviceRow]) -> Household {
@@ -58,7 +58,8 @@ import Testing
         var changed = device(1, token: "one")
         changed = DeviceRow(
             number: 1, device: changed.device, person: person, personNumber: 7, tokenLookup: changed.tokenLookup, intervalMs: 250,
-            isActive: true, kind: .wearable, origin: .enrolled, measures: changed.measures, tracking: .rest, condition: changed.condition)
+            isActive: true, kind: .wearable, origin: .enrolled, measures: changed.measures, tracking: .rest, condition: changed.condition,
+            addedAt: changed.addedAt)
         registry.takeOver(household([changed]), order: registry.nextOrder())
         #expect(registry.device(withToken: "one")?.intervalMs == 250)
     }

@@ -47,6 +47,32 @@ import Testing
         }
     }
 
+    @Test(
+        "X13: a device that was paired before the owner took the account back delivers and reads nothing, also after a restart; one paired since reads"
+    )
+    func takenBack() async throws {
+        try await withTemporaryFolder { folder in
+            let (account, old) = try await IngestHouse.run(in: folder) { house in
+                let account = try await house.account()
+                let old = try await house.pair(account)
+                #expect(try await house.samples(.heartRate, token: old.token).isEmpty)
+                try await house.consent.say(
+                    PersonState(person: account.person, active: true, termsVersion: "1", language: .english, readersSince: .now))
+                try await eventually("it reads nothing any more") {
+                    try await house.send("GET", "/ingest/v1/entries?type=heart-rate", token: old.token).problem == "reading-ended"
+                }
+                #expect(try await house.post([.pulse(1_768_005_060_000, 72)], token: old.token).accepted == 1)
+                let new = try await house.pair(account, "Watch 4")
+                #expect(try await house.samples(.heartRate, token: new.token).map(\.value) == [72])
+                return (account, old)
+            }
+            try await IngestHouse.run(in: folder) { house in
+                let refused = try await house.send("GET", "/ingest/v1/latest", token: old.token)
+                #expect(refused.status == 403 && refused.problem == "reading-ended", "\(account.person)")
+            }
+        }
+    }
+
     @Test("ACC-22: with no device found the list is empty; third parties and operators are refused; without log-in it is 401")
     func nobodyThere() async throws {
         try await IngestHouse.run { house in

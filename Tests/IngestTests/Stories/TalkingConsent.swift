@@ -116,7 +116,7 @@ final class TalkingConsent: Sendable {
         let subject = kind == .person ? "\(person)" : kind == .member ? "\(MemberID.random())" : "\(OperatorID.random())"
         let claims = AccessTokenClaims(
             iss: issuer, sub: subject, kind: kind, sid: session, org: kind == .member ? .random() : nil,
-            jti: Hex.encode(Random.bytes(16)), iat: now, nbf: now, exp: now + 600)
+            authTime: now, amr: ["pwd"], jti: Hex.encode(Random.bytes(16)), iat: now, nbf: now, exp: now + 600)
         return try CompactJWS.sign(
             payload: Array(try JSONEncoder().encode(claims)), typ: AccessTokenClaims.tokenType, keyID: Self.keyID, with: key)
     }

@@ -80,6 +80,7 @@ struct RealSuite: Sendable {
         let common = [
             "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_SOS_MESSAGE_STATUS": "exercise", "TRACKME_SOS_CANARY": "false",
             "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(desk)\(DeskService.path)", "TRACKME_ACC_CONFIRM_REQUIRED": "false",
+            "TRACKME_ACC_SECOND_FACTOR": "offered",
         ]
         func service(_ peer: Peer, _ port: Int) throws -> ServiceProcess {
             var environment = layout.environment(of: peer, httpPort: port)

@@ -137,7 +137,7 @@ struct AuthorisationMatrixTests {
             }
         case .member:
             #expect(answer.status != 401 && answer.problem != "not-for-this-account", place)
-        case .person, .operator, .device, .integrator, .account, .passwordChange, .owner:
+        case .person, .operator, .device, .integrator, .account, .passwordChange, .personAnew, .accountAnew, .enrolment, .owner:
             break
         }
         if route.access == .organisation, isAdmitted { #expect(answer.headers["ratelimit-limit"] != nil, place) }

@@ -1,0 +1,114 @@
+// Second factors: enrolled, shown at a log-in, replaced and taken away.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// What is shown once, to be put into an authenticator.
+struct OfferedFactor: Sendable {
+    /// Base32.
+    let secret: String
+    /// `otpauth://…`.
+    let link: String
+}
+
+/// How an account stands.
+struct SecondFactorState: Sendable {
+    let since: Timestamp?
+    let codesLeft: Int
+    let isRequired: Bool
+}
+
+struct SecondFactors: Sendable {
+    let store: Store
+    let book: SecondFactorBook
+    let issuer: TokenIssuer
+    let logger: Logger
+    let now: @Sendable () -> Timestamp
+    private let sessions = SessionTable()
+
+    init(store: Store, book: SecondFactorBook, issuer: TokenIssuer, logger: Logger, now: @escaping @Sendable () -> Timestamp) {
+        (self.store, self.book, self.issuer, self.logger, self.now) = (store, book, issuer, logger, now)
+    }
+
+    // MARK: Enrolling
+
+    func state(in session: SessionID) async throws -> SecondFactorState {
+        try await store.read { [self] db in
+            guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
+            return SecondFactorState(
+                since: try book.table.find(db, account.number)?.confirmedAt, codesLeft: try book.table.countCodes(db, account.number),
+                isRequired: book.required.contains(account.subject.kind))
+        }
+    }
+
+    /// Makes a secret; until a code has confirmed it, nothing is asked for. Asked again, the secret before is forgotten.
+    /// - Throws: `second-factor-enrolled`.
+    func begin(in session: SessionID) async throws -> OfferedFactor {
+        let time = now()
+        let secret = Random.bytes(OneTimePassword.secretBytes)
+        let address = try await store.write { [self] db in
+            guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
+            guard try book.table.find(db, account.number)?.confirmedAt == nil else { throw Problem.secondFactorEnrolled }
+            try book.begin(db, account, secret: secret, at: time)
+            return try book.vault.contact(account).email.text
+        }
+        return OfferedFactor(secret: OneTimePassword.base32(secret), link: OneTimePassword.link(secret: secret, account: address))
+    }
+
+    /// From now on every log-in asks for a code.
+    /// - Returns: recovery codes, shown this once, and an access token of the session that is good for everything.
+    /// - Throws: `second-factor-wrong`, `second-factor-enrolled`.
+    func confirm(_ code: String, in session: SessionID) async throws -> (codes: [String], accessToken: String) {
+        let time = now()
+        let codes = Self.freshCodes()
+        let token = try await store.write { [self] db in
+            guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
+            guard let factor = try book.table.find(db, account.number) else { throw Problem.secondFactorWrong }
+            guard factor.confirmedAt == nil else { throw Problem.secondFactorEnrolled }
+            guard try book.takes(db, factor, code, of: account, at: time) else { throw Problem.secondFactorWrong }
+            try book.table.confirm(db, account.number, at: time)
+            try book.table.setCodes(db, account.number, codes)
+            try sessions.enrolled(db, session, Authentication(at: time, methods: [.password, .oneTimePassword]))
+            try book.tell(db, account, .enrolled, at: time)
+            guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
+            return try issuer.accessToken(for: account.subject, row, at: time)
+        }
+        logger.notice("a second factor was enrolled", metadata: ["session": "\(session)"])
+        return (codes, token)
+    }
+
+    /// In place of those there were.
+    /// - Throws: `second-factor-missing` where none is enrolled.
+    func renewCodes(in session: SessionID) async throws -> [String] {
+        let time = now()
+        let codes = Self.freshCodes()
+        try await store.write { [self] db in
+            guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
+            guard try book.table.find(db, account.number)?.confirmedAt != nil else { throw Problem.secondFactorMissing }
+            try book.table.setCodes(db, account.number, codes)
+            try book.tell(db, account, .codesRenewed, at: time)
+        }
+        return codes
+    }
+
+    /// Whoever must have one enrols another at the next log-in.
+    func remove(in session: SessionID) async throws {
+        let time = now()
+        try await store.write { [self] db in
+            guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
+            guard try book.table.find(db, account.number)?.confirmedAt != nil else { return }
+            try book.table.remove(db, account.number)
+            try book.tell(db, account, .removed, at: time)
+        }
+        logger.notice("a second factor was taken away", metadata: ["session": "\(session)"])
+    }
+
+    private static func freshCodes() -> [String] {
+        (0..<RecoveryCode.count).map { _ in RecoveryCode.make(from: Random.bytes(RecoveryCode.randomBytes)) }
+    }
+}

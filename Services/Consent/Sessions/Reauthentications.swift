@@ -1,0 +1,83 @@
+// Proving once more who one is, within a session: what changes the keys of an account asks for it.
+
+import Contracts
+import HTTPKit
+import Logging
+import ServiceKit
+import Storage
+
+struct Reauthentications: Sendable {
+    let store: Store
+    let table: LogInStore
+    let desk: PasswordDesk
+    let factors: SecondFactorBook
+    let issuer: TokenIssuer
+    let logger: Logger
+    let now: @Sendable () -> Timestamp
+    private let sessions = SessionTable()
+
+    init(
+        store: Store, table: LogInStore, desk: PasswordDesk, factors: SecondFactorBook, issuer: TokenIssuer, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.store, self.table, self.desk, self.factors) = (store, table, desk, factors)
+        (self.issuer, self.logger, self.now) = (issuer, logger, now)
+    }
+
+    /// What is shown: the password, or a code of the second factor, or both.
+    enum Proof: Sendable {
+        case password(String)
+        case code(String)
+        case both(password: String, code: String)
+
+        var password: String? {
+            switch self {
+            case .password(let password), .both(let password, _): password
+            case .code: nil
+            }
+        }
+
+        var code: String? {
+            switch self {
+            case .code(let code), .both(_, let code): code
+            case .password: nil
+            }
+        }
+    }
+
+    /// - Returns: an access token of the same session that has just been proved.
+    /// - Throws: `wrong-proof`, which counts as a failed log-in; 429 for whoever tries too often.
+    func prove(_ proof: Proof, in session: SessionID) async throws -> String {
+        guard let account = try await store.read({ [sessions] db in try sessions.owner(db, session) }) else { throw Problem.unauthorised }
+        let begun: LogInTry
+        switch try await store.write({ [table, now] db in try table.begin(db, account: account, at: now()) }) {
+        case .wait(let wait): throw Refusal(.tooManyRequests, retryAfter: wait)
+        case .go(let turn): begun = turn
+        }
+        if let password = proof.password { try await check(password, begun) }
+        let time = now()
+        let token = try await store.write { [self] db -> String? in
+            var methods: Set<Authentication.Method> = proof.password == nil ? [] : [.password]
+            if let code = proof.code {
+                guard try factors.check(db, account, code, at: time) == .right else { return nil }
+                methods.insert(.oneTimePassword)
+            }
+            try table.succeeded(db, begun)
+            try sessions.authenticated(db, session, Authentication(at: time, methods: methods))
+            guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
+            return try issuer.accessToken(for: account.subject, row, at: time)
+        }
+        guard let token else { throw Problem.wrongProof }
+        logger.info("proved anew", metadata: ["session": "\(session)"])
+        return token
+    }
+
+    private func check(_ password: String, _ begun: LogInTry) async throws {
+        do {
+            guard case .right = try await desk.check(password, against: begun.credential?.hash) else { throw Problem.wrongProof }
+        } catch let refusal as Refusal {
+            try? await store.write { [table] db in try table.tookBack(db, begun) }
+            throw refusal
+        }
+    }
+}

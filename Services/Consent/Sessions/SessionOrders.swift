@@ -1,0 +1,64 @@
+// What an operator can order about everybody's sessions: that they end, of one account or of all.
+
+import Bus
+import Contracts
+import Logging
+import ServiceKit
+import Storage
+
+struct SessionOrders: Sendable {
+    /// Of one transaction.
+    private static let page = 500
+
+    let store: Store
+    let lookups: AccountLookups
+    let ending: SessionEnding
+    let answers: StoredAnswers
+    let logger: Logger
+    let now: @Sendable () -> Timestamp
+    private let sessions = SessionTable()
+    private let accounts = AccountTable()
+
+    init(
+        store: Store, lookups: AccountLookups, ending: SessionEnding, answers: StoredAnswers, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.store, self.lookups, self.ending, self.answers) = (store, lookups, ending, answers)
+        (self.logger, self.now) = (logger, now)
+    }
+
+    func register(in methods: inout Methods) {
+        methods.on(EndSessions.self) { try await end($0, $1) }
+    }
+
+    private func end(_ order: EndSessions, _ asked: RequestContext) async throws -> EndSessions.Reply {
+        var email: EmailAddress?
+        if let typed = order.email {
+            guard let read = EmailAddress(typed) else { throw Failure(.invalid, "email is not an address") }
+            email = read
+        }
+        var count = 0
+        var wasLast: Bool
+        repeat {
+            let time = now()
+            let (ended, more) = try await store.write { [self, email, count] db -> (EndedSessions, Int) in
+                var owner: AccountNumber?
+                if let email {
+                    guard let found = try accounts.find(db, email: lookups.email(email)) else {
+                        throw Failure(.notFound, "nobody has that address")
+                    }
+                    owner = found.number
+                }
+                let rows = try sessions.page(db, of: owner, limit: Self.page)
+                var ended = EndedSessions()
+                for row in rows { ended.add(try ending.end(db, row, at: time)) }
+                if rows.count < Self.page { try answers.remember(EndSessions.Reply(sessions: count + rows.count), to: asked, in: db) }
+                return (ended, rows.count)
+            }
+            ending.committed(ended)
+            (count, wasLast) = (count + more, more < Self.page)
+        } while !wasLast
+        logger.notice("sessions were ended by an operator", metadata: ["sessions": "\(count)", "trace": "\(asked.trace)"])
+        return EndSessions.Reply(sessions: count)
+    }
+}
