@@ -49,7 +49,7 @@ struct IngestParts: Sendable {
             let chunks = try ChunkTable(db)
             return (chunks, try chunks.highestID(db))
         }
-        let vault = ChunkVault(keys: opened.keys, chunks: chunks)
+        let vault = ChunkVault(keys: opened.keys, chunks: chunks, damage: DamagedChunks(logger: runtime.logger))
         let memory = SeriesMemory(highestChunk: highestChunk)
 
         let sampleRelay = try await opened.relay(of: .samples)
@@ -83,19 +83,27 @@ struct IngestParts: Sendable {
             .follower(on: runtime, store: store)
         let limiter = RateLimiter<Int64>(rate: Double(settings.requestsPerSecond), burst: Double(settings.requestsPerSecond))
         let routes =
-            IngestRoutes(uploads: uploads, readings: readings, people: people, limiter: limiter).all
+            IngestRoutes(
+                uploads: uploads, readings: readings, people: people, limiter: limiter, deviceReading: settings.deviceReading
+            ).all
             + MakerRoutes(uploads: uploads, limiter: limiter).all + deviceParts.routes(settings, limiter: limiter)
             + ownData.routes(settings) + AlertRoutes(alerted: uploads.alerted).all
         server = HTTPServer(
             .init(title: "TrackMe ingest", version: "1.0.0", summary: "Entries from devices, and back to their people.", prefix: "ingest"),
             routes: routes, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
-            publicOrigin: runtime.settings.publicOrigin, health: Health(missing: { [] }, metrics: runtime.metrics),
+            publicOrigin: runtime.settings.publicOrigin,
+            health: Health(
+                missing: { [] },
+                remarks: { [damage = vault.damage] in
+                    damage.count == 0 ? [] : ["\(damage.count) chunks of entries are damaged and are passed over"]
+                }, metrics: runtime.metrics),
             authenticate: deviceParts.authenticate, recognise: deviceParts.authenticate, logger: runtime.logger)
         upkeep = Upkeep(
             store: store, steps: UpkeepStore(vault: vault), memory: memory, chunks: chunks, synthetic: ownData.manual.synthetic,
             interval: settings.upkeepInterval, logger: runtime.logger)
         let own: [any Service] = [
             Background { [upkeep] in try await upkeep.run() },
+            Background(Scrub(store: store, vault: vault).run),
             Background(ownData.desk.run),
             Background(granted.follower.run),
             Background { [alerts] in try await alerts.run() },

@@ -11,6 +11,8 @@ struct IngestRoutes: Sendable {
     let readings: Readings
     let people: People
     let limiter: RateLimiter<Int64>
+    /// `ing.device_read_h`.
+    let deviceReading: Duration
 
     var all: [Route] { [upload, entries, latest, coverage, metrics] }
 
@@ -138,7 +140,9 @@ struct IngestRoutes: Sendable {
             .get, "/ingest/v1/entries", access: .owner, summary: "One's own entries of one metric",
             description: """
                 In order of time. With a granularity other than `raw`, sums over whole minutes, hours or UTC days that have entries; the \
-                period is widened to whole ones. `Accept: application/x-ndjson` streams everything, one item a line, without pages.
+                period is widened to whole ones. `Accept: application/x-ndjson` streams everything, one item a line, without pages. \
+                Entries that are stored and cannot be read any more are passed over and named in `damaged`, in a stream of lines by one more \
+                line at its end.
                 """,
             parameters: Self.period + [
                 .query("granularity", .oneOf(Granularity.allCases.map(\.rawValue)), "`raw` unless told; positions have no other."), .limit,
@@ -181,7 +185,8 @@ struct IngestRoutes: Sendable {
             let reader = try await reader(exchange)
             return try await Self.answering {
                 var json = JSONBytes()
-                json.page(try await readings.latest(of: reader), next: nil) { $0.write(to: &$1) }
+                let items = try await readings.latest(of: reader)
+                json.page(items, next: nil, damaged: reader.damaged) { $0.write(to: &$1) }
                 return .bytes(json.bytes, contentType: MediaType.json)
             }
         }
@@ -204,7 +209,10 @@ struct IngestRoutes: Sendable {
             guard !period.range.isEmpty, Int64(period.range.count) <= Self.coverageDays * Granularity.dayWidth else {
                 throw Self.invalid("to", "expected later than from, by at most \(Self.coverageDays) days")
             }
-            return try await Self.answering { try .json(CoverageAnswer(await readings.coverage(period, of: reader), period)) }
+            return try await Self.answering {
+                let coverage = try await readings.coverage(period, of: reader)
+                return try .json(CoverageAnswer(coverage, period, damaged: DamagedItem.all(of: reader.damaged)))
+            }
         }
     }
 
@@ -233,7 +241,12 @@ extension IngestRoutes {
 
     /// The person who asks, or whose device does.
     private func reader(_ exchange: Exchange) async throws -> Reader {
-        if let device = exchange.caller.context as? KnownDevice { return Reader(person: device.person, number: device.personNumber) }
+        if let device = exchange.caller.context as? KnownDevice {
+            let isAlone = people.registry.household(of: device.person)?.devices.count == 1
+            let reach = DeviceReach(
+                only: isAlone ? nil : device.number, since: (exchange.receivedAt - deviceReading).milliseconds)
+            return Reader(person: device.person, number: device.personNumber, reach: reach)
+        }
         let person = try exchange.person
         do {
             return try await people.reader(of: person)

@@ -58,6 +58,50 @@ struct StretchItem: Sendable {
     }
 }
 
+/// A stretch of entries that are stored and cannot be read any more.
+struct DamagedItem: Codable, Hashable, Sendable {
+    /// Time of the first of them.
+    var from: String
+    /// And of the last.
+    var to: String
+
+    /// Nil where everything could be read.
+    static func all(of periods: DamagedPeriods) -> [DamagedItem]? {
+        let all = periods.all.map { period in
+            DamagedItem(
+                from: Timestamp(milliseconds: period.lowerBound).rfc3339, to: Timestamp(milliseconds: period.upperBound).rfc3339)
+        }
+        return all.isEmpty ? nil : all
+    }
+
+    static let schema = JSONSchema.object(
+        .required("from", .time, "Of the first entry."), .required("to", .time, "Of the last one.")
+    ).named("Damaged")
+}
+
+extension JSONSchema.Property {
+    /// Goes with every answer that reads entries.
+    static var damaged: Self {
+        .optional("damaged", .array(of: DamagedItem.schema), "There where entries of this time are stored and cannot be read any more.")
+    }
+}
+
+extension JSONBytes {
+    /// Nothing where everything could be read; else one more member.
+    mutating func damaged(_ periods: DamagedPeriods) {
+        guard let all = DamagedItem.all(of: periods) else { return }
+        literal(",\"damaged\":[")
+        for (place, item) in all.enumerated() {
+            literal(place == 0 ? "{\"from\":\"" : ",{\"from\":\"")
+            append(item.from)
+            literal("\",\"to\":\"")
+            append(item.to)
+            literal("\"}")
+        }
+        byte("]")
+    }
+}
+
 /// How complete a series is.
 struct CoverageAnswer: Codable, Sendable {
     struct Gap: Codable, Sendable {
@@ -72,12 +116,13 @@ struct CoverageAnswer: Codable, Sendable {
     var share: Double
     /// Nil where nothing is missing.
     var longestGap: Gap?
+    var damaged: [DamagedItem]?
 
-    init(_ coverage: Coverage, _ period: ReadingPeriod) {
+    init(_ coverage: Coverage, _ period: ReadingPeriod, damaged: [DamagedItem]?) {
         func time(_ milliseconds: Int64) -> String { Timestamp(milliseconds: milliseconds).rfc3339 }
         type = period.metric.code
         (from, to) = (time(period.range.lowerBound), time(period.range.upperBound))
-        share = coverage.share
+        (share, self.damaged) = (coverage.share, damaged)
         let gap = coverage.longestGap
         longestGap = gap.isEmpty ? nil : Gap(from: time(gap.lowerBound), to: time(gap.upperBound), seconds: Double(gap.count) / 1000)
     }
@@ -182,7 +227,7 @@ enum IngestSchemas {
         .required("share", .number(in: 0...1), "Of the period, covered by entries."),
         .optional(
             "longestGap", .object(.required("from", .time), .required("to", .time), .required("seconds", .number())),
-            "Absent where nothing is missing.")
+            "Absent where nothing is missing."), .damaged
     ).named("Coverage")
 
     static let metric = JSONSchema.object(
@@ -196,6 +241,7 @@ enum IngestSchemas {
 
     /// `Page` of anything.
     static func page(of item: JSONSchema) -> JSONSchema {
-        .object(.required("items", .array(of: item)), .required("next", .string().nullable(), "Send it as `after`; null at the end."))
+        .object(
+            .required("items", .array(of: item)), .required("next", .string().nullable(), "Send it as `after`; null at the end."), .damaged)
     }
 }

@@ -15,6 +15,8 @@ struct IngestSettings: Sendable {
     let pairingTriesPerHour: Int
     /// How old what a person types in may be (ING-09).
     let manualMaximumAge: Duration
+    /// How far back a device's own token reads what that device measured.
+    let deviceReading: Duration
     /// Days with data that statistics need (MYD-09).
     let statistics: StatisticsRules
     /// How old a value may be to say something about now (MYD-08).
@@ -40,6 +42,10 @@ struct IngestSettings: Sendable {
             .integer("ing.pairing_tries_per_h", default: 10, in: 1...100_000, "Numbers that may be typed per hour, person and address."))
         manualMaximumAge = reader.read(
             .hours("ing.manual_max_age_h", default: 24, in: 0.01...8760, "How old an entry typed in by hand may be."))
+        deviceReading = reader.read(
+            .hours(
+                "ing.device_read_h", default: 168, in: 0...87_600,
+                "How far back a device's token reads what the device measured; everything else needs a log-in."))
         statistics = StatisticsRules(
             leastDaysOfWeek: reader.read(
                 .integer("myd.min_days_week", default: 3, in: 1...7, "Days with data that statistics of a week need.")),

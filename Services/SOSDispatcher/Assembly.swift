@@ -55,9 +55,8 @@ struct SOSParts: Sendable {
 
     init(_ settings: Settings, on runtime: Runtime) async throws {
         let logger = runtime.logger
-        let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
+        let (database, keys) = try runtime.openWhole(applicationID: Migrations.applicationID, migrations: Migrations.all)
         let (life, isRestored) = try await runtime.beginLife(of: database)
-        let keys = try runtime.openPersonKeys()
         let pair = try PairParts(settings, keys: keys, on: runtime)
         let store = SOSStore(database, keys: keys, pair: pair.tables, logger: logger)
         let clock = SteadyClock(

@@ -4,7 +4,7 @@ package import Contracts
 
 /// Wraps by `Seal`, bound to the person whose key it is.
 package struct KeyEncryptionKey: Sendable {
-    private let key: SymmetricKey
+    let key: SymmetricKey
 
     /// From the 32 bytes of a key file.
     package init(bytes: some Collection<UInt8>) throws(SealingError) {

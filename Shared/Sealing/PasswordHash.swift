@@ -53,6 +53,12 @@ package enum PasswordHash {
         return "$scrypt$\(cost.parameters)$\(unpadded(salt))$\(unpadded(hash))"
     }
 
+    /// What looks like a hash and is of no password: to verify against it takes as long as against a real one of that cost, and nothing is
+    /// computed to make it, which would be the longest part of a service's start.
+    package static func ofNothing(cost: Cost) -> String {
+        "$scrypt$\(cost.parameters)$\(unpadded(Random.bytes(saltLength)))$\(unpadded(Random.bytes(hashLength)))"
+    }
+
     /// Whether the password is the one that was hashed; compared in constant time. False for a text that is no such hash.
     package static func verify(_ password: String, against text: String) -> Bool {
         let bytes = normalised(password)

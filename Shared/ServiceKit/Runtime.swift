@@ -22,14 +22,17 @@ package struct Runtime: Sendable {
     private let store: StoreSettings
     /// What `/metrics` shows.
     package let metrics: @Sendable () -> String
+    /// Whether a store that lacks a part is set aside and begun anew instead of refused: `--new`.
+    private let beginsAnew: Bool
 
     /// Makes what is missing of the peer's bus keys and the sockets' folder.
     /// - Throws: `KeyFiles.Fault`, `BusError` and file errors; the service must not start then.
     package init(
         peer: Peer, settings: SuiteSettings, logger: Logger, metrics: @escaping @Sendable () -> String = { "" },
-        store: StoreSettings = StoreSettings()
+        store: StoreSettings = StoreSettings(), beginsAnew: Bool = false
     ) throws {
         (self.peer, self.settings, self.logger, self.metrics, self.store) = (peer, settings, logger, metrics, store)
+        self.beginsAnew = beginsAnew
         keys = KeyFiles(folder: settings.keysFolder)
         endpoints = Endpoints(settings)
         if settings.transport == .ipc {
@@ -50,32 +53,67 @@ package struct Runtime: Sendable {
 
     // MARK: Stores
 
+    /// Opens `<service>-keys.db` and then `<service>.db`, each brought to its newest migration.
+    /// - Throws: `StoreFiles.Missing` where one of them is gone, `KeyFiles.Fault` where a secret is gone or is another one than the store's,
+    ///   `UnopenedStore`: all name file, cause and mend, and nothing has been written then but the schema's newest steps.
+    package func openWhole(applicationID: Int32, migrations: [Migration]) throws -> (store: Store, keys: PersonKeys) {
+        try makeStoreFolder()
+        if beginsAnew, let folder = try storeFiles.setAside(at: .now) {
+            logger.warning("a store that lacked a part is begun anew", metadata: ["aside": "\(folder.path)"])
+        }
+        try storeFiles.requireParts()
+        let hadStore = storeFiles.hasStore
+        // First the keys: a first start that is broken off between the two leaves keys of nobody, which may go on.
+        let keys = try openPersonKeys()
+        if !hadStore, try keys.isAnybodyKnown() { throw StoreFiles.Missing(storeFiles.store, beside: storeFiles.keys) }
+        return (try openStore(applicationID: applicationID, migrations: migrations), keys)
+    }
+
     /// Opens `<service>.db`, bringing it to the newest migration.
     package func openStore(applicationID: Int32, migrations: [Migration]) throws -> Store {
         try makeStoreFolder()
-        return try Store.open(
-            storeFile, applicationID: applicationID, migrations: migrations, settings: storeSettings, logger: logger)
+        do {
+            return try Store.open(
+                storeFile, applicationID: applicationID, migrations: migrations, settings: storeSettings, logger: logger)
+        } catch {
+            throw UnopenedStore(storeFile, error)
+        }
     }
 
     /// Where `openStore` finds it.
-    package var storeFile: URL {
-        settings.storeFolder.appendingPathComponent("\(peer).db")
+    package var storeFile: URL { storeFiles.store }
+
+    private var storeFiles: StoreFiles {
+        StoreFiles(
+            of: peer, in: settings.storeFolder, backups: keyBackups, keyEncryptionKey: keys.file("store.kek", of: peer))
     }
 
-    /// Opens `<service>-keys.db`. Refused if there are keys but the key-encryption key that wrapped them is gone: a new one
-    /// could open nothing.
+    private var keyBackups: KeyBackups {
+        KeyBackups(folder: settings.keyBackups ?? settings.storeFolder.appendingPathComponent("key-backups"), name: "\(peer)-keys")
+    }
+
+    /// Opens `<service>-keys.db`. Refused where a secret is not the one that the service's data lie under, or is gone: a new one could
+    /// open nothing.
     package func openPersonKeys() throws -> PersonKeys {
         try makeStoreFolder()
-        let file = settings.storeFolder.appendingPathComponent("\(peer)-keys.db")
-        let keyFile = keys.file("store.kek", of: peer)
+        let (file, keyFile) = (storeFiles.keys, storeFiles.keyEncryptionKey)
         if FileManager.default.fileExists(atPath: file.path), !FileManager.default.fileExists(atPath: keyFile.path) {
             throw KeyFiles.Fault(
                 description: "\(keyFile.path) is missing but \(file.path) exists: restore it from the keys' backup, or nothing can be read")
         }
         let wrapping = try KeyEncryptionKey(bytes: keys.secret("store.kek", of: peer))
-        let folder = settings.keyBackups ?? settings.storeFolder.appendingPathComponent("key-backups")
-        return try PersonKeys(
-            file, wrappedBy: wrapping, settings: storeSettings, backups: KeyBackups(folder: folder, name: "\(peer)-keys"), logger: logger)
+        let opened: PersonKeys
+        do {
+            opened = try PersonKeys(file, wrappedBy: wrapping, settings: storeSettings, backups: keyBackups, logger: logger)
+        } catch let error as StoreError {
+            throw UnopenedStore(file, error)
+        } catch is WrongKeyEncryptionKey {
+            throw KeyFiles.Fault.another(keyFile, than: file)
+        }
+        if let name = try opened.changed(of: keys.secrets(of: peer)).first {
+            throw KeyFiles.Fault.another(keys.file(name, of: peer), than: file)
+        }
+        return opened
     }
 
     /// The service's own key for one purpose, from its secret `<name>.key`, made at the first start.

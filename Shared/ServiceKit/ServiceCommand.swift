@@ -9,7 +9,7 @@ import ServiceLifecycle
 import Telemetry
 import UnixSignals
 
-/// `<service> [--check-config | --health]`: exits 0 after a clean stop, 70 when a part failed, 78 when it may not start.
+/// `<service> [--new | --check-config | --health]`: exits 0 after a clean stop, 70 when a part failed, 78 when it may not start.
 package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
@@ -22,6 +22,11 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
 
     @Flag(help: "Ask the running service whether it is ready; 0 if so. For container health checks.")
     var health = false
+
+    @Flag(
+        name: .customLong("new"),
+        help: "Where the store or its keys are missing, set the rest aside and begin anew instead of refusing. For one start.")
+    var beginsAnew = false
 
     package init() {}
 
@@ -54,12 +59,13 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
         let runtime: Runtime
         let parts: [any Service]
         do {
-            runtime = try Runtime(peer: peer, settings: suite, logger: logger, metrics: { registry.text })
+            runtime = try Runtime(peer: peer, settings: suite, logger: logger, metrics: { registry.text }, beginsAnew: beginsAnew)
             parts = try await [Background(runtime.watchPeers)] + Built.build(settings, on: runtime)
             try await runtime.bus.selfTest()
         } catch {
-            logger.critical("the service may not start", metadata: ["reason": "\(error)"])
-            complain("\(peer): \(error)")
+            let reason = StartRefusal.text(error, folder: suite.storeFolder)
+            logger.critical("the service may not start", metadata: ["reason": "\(reason)"])
+            complain("\(peer): \(reason)")
             throw ExitCode(78)
         }
         var configuration = ServiceGroupConfiguration(
@@ -75,7 +81,8 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
             await runtime.bus.shutdown()
             logger.notice("stopped")
         } catch {
-            logger.critical("a part of the service failed", metadata: ["reason": "\(error)"])
+            let reason = StartRefusal.text(error, folder: runtime.settings.storeFolder)
+            logger.critical("a part of the service failed", metadata: ["reason": "\(reason)"])
             await runtime.bus.shutdown()
             throw ExitCode(70)
         }

@@ -23,7 +23,8 @@ extension Migration {
             throw StoreError.misnumberedMigration(migration.number)
         }
         let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-        guard found <= migrations.count else {
+        // A damaged file may say anything, also less than nothing.
+        guard (0...migrations.count).contains(found) else {
             throw StoreError.newerSchema(found: found, known: migrations.count)
         }
         for migration in migrations[found...] {

@@ -21,7 +21,8 @@ package final class Store: Sendable {
     /// Opens or makes the file, proves the settings that durability rests on, and brings the schema up to the last migration.
     /// - Parameter applicationID: SQLite's `application_id`, one for each kind of store in the suite.
     /// - Parameter migrations: numbered 1, 2, 3, …
-    /// - Throws: `inUse`, `newerSchema`, `foreign`, `misnumberedMigration`, `tableNotStrict`, `settingRefused`, `cannotOpen`, `full`.
+    /// - Throws: `inUse`, `newerSchema`, `foreign`, `misnumberedMigration`, `tableNotStrict`, `settingRefused`, `cannotOpen`,
+    ///   `unreachable`, `full`.
     package static func open(
         _ file: URL, applicationID: Int32, migrations: [Migration], settings: StoreSettings = StoreSettings(), logger: Logger
     ) throws(StoreError) -> Store {
@@ -41,7 +42,11 @@ package final class Store: Sendable {
         let recipe = ConnectionRecipe(settings: settings)
         // Looks before the pool opens, which would turn on the log in a file that is not ours.
         let connection = try DatabaseQueue(path: file.path, configuration: recipe.configuration(label: file.name + ".checkpoint"))
-        let isNew = try connection.inDatabase { try Identity.check($0, is: applicationID, knowing: migrations.count) }
+        let isNew = try connection.inDatabase { database in
+            let isNew = try Identity.check(database, is: applicationID, knowing: migrations.count)
+            if !isNew { try Integrity.requireInSmall(database) }
+            return isNew
+        }
         let pool = try DatabasePool(path: file.path, configuration: recipe.configuration(label: file.name))
         let length = LogLength()
         try pool.writeWithoutTransaction { database in
@@ -58,7 +63,7 @@ package final class Store: Sendable {
         }
         let metrics = StoreMetrics(store: file.name)
         (self.file, self.pool, self.connection, self.length, self.settings) = (file, pool, connection, length, settings)
-        fatal = FatalFault(logger: logger, end: settings.onFatal)
+        fatal = FatalFault(file: file.path, logger: logger, end: settings.onFatal)
         writer = Writer(pool: pool, settings: settings, metrics: metrics, fatal: fatal)
         checkpointer = Checkpointer(
             connection: connection, settings: settings, length: length, file: file, queue: writer.queue, metrics: metrics, fatal: fatal)

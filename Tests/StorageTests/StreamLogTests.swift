@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Synchronization
 import TestKit
 import Testing
 
@@ -279,6 +280,58 @@ struct StreamLogTests {
             }
             #expect(rows.count(where: \.isErased) == 6)
             #expect(try await log.erase(erased, in: ["a"], of: store) == 0)
+        }
+    }
+
+    /// The longest that a write of another waits while `work` goes on, beside how long 500 rows in one transaction take on this machine now.
+    private func longestWait(_ store: Store, during work: @escaping @Sendable () async throws -> Void) async throws -> (Duration, Duration)
+    {
+        var step = Duration.zero
+        for _ in 0..<5 {
+            let begun = ContinuousClock.now
+            try await append(store, StreamLog.releaseLimit, to: "calibration", at: at)
+            step = max(step, ContinuousClock.now - begun)
+        }
+        let done = Mutex(false)
+        async let working: Void = {
+            defer { done.withLock { $0 = true } }
+            try await work()
+        }()
+        var longest = Duration.zero
+        while !done.withLock({ $0 }) {
+            let begun = ContinuousClock.now
+            try await store.write { _ in }
+            longest = max(longest, ContinuousClock.now - begun)
+        }
+        try await working
+        return (longest, step)
+    }
+
+    @Test("S8: erasing a person's 40,000 facts held the writer for 20,000 at a time: others wait for 500 at most")
+    func erasesInSteps() async throws {
+        let person = PersonID.random()
+        try await withLog { store in
+            try await append(store, 40_000, to: "a", at: at, subject: person)
+            let (longest, step) = try await longestWait(store) { [log] in
+                let erased = try await log.erase(person, in: ["a"], of: store)
+                #expect(erased == 40_000)
+            }
+            #expect(longest < step * 8 + .milliseconds(50), "\(longest), where a step takes \(step)")
+        }
+    }
+
+    @Test("S8: what a log may forget was taken away 10,000 rows at a time: others wait for 500 at most, and nothing is looked for in vain")
+    func releasesInSteps() async throws {
+        try await withLog { store in
+            try await append(store, 30_000, to: "a", at: at)
+            let before = Timestamp(milliseconds: 5_000)
+            let (longest, step) = try await longestWait(store) { [log] in
+                while try await store.read({ try log.hasOlder($0, "a", than: before) }) {
+                    _ = try await store.write { try log.release($0, "a", before: before, confirmedBy: []) }
+                }
+            }
+            #expect(longest < step * 8 + .milliseconds(50), "\(longest), where a step takes \(step)")
+            #expect(try await oldest(store) == 30_001)
         }
     }
 

@@ -36,7 +36,7 @@ final class PasswordDesk: Sendable {
 
     init(cost: PasswordHash.Cost = PasswordDesk.cost) throws {
         self.cost = cost
-        dummy = try PasswordHash.make(Base64URL.encode(Random.bytes(32)), cost: cost)
+        dummy = PasswordHash.ofNothing(cost: cost)
     }
 
     /// The salted hash to store.

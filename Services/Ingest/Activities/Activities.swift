@@ -113,7 +113,8 @@ struct Activities: Sendable {
 
     /// Of the entries in a period, a block at a time.
     func figures(of metrics: [Metric], in range: Range<Int64>, of reader: Reader) async throws -> ActivityFigures {
-        let readStore = ReadStore(vault: vault, person: reader.person, number: reader.number, key: try vault.key(of: reader.person))
+        let readStore = ReadStore(
+            vault: vault, person: reader.person, number: reader.number, key: try vault.key(of: reader.person), damaged: reader.damaged)
         var figures = ActivityFigures()
         for metric in metrics {
             var from = range.lowerBound

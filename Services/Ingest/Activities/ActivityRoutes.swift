@@ -45,7 +45,7 @@ struct ActivityRoutes: Sendable {
 
     private var list: Route {
         Route(
-            .get, "/ingest/v1/activities", access: .owner, summary: "One's own activities, the latest first",
+            .get, "/ingest/v1/activities", access: .person, summary: "One's own activities, the latest first",
             parameters: [.limit, .after], answers: [.json(200, "A page", IngestSchemas.page(of: ActivityItem.schema))]
         ) { exchange in
             let after = try exchange.cursor { text in
@@ -62,7 +62,7 @@ struct ActivityRoutes: Sendable {
 
     private var open: Route {
         Route(
-            .get, "/ingest/v1/activities/{activity}", access: .owner, summary: "An activity with path, time, distance, pace, heart rate",
+            .get, "/ingest/v1/activities/{activity}", access: .person, summary: "An activity with path, time, distance, pace, heart rate",
             description: "Computed from the entries measured between its start and end. Figures without entries behind them are absent.",
             answers: [.json(200, "The activity", ActivityAnswer.schema)]
         ) { exchange in

@@ -7,13 +7,13 @@ enum GeoJSON {
     static let mediaType = "application/geo+json"
 
     /// A Feature with the path; its geometry is null where there are fewer than two points, since a line has two.
-    static func feature(_ path: [(at: Timestamp, position: Position)]) -> [UInt8] {
+    static func feature(_ path: [(at: Timestamp, position: Position)], damaged: DamagedPeriods) -> [UInt8] {
         var json = JSONBytes(capacity: 128 + path.count * 64)
-        write(path, to: &json)
+        write(path, damaged: damaged, to: &json)
         return json.bytes
     }
 
-    static func write(_ path: [(at: Timestamp, position: Position)], to json: inout JSONBytes) {
+    static func write(_ path: [(at: Timestamp, position: Position)], damaged: DamagedPeriods? = nil, to json: inout JSONBytes) {
         json.literal("{\"type\":\"Feature\",\"geometry\":")
         if path.count < 2 {
             json.literal("null")
@@ -34,7 +34,9 @@ enum GeoJSON {
                 json.byte("\"")
             }
         }
-        json.literal("]}}")
+        json.byte("]")
+        if let damaged { json.damaged(damaged) }
+        json.literal("}}")
     }
 
     static let schema: JSONSchema = {
@@ -42,7 +44,7 @@ enum GeoJSON {
             .required("type", .oneOf(["LineString"])), .required("coordinates", .array(of: .array(of: .number(), count: 2...3))))
         return JSONSchema.object(
             .required("type", .oneOf(["Feature"])), .required("geometry", line.nullable(), "Null for fewer than two points."),
-            .required("properties", .object(.required("times", .array(of: .time), "Of each point.")))
+            .required("properties", .object(.required("times", .array(of: .time), "Of each point."), .damaged))
         ).named("Track")
     }()
 }

@@ -9,6 +9,7 @@ import ServiceKit
 struct ChunkVault: Sendable {
     let keys: PersonKeys
     let chunks: ChunkTable
+    let damage: DamagedChunks
     let days = DayTable()
 
     /// - Throws: `KeyDestroyed` where the person's key is gone: nothing may be stored or read any more.
@@ -82,6 +83,18 @@ struct ChunkVault: Sendable {
         try plain.withUnsafeBytes { bytes in
             try RollUpCodec.decode(bytes) { sum.add($1, from: $0) }
         }
+    }
+
+    /// The sealed minutes of a day; nil where there are none, or they are damaged: then the day's chunks say the same.
+    func minutes(of state: DayState, _ series: Series, of person: PersonID, under secret: SymmetricKey) throws -> RollUp? {
+        guard let minutes = state.minutes else { return nil }
+        var day = RollUp(width: Granularity.minuteWidth)
+        do {
+            try open(minutes: minutes, DayKey(series: series, day: state.day), of: person, under: secret, into: &day)
+        } catch let error where error is CorruptBytes || error as? SealingError == .cannotOpen {
+            return nil
+        }
+        return day
     }
 
     // MARK: Texts

@@ -8,7 +8,7 @@ import Storage
 
 struct PersonErasure: Sendable {
     /// Rows that one transaction deletes of one table at most: uploads of others must not wait for long.
-    private static let slice = 2000
+    static let slice = 200
 
     let chunks: ChunkTable
     let days: DayTable
@@ -32,9 +32,14 @@ struct PersonErasure: Sendable {
             files.remove(job)
             count += 1
         }
-        count += try days.erase(db, of: number)
+        let noted = try days.erase(db, of: number, limit: Self.slice)
+        guard noted < Self.slice else { return count + noted }
+        count += noted
         for table in ["quarantine", "activities"] {
-            count += try run(db, "DELETE FROM \(table) WHERE person = ?", number)
+            let some = try run(
+                db, "DELETE FROM \(table) WHERE rowid IN (SELECT rowid FROM \(table) WHERE person = ? LIMIT \(Self.slice))", number)
+            count += some
+            guard some < Self.slice else { return count }
         }
         count += try run(
             db, "DELETE FROM idempotency_keys WHERE scope IN (SELECT device FROM devices WHERE person = ?)", number)

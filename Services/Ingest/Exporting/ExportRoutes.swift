@@ -16,7 +16,7 @@ struct ExportRoutes: Sendable {
 
     private var begin: Route {
         Route(
-            .post, "/ingest/v1/exports", access: .owner, summary: "Begins an export of one's own data",
+            .post, "/ingest/v1/exports", access: .person, summary: "Begins an export of one's own data",
             description: """
                 Written in the background; its files can be downloaded for \(exports.kept.wholeMilliseconds / 3_600_000) hours. At most \
                 \(exports.perDay) a day; asking for one that is being written gives that one. `fhir`: Bundles of FHIR R4 with Observations \
@@ -45,7 +45,7 @@ struct ExportRoutes: Sendable {
 
     private var list: Route {
         Route(
-            .get, "/ingest/v1/exports", access: .owner, summary: "One's own exports, the newest first",
+            .get, "/ingest/v1/exports", access: .person, summary: "One's own exports, the newest first",
             answers: [.json(200, "The last \(Exports.listed)", IngestSchemas.page(of: ExportItem.schema))]
         ) { exchange in
             try await OwnDataDoor.answering {
@@ -58,7 +58,7 @@ struct ExportRoutes: Sendable {
 
     private var find: Route {
         Route(
-            .get, "/ingest/v1/exports/{export}", access: .owner, summary: "An export: state, progress, manifest",
+            .get, "/ingest/v1/exports/{export}", access: .person, summary: "An export: state, progress, manifest",
             answers: [.json(200, "The export", ExportItem.schema)]
         ) { exchange in
             let job: JobID = try exchange.identifier("export")
@@ -77,7 +77,7 @@ struct ExportRoutes: Sendable {
 
     private var download: Route {
         Route(
-            .get, "/ingest/v1/exports/{export}/files/{file}", access: .owner, summary: "One file of an export",
+            .get, "/ingest/v1/exports/{export}/files/{file}", access: .person, summary: "One file of an export",
             parameters: [.path("file", .string(), "Its name in the manifest.")],
             answers: [
                 Answer(200, "The file", contents: ExchangeFormat.allCases.map { .init($0.mediaType, .anything) }),

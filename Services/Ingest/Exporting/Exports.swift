@@ -9,6 +9,8 @@ import Storage
 /// What an export came to.
 struct ExportResult: Codable, Hashable, Sendable {
     var files: [ExportedFile] = []
+    /// What is not in the files because it could not be read.
+    var damaged: [DamagedItem]?
     /// Why there is none, for people.
     var fault: String?
 }
@@ -91,7 +93,7 @@ struct Exports: Sendable {
     func write(_ export: Export, of reader: Reader) async throws -> ExportResult {
         let job = export.row.job
         let key = try transfers.vault.key(of: reader.person)
-        let readStore = ReadStore(vault: transfers.vault, person: reader.person, number: reader.number, key: key)
+        let readStore = ReadStore(vault: transfers.vault, person: reader.person, number: reader.number, key: key, damaged: reader.damaged)
         let request = export.request
         let chosen = request.types.map { Set($0) }
         let metrics = try await transfers.store.read { db in try readStore.metrics(db) }
@@ -120,7 +122,7 @@ struct Exports: Sendable {
         try writer.finish()
         if chosen == nil, request.format != .gpx { try await writeActivities(range, of: reader, to: writer) }
         try files.settle(job)
-        return ExportResult(files: writer.files)
+        return ExportResult(files: writer.files, damaged: DamagedItem.all(of: reader.damaged))
     }
 
     /// The person may have thought better of it.

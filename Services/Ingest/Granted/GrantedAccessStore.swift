@@ -14,6 +14,8 @@ struct GrantedStretch: Sendable {
     let granules: EntryColumns
     /// Whether there was no room for all.
     let hasMore: Bool
+    /// What of the asked period could not be read.
+    let damaged: [DamagedPeriod]
 
     var columns: SampleColumns { plan.columns(granules, of: asked.type) }
 
@@ -49,11 +51,11 @@ struct GrantedAccessStore: Sendable {
         try GrantRules.check(asked, against: known, silence: silence)
         guard let grant = known else { throw ReadDenial.unknownGrant }
         let plan = try GranulePlan(asked, under: grant, now: now)
-        let (granules, hasMore) =
+        let (granules, hasMore, damaged) =
             plan.range.isEmpty || limit <= 0
-            ? (EntryColumns(), false)
+            ? (EntryColumns(), false, [])
             : try GranuleReader.granules(asked.type, of: grant.person, plan, limit: limit, briefly: isBrief, vault: vault, db)
-        return GrantedStretch(asked: asked, grant: grant, plan: plan, granules: granules, hasMore: hasMore)
+        return GrantedStretch(asked: asked, grant: grant, plan: plan, granules: granules, hasMore: hasMore, damaged: damaged)
     }
 
     /// As the other, in a read of its own: what opens a page's own entries alone at once, everything else beside the other work.

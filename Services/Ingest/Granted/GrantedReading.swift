@@ -48,13 +48,14 @@ struct GrantedReading: Sendable {
     private func page(_ asked: ReadSamples, _ context: RequestContext) async throws -> ReadSamples.Reply {
         let limit = min(asked.limit, GrantedPage.bytes / GrantedPage.bytes(of: asked.type))
         let stretch = try await accesses.take(asked, limit: limit, in: store, clock: clock, silence: silence)
-        guard !stretch.granules.isEmpty else { return ReadSamples.Reply(columns: stretch.columns, next: nil) }
+        let damaged = stretch.damaged.isEmpty ? nil : stretch.damaged
+        guard !stretch.granules.isEmpty else { return ReadSamples.Reply(columns: stretch.columns, next: nil, damaged: damaged) }
         if let fact = try await store.write(GrantedAccess(stretch: stretch, trace: context.trace, reading: self)).get() {
             facts.publish(fact)
         }
         // A person who was erased meanwhile has no key any more.
         _ = try vault.key(of: stretch.grant.person)
-        return ReadSamples.Reply(columns: stretch.columns, next: stretch.next)
+        return ReadSamples.Reply(columns: stretch.columns, next: stretch.next, damaged: damaged)
     }
 }
 

@@ -19,13 +19,19 @@ struct GranuleReader: Sendable {
     /// - Throws: `KeyDestroyed` where the person is erased.
     static func granules(
         _ metric: Metric, of person: PersonID, _ plan: GranulePlan, limit: Int, briefly isBrief: Bool, vault: ChunkVault, _ db: Database
-    ) throws -> (granules: EntryColumns, hasMore: Bool) {
+    ) throws -> (granules: EntryColumns, hasMore: Bool, damaged: [DamagedPeriod]) {
         // A minute or an hour may hold as many entries as a device can measure.
         if isBrief, plan.width > GrantGranularity.seconds.width { throw TakesLonger() }
         let key = try vault.key(of: person)
-        guard let number = try DeviceTable().personNumber(db, person) else { return (EntryColumns(), false) }
+        guard let number = try DeviceTable().personNumber(db, person) else { return (EntryColumns(), false, []) }
         let entries = ReadStore(vault: vault, person: person, number: number, key: key)
-        return try GranuleReader(entries: entries, metric: metric, plan: plan, isBrief: isBrief).first(limit, db)
+        let (granules, hasMore) = try GranuleReader(entries: entries, metric: metric, plan: plan, isBrief: isBrief).first(limit, db)
+        // No time outside the asked period is told.
+        let damaged = entries.damaged.all.compactMap { found -> DamagedPeriod? in
+            let (from, to) = (max(found.lowerBound, plan.range.lowerBound), min(found.upperBound, plan.range.upperBound - 1))
+            return from <= to ? DamagedPeriod(from: Timestamp(milliseconds: from), to: Timestamp(milliseconds: to)) : nil
+        }
+        return (granules, hasMore, damaged)
     }
 
     /// The first steps that hold something, at most `limit` of them, and whether there are more.

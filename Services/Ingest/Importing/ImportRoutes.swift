@@ -23,7 +23,7 @@ struct ImportRoutes: Sendable {
 
     private var begin: Route {
         Route(
-            .post, "/ingest/v1/imports", access: .owner, summary: "Hands in a file of entries",
+            .post, "/ingest/v1/imports", access: .person, summary: "Hands in a file of entries",
             description: """
                 Entries as JSON, NDJSON or CSV as an export writes them, Bundles or Observations of FHIR R4, tracks of GPX; also \
                 `activities.json` of an export. The file is safe when this is answered and its entries are taken in the background by the \
@@ -71,7 +71,7 @@ struct ImportRoutes: Sendable {
 
     private var list: Route {
         Route(
-            .get, "/ingest/v1/imports", access: .owner, summary: "One's own imports, the newest first",
+            .get, "/ingest/v1/imports", access: .person, summary: "One's own imports, the newest first",
             answers: [.json(200, "The last \(Imports.listed)", IngestSchemas.page(of: ImportItem.schema))]
         ) { exchange in
             try await OwnDataDoor.answering {
@@ -84,7 +84,7 @@ struct ImportRoutes: Sendable {
 
     private var find: Route {
         Route(
-            .get, "/ingest/v1/imports/{import}", access: .owner, summary: "An import: state, progress, refusals",
+            .get, "/ingest/v1/imports/{import}", access: .person, summary: "An import: state, progress, refusals",
             answers: [.json(200, "The import", ImportItem.schema)]
         ) { exchange in
             let job: JobID = try exchange.identifier("import")

@@ -122,11 +122,11 @@ struct Imports: Sendable {
         scanned.refused = []
         let kept = Kept<ImportResult>()
         let (transfers, person) = (transfers, reader.person)
-        let effect = UploadEffect { db, repetitions, accepted in
+        let effect = UploadEffect(run: { db, repetitions, accepted in
             let result = outcome(repetitions, accepted)
             try transfers.table.note(db, job, result: transfers.seal(result, "result", of: job, person))
             kept.put(result)
-        }
+        })
         _ = try await uploads.take(ReceivedUpload(scanned: scanned), origin, alongside: effect)
         guard let result = kept.value else { throw StoreError.undone(code: 0) }
         return result

@@ -37,11 +37,9 @@ struct ManualEntries: Sendable {
         let places = EntryPlaces(document, isSingle: received.scanned.isSingle)
         let faults = faults(of: received.scanned, places, now: receivedAt)
         guard faults.isEmpty else { throw Self.problem(faults) }
-        let effect = UploadEffect { _, repetitions, _ in
-            guard repetitions.conflicts.isEmpty else {
-                throw Self.problem(repetitions.conflicts.map { places.fault(.conflict, at: Int($0)) })
-            }
-        }
+        let effect = UploadEffect(refusal: { repetitions in
+            repetitions.conflicts.isEmpty ? nil : Self.problem(repetitions.conflicts.map { places.fault(.conflict, at: Int($0)) })
+        })
         return try await uploads.take(received, origin, alongside: effect)
     }
 
@@ -91,7 +89,7 @@ struct ManualEntries: Sendable {
             let origin = UploadOrigin(device: source, receivedAt: now, trace: asked.trace, idempotencyKey: nil)
             _ = try await uploads.take(
                 ReceivedUpload(scanned: scanned), origin,
-                alongside: UploadEffect { [answers] db, _, _ in try answers.remember(Nothing(), to: asked, in: db) })
+                alongside: UploadEffect(run: { [answers] db, _, _ in try answers.remember(Nothing(), to: asked, in: db) }))
         } catch is KeyDestroyed {
             throw Failure(.notFound, "there is no such person")
         } catch let error as StoreError {

@@ -1,6 +1,7 @@
 // A list of entries or stretches as JSON: one page, or everything as lines.
 
 import Contracts
+import Foundation
 import HTTPKit
 
 struct EntryList: Sendable {
@@ -17,10 +18,10 @@ struct EntryList: Sendable {
         var json = JSONBytes(capacity: 64 + limit * 110)
         if let width = granularity.width {
             let (items, next) = try await readings.stretches(period, width: width, of: reader, after: after, limit: limit)
-            json.page(items, next: next) { $0.write(to: &$1) }
+            json.page(items, next: next, damaged: reader.damaged) { $0.write(to: &$1) }
         } else {
             let (items, next) = try await readings.entries(period, of: reader, after: after, limit: limit)
-            json.page(items, next: next) { $0.write(to: &$1) }
+            json.page(items, next: next, damaged: reader.damaged) { $0.write(to: &$1) }
         }
         return json.bytes
     }
@@ -34,6 +35,10 @@ struct EntryList: Sendable {
                 place = try await lines(after: place, to: &json)
                 try await writer.write(json.bytes)
             } while place != nil
+            // What is missing between the lines is told in one more.
+            guard let damaged = DamagedItem.all(of: reader.damaged) else { return }
+            let line = try JSONEncoder().encode(["damaged": damaged])
+            try await writer.write(Array(line) + [UInt8(ascii: "\n")])
         }
     }
 
@@ -57,7 +62,9 @@ struct EntryList: Sendable {
 
 extension JSONBytes {
     /// A page of a list; `next` is what to send as `after`.
-    mutating func page<Item>(_ items: [Item], next: Int64?, _ write: (Item, inout JSONBytes) -> Void) {
+    mutating func page<Item>(
+        _ items: [Item], next: Int64?, damaged: DamagedPeriods? = nil, _ write: (Item, inout JSONBytes) -> Void
+    ) {
         literal("{\"items\":[")
         for (place, item) in items.enumerated() {
             if place > 0 { byte(",") }
@@ -65,6 +72,7 @@ extension JSONBytes {
         }
         literal("],\"next\":")
         if let next { string(String(next)) } else { literal("null") }
+        if let damaged { self.damaged(damaged) }
         byte("}")
     }
 }

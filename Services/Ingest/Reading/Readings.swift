@@ -8,6 +8,18 @@ import Storage
 struct Reader: Sendable {
     let person: PersonID
     let number: Int64
+    /// Nil for who is logged in, and reads everything.
+    var reach: DeviceReach?
+    /// What could not be read for them: to be told with the answer.
+    let damaged = DamagedPeriods()
+}
+
+/// What a device's own token reads (decision 0032): a token is found on a lost watch, and tells no more than the watch itself could.
+struct DeviceReach: Sendable {
+    /// The device's number, where the person has other sources; nil where everything is the device's own.
+    let only: Int64?
+    /// Nothing before this.
+    let since: Int64
 }
 
 /// What is asked for: one metric over a period that includes its beginning and not its end, in ms.
@@ -34,12 +46,14 @@ struct Readings: Sendable {
     }
 
     private func readStore(_ reader: Reader) throws -> ReadStore {
-        ReadStore(vault: vault, person: reader.person, number: reader.number, key: try vault.key(of: reader.person))
+        ReadStore(
+            vault: vault, person: reader.person, number: reader.number, key: try vault.key(of: reader.person), damaged: reader.damaged,
+            only: reader.reach?.only)
     }
 
     /// The first `limit` entries after `after`, and whether there are more.
     func entries(_ period: ReadingPeriod, of reader: Reader, after: Int64?, limit: Int) async throws -> (items: [EntryItem], next: Int64?) {
-        let from = max(period.range.lowerBound, after.map { $0 &+ 1 } ?? .min)
+        let from = max(period.range.lowerBound, after.map { $0 &+ 1 } ?? .min, reader.reach?.since ?? .min)
         let range = from..<max(from, period.range.upperBound)
         let readStore = try readStore(reader)
         let found = try await store.read { db in try readStore.page(db, period.metric, in: range, limit: limit + 1) }
@@ -57,7 +71,9 @@ struct Readings: Sendable {
     ) async throws -> (items: [StretchItem], next: Int64?) {
         let readStore = try readStore(reader)
         let whole = period.widened(to: width)
-        let from = max(whole.lowerBound, after.map { $0 &+ width } ?? .min)
+        // A stretch that its reach cuts would look like less, and is left out.
+        let since = reader.reach.map { ($0.since + width - 1).flooredQuotientAndRemainder(dividingBy: width).quotient * width }
+        let from = max(whole.lowerBound, after.map { $0 &+ width } ?? .min, since ?? .min)
         let range = from..<max(from, whole.upperBound)
         let found = try await store.read { db in
             try readStore.stretches(db, period.metric, in: range, width: width, limit: limit + 1)
@@ -72,10 +88,13 @@ struct Readings: Sendable {
         let found = try await store.read { db in
             try (metrics ?? readStore.metrics(db)).compactMap { try readStore.newest(db, $0) }
         }
-        return found.map(item)
+        return found.filter { $0.sample.at.milliseconds >= reader.reach?.since ?? .min }.map(item)
     }
 
-    func coverage(_ period: ReadingPeriod, of reader: Reader) async throws -> Coverage {
+    /// For a device of its own entries, within its reach.
+    func coverage(_ asked: ReadingPeriod, of reader: Reader) async throws -> Coverage {
+        let since = max(asked.range.lowerBound, reader.reach?.since ?? .min)
+        let period = ReadingPeriod(metric: asked.metric, range: min(since, asked.range.upperBound)..<asked.range.upperBound)
         let readStore = try readStore(reader)
         let assumed = undeclaredInterval.wholeMilliseconds
         let reach: @Sendable (Int64) -> Int64 = { [registry] device in

@@ -35,7 +35,9 @@ struct NoticeItem: Codable, Hashable, Sendable {
 
 /// Series by hand, since a chart may have many points.
 enum ChartAnswer {
-    static func json(_ request: ChartRequest, _ range: Range<Int64>, _ series: [ChartSeries]) -> [UInt8] {
+    static func json(
+        _ request: ChartRequest, _ range: Range<Int64>, _ series: [ChartSeries], damaged: DamagedPeriods
+    ) -> [UInt8] {
         var json = JSONBytes(capacity: 1 << 14)
         json.literal("{\"from\":\"")
         json.append(Timestamp(milliseconds: range.lowerBound).rfc3339)
@@ -55,6 +57,7 @@ enum ChartAnswer {
             json.literal(",\"notice\":")
             json.notice(.nothingCollected)
         }
+        json.damaged(damaged)
         json.byte("}")
         return json.bytes
     }
@@ -73,7 +76,7 @@ enum ChartAnswer {
                     .required("italian", .string()), .required("points", .array(of: point), "In order of time."),
                     .optional("coverage", coverage, "Where it was asked for."),
                     .optional("notice", NoticeItem.schema, "Why the chart is empty."))), "In the order in which the types were asked for."),
-        .optional("notice", NoticeItem.schema)
+        .optional("notice", NoticeItem.schema), .damaged
     ).named("Chart")
 
     static let coverage = JSONSchema.object(
@@ -156,15 +159,16 @@ struct StatisticsAnswer: Codable, Sendable {
     var timezone: String
     var week: Span
     var month: Span
+    var damaged: [DamagedItem]?
 
-    init(_ spans: [SpanStatistics], _ calendar: ChartCalendar) {
+    init(_ spans: [SpanStatistics], _ calendar: ChartCalendar, damaged: [DamagedItem]?) {
         func span(_ kind: StatisticsSpan) -> Span {
             guard let found = spans.first(where: { $0.span == kind }) else { return Span(from: "", to: "", parameters: []) }
             return Span(
                 from: Timestamp(milliseconds: found.range.lowerBound).rfc3339, to: Timestamp(milliseconds: found.range.upperBound).rfc3339,
                 parameters: found.parameters.map { Self.parameter($0, kind) })
         }
-        timezone = calendar.zone
+        (timezone, self.damaged) = (calendar.zone, damaged)
         (week, month) = (span(.week), span(.month))
     }
 
@@ -187,7 +191,7 @@ struct StatisticsAnswer: Codable, Sendable {
         ).named("SpanStatistics")
         return JSONSchema.object(
             .required("timezone", .string()), .required("week", span, "The last seven days, today included."),
-            .required("month", span, "The last thirty days, today included.")
+            .required("month", span, "The last thirty days, today included."), .damaged
         ).named("Statistics")
     }()
 }
@@ -207,8 +211,10 @@ struct HealthStatusAnswer: Codable, Hashable, Sendable {
     var status: String
     var parameters: [Parameter]
     var notice: NoticeItem?
+    var damaged: [DamagedItem]?
 
-    init(_ status: HealthStatus) {
+    init(_ status: HealthStatus, damaged: [DamagedItem]?) {
+        self.damaged = damaged
         self.status = status.verdict.rawValue
         parameters = status.parameters.map {
             Parameter(
@@ -229,7 +235,7 @@ struct HealthStatusAnswer: Codable, Hashable, Sendable {
                     .required("state", .oneOf(["in-range", "below", "above", "above-alone", "old", "unbounded"])),
                     .optional("low", .number(), "Lower bound; equal is in range."), .optional("high", .number(), "Upper bound."))),
             "The newest value of every metric that has any."),
-        .optional("notice", NoticeItem.schema)
+        .optional("notice", NoticeItem.schema), .damaged
     ).named("HealthStatus")
 }
 

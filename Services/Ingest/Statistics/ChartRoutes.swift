@@ -18,7 +18,7 @@ struct ChartRoutes: Sendable {
 
     private var series: Route {
         Route(
-            .get, "/ingest/v1/series", access: .owner, summary: "Own data as series for a chart",
+            .get, "/ingest/v1/series", access: .person, summary: "Own data as series for a chart",
             description: """
                 Several types at once, in stretches of the asked granularity: least, mean and greatest value and number of entries; `raw` \
                 gives the entries themselves. Days, weeks (from Monday) and months are those of `timezone`, and the period is widened to \
@@ -46,8 +46,9 @@ struct ChartRoutes: Sendable {
                 calendar: try OwnDataDoor.calendar(exchange), withCoverage: withCoverage)
             return try await OwnDataDoor.answering {
                 do {
-                    let (range, series) = try await charts.series(request, of: people.reader(of: exchange.person))
-                    return .bytes(ChartAnswer.json(request, range, series), contentType: MediaType.json)
+                    let reader = try await people.reader(of: exchange.person)
+                    let (range, series) = try await charts.series(request, of: reader)
+                    return .bytes(ChartAnswer.json(request, range, series, damaged: reader.damaged), contentType: MediaType.json)
                 } catch let excess as Charts.TooManyPoints {
                     throw IngestProblem.tooManyPoints.problem(
                         "A series has at most \(Charts.mostPoints) points. Choose a shorter period, or `\(excess.granularity.coarser.rawValue)`.",
@@ -59,7 +60,7 @@ struct ChartRoutes: Sendable {
 
     private var statistics: Route {
         Route(
-            .get, "/ingest/v1/statistics", access: .owner, summary: "Least, mean and greatest values of the last week and month",
+            .get, "/ingest/v1/statistics", access: .person, summary: "Least, mean and greatest values of the last week and month",
             description: """
                 Of heart rate and blood pressure unless types are told. Where fewer than \(charts.rules.leastDaysOfWeek) days of the week \
                 or \(charts.rules.leastDaysOfMonth) of the month have entries, a notice says so beside what there is.
@@ -72,30 +73,31 @@ struct ChartRoutes: Sendable {
             }
             let calendar = try OwnDataDoor.calendar(exchange)
             return try await OwnDataDoor.answering {
-                let spans = try await charts.statistics(
-                    of: metrics, calendar, now: exchange.receivedAt, of: people.reader(of: exchange.person))
-                return try .json(StatisticsAnswer(spans, calendar))
+                let reader = try await people.reader(of: exchange.person)
+                let spans = try await charts.statistics(of: metrics, calendar, now: exchange.receivedAt, of: reader)
+                return try .json(StatisticsAnswer(spans, calendar, damaged: DamagedItem.all(of: reader.damaged)))
             }
         }
     }
 
     private var status: Route {
         Route(
-            .get, "/ingest/v1/health-status", access: .owner, summary: "The health status and the parameters behind it",
+            .get, "/ingest/v1/health-status", access: .person, summary: "The health status and the parameters behind it",
             description:
                 "Judged by the registry's bounds, from the newest values; those older than \(charts.recent.wholeMilliseconds / 3_600_000) hours are shown but say nothing about now.",
             answers: [.json(200, "The status", HealthStatusAnswer.schema)]
         ) { exchange in
             try await OwnDataDoor.answering {
-                let status = try await charts.status(now: exchange.receivedAt, of: people.reader(of: exchange.person))
-                return try .json(HealthStatusAnswer(status))
+                let reader = try await people.reader(of: exchange.person)
+                let status = try await charts.status(now: exchange.receivedAt, of: reader)
+                return try .json(HealthStatusAnswer(status, damaged: DamagedItem.all(of: reader.damaged)))
             }
         }
     }
 
     private var dashboard: Route {
         Route(
-            .get, "/ingest/v1/dashboard", access: .owner, summary: "Health status, current values, recent activities",
+            .get, "/ingest/v1/dashboard", access: .person, summary: "Health status, current values, recent activities",
             answers: [.json(200, "The summary", DashboardAnswer.schema)]
         ) { exchange in
             try await OwnDataDoor.answering {
@@ -107,12 +109,13 @@ struct ChartRoutes: Sendable {
     private func summary(of reader: Reader, now: Timestamp) async throws -> DashboardAnswer {
         let status = try await charts.status(now: now, of: reader)
         let recent = try await activities.list(of: reader, after: nil, limit: Activities.onDashboard).items
-        return DashboardAnswer(health: HealthStatusAnswer(status), activities: recent.map(ActivityItem.init))
+        return DashboardAnswer(
+            health: HealthStatusAnswer(status, damaged: DamagedItem.all(of: reader.damaged)), activities: recent.map(ActivityItem.init))
     }
 
     private var dashboardEvents: Route {
         Route(
-            .get, "/ingest/v1/dashboard/events", access: .owner, summary: "The dashboard as it changes",
+            .get, "/ingest/v1/dashboard/events", access: .person, summary: "The dashboard as it changes",
             description:
                 "Server-sent events named `dashboard`, whose data is the summary as JSON: one at once, then one after new entries have come.",
             answers: [.events("Events for as long as the caller listens")]
@@ -131,7 +134,7 @@ struct ChartRoutes: Sendable {
 
     private var track: Route {
         Route(
-            .get, "/ingest/v1/track", access: .owner, summary: "Where one was, for a map",
+            .get, "/ingest/v1/track", access: .person, summary: "Where one was, for a map",
             description:
                 "GeoJSON (RFC 7946): one feature with a line of at most \(ActivityFigures.mostPoints) points, thinned evenly; `properties.times` has the time of each.",
             parameters: [.query("from", .time, required: true, "Beginning of the period, included."), OwnDataDoor.to],
@@ -139,9 +142,9 @@ struct ChartRoutes: Sendable {
         ) { exchange in
             let filter = try OwnDataDoor.filter(exchange)
             return try await OwnDataDoor.answering {
-                let figures = try await activities.figures(
-                    of: [.position], in: filter.range, of: people.reader(of: exchange.person))
-                return .bytes(GeoJSON.feature(figures.path), contentType: GeoJSON.mediaType)
+                let reader = try await people.reader(of: exchange.person)
+                let figures = try await activities.figures(of: [.position], in: filter.range, of: reader)
+                return .bytes(GeoJSON.feature(figures.path, damaged: reader.damaged), contentType: GeoJSON.mediaType)
             }
         }
     }

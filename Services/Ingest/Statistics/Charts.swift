@@ -60,7 +60,8 @@ struct Charts: Sendable {
     }
 
     private func readStore(_ reader: Reader) throws -> ReadStore {
-        ReadStore(vault: vault, person: reader.person, number: reader.number, key: try vault.key(of: reader.person))
+        ReadStore(
+            vault: vault, person: reader.person, number: reader.number, key: try vault.key(of: reader.person), damaged: reader.damaged)
     }
 
     /// Metrics that can be drawn as a line and of which there are entries.

@@ -119,9 +119,12 @@ struct DayTable: Sendable {
 
     /// All of the person's days.
     /// - Returns: how many.
-    func erase(_ db: Database, of person: Int64) throws -> Int {
+    /// - Returns: how many; `limit` means that there may be more.
+    func erase(_ db: Database, of person: Int64, limit: Int) throws -> Int {
         noted.forget(person: person)
-        try db.cachedStatement(sql: "DELETE FROM days WHERE person = ?").execute(arguments: [person])
+        try db.cachedStatement(
+            sql: "DELETE FROM days WHERE (person, metric, day) IN (SELECT person, metric, day FROM days WHERE person = ? LIMIT ?)"
+        ).execute(arguments: [person, limit])
         return db.changesCount
     }
 

@@ -17,12 +17,22 @@ struct ReadStore: Sendable {
     let person: PersonID
     let number: Int64
     let key: SymmetricKey
+    /// What could not be read.
+    let damaged: DamagedPeriods
+    /// The number of the one device whose entries are read; nil reads all.
+    let only: Int64?
     private var days: DayTable { vault.days }
     /// Days whose minutes are fetched together.
     private static let daysAtOnce = 16
+    /// How far before the newest chunk of all the newest entry is looked for where that one cannot be read.
+    private static let stepBack: Int64 = 7 * Granularity.dayWidth
 
-    init(vault: ChunkVault, person: PersonID, number: Int64, key: SymmetricKey) {
+    init(
+        vault: ChunkVault, person: PersonID, number: Int64, key: SymmetricKey, damaged: DamagedPeriods = DamagedPeriods(),
+        only: Int64? = nil
+    ) {
         (self.vault, self.person, self.number, self.key) = (vault, person, number, key)
+        (self.damaged, self.only) = (damaged, only)
     }
 
     private var chunks: ChunkTable { vault.chunks }
@@ -31,8 +41,15 @@ struct ReadStore: Sendable {
         Series(person: number, metric: metric)
     }
 
+    /// Nothing of a damaged chunk.
     private func open(_ chunk: ChunkRow) throws -> [Sample] {
-        try vault.open(chunk, of: person, key: key)
+        try undamaged(chunk) { try vault.open($0, of: person, key: key) } ?? []
+    }
+
+    /// Nil too where it is another device's than the one that is read.
+    private func undamaged<Value>(_ chunk: ChunkRow, _ open: (ChunkRow) throws -> Value) throws -> Value? {
+        guard only == nil || only == chunk.device else { return nil }
+        return try vault.undamaged(chunk, noting: damaged, open)
     }
 
     // MARK: Entries
@@ -71,10 +88,19 @@ struct ReadStore: Sendable {
         _ db: Database, _ metric: Metric, in period: Range<Int64>, limit: Int, open: (ChunkRow) throws -> Void, isEnough: (Int64) -> Bool
     ) throws {
         guard !period.isEmpty else { return }
-        let needed = try chunks.needed(db, of: series(metric), in: period, limit: limit)
-        for (place, next) in needed.enumerated() {
-            if place > 0, isEnough(next.first) { return }
-            if let chunk = try chunks.chunk(db, id: next.id) { try open(chunk) }
+        var seen: Set<Int64> = []
+        var skipped = 0
+        while true {
+            // A damaged chunk, or another device's, does not give the entry that it was counted for: another one is taken in its place.
+            let needed = try chunks.needed(db, of: series(metric), in: period, limit: limit + skipped)
+            let before = skipped
+            for (place, next) in needed.enumerated() where !seen.contains(next.id) {
+                if place > 0, isEnough(next.first) { return }
+                guard let chunk = try chunks.chunk(db, id: next.id) else { continue }
+                if try undamaged(chunk, open) == nil { skipped += 1 }
+            }
+            guard skipped > before else { return }
+            seen.formUnion(needed.map(\.id))
         }
     }
 
@@ -88,7 +114,19 @@ struct ReadStore: Sendable {
                 found = StoredSample(sample: sample, device: chunk.device)
             }
         }
-        return found
+        return try found ?? newestBefore(time, db, series)
+    }
+
+    /// Where the newest chunk is damaged, or another device's.
+    private func newestBefore(_ time: Int64, _ db: Database, _ series: Series) throws -> StoredSample? {
+        var outlines: [(id: Int64, last: Int64)] = []
+        try chunks.eachOutline(db, of: series, in: time - Self.stepBack..<time + 1) { id, outline, _ in outlines.append((id, outline.last))
+        }
+        for (id, _) in outlines.sorted(by: { $0.last > $1.last }) {
+            guard let chunk = try chunks.chunk(db, id: id) else { continue }
+            if let sample = try open(chunk).max(by: { $0.at < $1.at }) { return StoredSample(sample: sample, device: chunk.device) }
+        }
+        return nil
     }
 
     func metrics(_ db: Database) throws -> [Metric] {
@@ -133,13 +171,13 @@ struct ReadStore: Sendable {
 
     private func sum(_ db: Database, _ state: DayState, _ series: Series, in range: Range<Int64>, width: Int64) throws -> RollUp {
         var sum = RollUp(width: width)
-        if let minutes = state.minutes {
-            var day = RollUp(width: Granularity.minuteWidth)
-            try vault.open(minutes: minutes, DayKey(series: series, day: state.day), of: person, under: key, into: &day)
+        // Minutes are of all devices together.
+        let day = only == nil ? try vault.minutes(of: state, series, of: person, under: key) : nil
+        if let day {
             for (start, aggregate) in day.stretches where range.contains(start) { sum.add(aggregate, from: start) }
         }
-        guard state.isDirty || state.minutes == nil else { return sum }
-        try chunks.each(db, of: series, in: range, after: state.rolledThrough) { chunk in
+        guard state.isDirty || day == nil else { return sum }
+        try chunks.each(db, of: series, in: range, after: day == nil ? 0 : state.rolledThrough) { chunk in
             sum.add(try open(chunk).filter { range.contains($0.at.milliseconds) })
         }
         return sum
@@ -154,11 +192,14 @@ struct ReadStore: Sendable {
         let series = series(metric)
         var joined: [Range<Int64>] = []
         try chunks.eachOutline(db, of: series, in: period) { id, outline, device in
+            guard only == nil || only == device else { return }
             let times: [Int64]
             if outline.first == outline.last {
                 times = [outline.first]
-            } else if let chunk = try chunks.chunk(db, id: id) {
-                times = try vault.openTimes(chunk, of: person, key: key)
+            } else if let chunk = try chunks.chunk(db, id: id),
+                let opened = try undamaged(chunk, { try vault.openTimes($0, of: person, key: key) })
+            {
+                times = opened
             } else {
                 return
             }

@@ -67,15 +67,16 @@ struct UpkeepStore: Sendable {
             return DayWork(key: key, owner: nil, rolledThrough: state.rolledThrough, kind: .giveUp)
         }
         let through = try chunks.highestID(db)
-        var sum = RollUp(width: Granularity.minuteWidth)
-        if let minutes = state.minutes { try vault.open(minutes: minutes, key, of: person, under: secret, into: &sum) }
+        let minutes = try vault.minutes(of: state, key.series, of: person, under: secret)
+        var sum = minutes ?? RollUp(width: Granularity.minuteWidth)
         let range = UTCDay.range(key.day)
-        try chunks.each(db, of: key.series, in: range, after: state.rolledThrough) { chunk in
-            sum.add(try vault.open(chunk, of: person, key: secret).filter { range.contains($0.at.milliseconds) })
+        try chunks.each(db, of: key.series, in: range, after: minutes == nil ? 0 : state.rolledThrough) { chunk in
+            let opened = try vault.undamaged(chunk) { try vault.open($0, of: person, key: secret) } ?? []
+            sum.add(opened.filter { range.contains($0.at.milliseconds) })
         }
-        let minutes = try vault.seal(minutes: sum, key, of: person, under: secret)
+        let sealed = try vault.seal(minutes: sum, key, of: person, under: secret)
         return DayWork(
-            key: key, owner: (person, secret), rolledThrough: state.rolledThrough, kind: .keep(minutes: minutes, through: through))
+            key: key, owner: (person, secret), rolledThrough: state.rolledThrough, kind: .keep(minutes: sealed, through: through))
     }
 
     /// The day's chunks merged by device, in order of time. Nil while a row of the stream's log still names one of them: the row is
@@ -92,13 +93,18 @@ struct UpkeepStore: Sendable {
         var larger: [SealedChunk] = []
         let byDevice = Dictionary(grouping: try chunks.chunks(db, of: key.series, within: range), by: \.device)
         for (device, group) in byDevice where group.count > 1 {
-            let samples = try group.flatMap { try vault.open($0, of: person, key: secret) }.sorted { $0.at < $1.at }
+            // A damaged chunk stays as it is.
+            let opened = try group.compactMap { chunk in
+                try vault.undamaged(chunk) { try vault.open($0, of: person, key: secret) }.map { (chunk.id, $0) }
+            }
+            guard opened.count > 1 else { continue }
+            let samples = opened.flatMap(\.1).sorted { $0.at < $1.at }
             for start in stride(from: 0, to: samples.count, by: Self.entriesPerChunk) {
                 let part = Array(samples[start..<min(samples.count, start + Self.entriesPerChunk)])
                 guard let outline = ChunkOutline(of: part) else { continue }
                 larger.append(try vault.seal(part, outline: outline, series: key.series, of: person, device: device, key: secret))
             }
-            replaced += group.map(\.id)
+            replaced += opened.map(\.0)
         }
         return DayWork(key: key, owner: (person, secret), rolledThrough: state.rolledThrough, kind: .replace(ids: replaced, by: larger))
     }

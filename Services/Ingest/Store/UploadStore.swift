@@ -33,8 +33,11 @@ final class ReadyUpload: Sendable {
 
 /// What else happens with an upload: all of it, or nothing of either.
 struct UploadEffect: Sendable {
-    /// Is told what of the upload was stored before and how many entries are new.
-    let run: @Sendable (Database, Repetitions, _ accepted: Int) throws -> Void
+    /// Whether the upload is refused for what of it was stored before. A value and no error: an error would undo the uploads of everybody
+    /// else in this commit, and do them again one by one.
+    var refusal: @Sendable (Repetitions) -> Problem? = { _ in nil }
+    /// Is told what of the upload was stored before and how many entries are new. Throws only what the store throws.
+    var run: @Sendable (Database, Repetitions, _ accepted: Int) throws -> Void = { _, _, _ in }
 }
 
 /// Refused entries for the quarantine, sealed.
@@ -60,6 +63,10 @@ enum UploadOutcome: Sendable {
     case otherBody
     /// Its device was removed or replaced while it was on its way: nothing of it is stored (ACC-24).
     case ended
+    /// The person's data were erased while it was on its way: nobody could open it any more.
+    case erased
+    /// What goes with it does not allow what was stored before; nothing of it is stored.
+    case refused(Problem)
 }
 
 /// A class, because it is handed on often and holds much.
@@ -98,7 +105,7 @@ final class UploadStore: Sendable {
     fileprivate func store(_ db: Database, _ upload: ReadyUpload, _ news: inout StreamLog.Appending) throws -> UploadOutcome {
         guard !upload.device.isEnded else { return .ended }
         // Sealed before the person's data were erased: nobody could open it any more.
-        guard vault.keys.isCurrent(upload.key, of: upload.device.person) else { throw KeyDestroyed() }
+        guard vault.keys.isCurrent(upload.key, of: upload.device.person) else { return .erased }
         if let request = upload.repeatable {
             switch try keys.find(db, scope: request.scope, key: request.key, bodyHash: request.bodyHash) {
             case .unused: break
@@ -109,6 +116,8 @@ final class UploadStore: Sendable {
         var plan = upload.plan
         let isChanged = try dropStored(db, from: &plan, upload)
         plan.settle()
+        // Before anything is written.
+        if let problem = upload.alongside?.refusal(plan.repetitions) { return .refused(problem) }
         let sealed = isChanged ? try plan.groups.map { try seal($0, upload) } : upload.chunks
         let sequence = plan.groups.isEmpty ? nil : try insert(db, plan, sealed, upload, &news)
         let notes = try note(db, plan, sealed)
@@ -162,10 +171,9 @@ final class UploadStore: Sendable {
             while end < times.count, times[end] - times[end - 1] <= Self.nearby { end += 1 }
             let wanted = times[start..<end]
             try chunks.each(db, of: series, in: wanted[start]..<wanted[end - 1] + 1, where: { wanted.hasElement(within: $0) }) { chunk in
-                for sample in try vault.open(chunk, of: upload.device.person, key: upload.key)
-                where wanted.hasElement(at: sample.at.milliseconds) {
-                    found[sample.at.milliseconds] = sample
-                }
+                // Of a damaged chunk nothing is left: whoever delivers its entries again gives them back.
+                let opened = try vault.undamaged(chunk) { try vault.open($0, of: upload.device.person, key: upload.key) } ?? []
+                for sample in opened where wanted.hasElement(at: sample.at.milliseconds) { found[sample.at.milliseconds] = sample }
             }
             start = end
         }
@@ -214,7 +222,8 @@ final class UploadStore: Sendable {
     }
 }
 
-/// Uploads of one commit are stored together: one savepoint and one look at each stream's head for all of them.
+/// Uploads of one commit are stored together: one savepoint and one look at each stream's head for all of them. What can be refused is
+/// refused by a value; only the store's own errors are thrown.
 struct UploadBody: GatheredBody {
     private let store: UploadStore
     private let upload: ReadyUpload

@@ -62,6 +62,7 @@ struct ExportItem: Codable, Sendable {
     var expiresAt: String?
     var progress: ProgressItem?
     var files: [ExportedFile]
+    var damaged: [DamagedItem]?
     var fault: String?
 
     init(_ export: Export, progress: TransferProgress?, expiresAt: Timestamp?) {
@@ -75,6 +76,7 @@ struct ExportItem: Codable, Sendable {
         self.expiresAt = expiresAt?.rfc3339
         self.progress = progress.map { ProgressItem(done: $0.done, total: $0.total) }
         files = export.result?.files ?? []
+        damaged = export.result?.damaged
         fault = export.result?.fault
     }
 
@@ -101,7 +103,7 @@ struct ExportItem: Codable, Sendable {
                     .required("name", .string()), .required("mediaType", .string()), .required("bytes", .integer(in: 0...Int(Int32.max))),
                     .required("entries", .integer(in: 0...Int(Int32.max))),
                     .required("sha256", .string(pattern: "^[0-9a-f]{64}$"), "Of the file as it is downloaded."))),
-            "The manifest; empty until the export is done."), .optional("fault", .string(), "Why it failed, for people.")
+            "The manifest; empty until the export is done."), .damaged, .optional("fault", .string(), "Why it failed, for people.")
     ).named("Export")
 }
 

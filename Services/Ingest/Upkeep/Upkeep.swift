@@ -63,7 +63,7 @@ struct Upkeep: Sendable {
             try steps.days.loose(db, before: today - Self.daysUntilMerging, limit: Self.daysPerRound)
         }
         try await fulfil(.merging, for: loose)
-        try await store.write { db in _ = try IdempotencyKeys().expire(db, now: now) }
+        while try await store.write({ db in try IdempotencyKeys().expire(db, now: now) }) == IdempotencyKeys.expiryLimit {}
     }
 
     private func settleMany() async throws {

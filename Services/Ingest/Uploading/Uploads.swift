@@ -166,8 +166,9 @@ final class Uploads: Sendable {
             return .again(answer)
         case .otherBody:
             return .otherBody
-        case .ended:
-            throw Problem.unauthorised
+        case .ended: throw Problem.unauthorised
+        case .erased: throw KeyDestroyed()
+        case .refused(let problem): throw problem
         }
     }
 

@@ -22,6 +22,10 @@ struct Up: AsyncParsableCommand {
     var only: [String] = []
     @Flag(help: "Do not start without the edge.")
     var requireEdge = false
+    @Flag(
+        name: .customLong("new"),
+        help: "Where a service's store or its keys are missing, set the rest aside and begin anew instead of refusing. For one start.")
+    var beginsAnew = false
     @OptionGroup var ports: SuitePorts
     @OptionGroup var suite: SuiteOptions
 
@@ -58,7 +62,8 @@ struct Up: AsyncParsableCommand {
         try await reportingErrors {
             try await requireFreePorts()
             let supervision = SuiteSupervision(
-                layout: suite.layout, ports: ports, additional: deskSettings, only: only.isEmpty ? nil : Set(only))
+                layout: suite.layout, ports: ports, additional: deskSettings, only: only.isEmpty ? nil : Set(only),
+                beginsAnew: beginsAnew)
             let parts = try supervision.parts()
             let hasEdge = parts.contains { $0.name == "edge" }
             if !hasEdge, only.isEmpty || only.contains("edge") {

@@ -13,6 +13,8 @@ struct SuiteSupervision: Sendable {
     var withEdge = true
     /// Whether the second SOS dispatcher runs too.
     var withDeputy = true
+    /// Services begin anew where a part of their store is missing.
+    var beginsAnew = false
 
     /// The services in the order of starting, then the edge. Makes the keys that are missing and the folder of the sockets.
     func parts() throws -> [SupervisedPart] {
@@ -28,7 +30,11 @@ struct SuiteSupervision: Sendable {
             // Links in mails and the check of browsers' origin name the edge.
             environment["TRACKME_HTTP_PUBLIC_ORIGIN"] = environment["TRACKME_HTTP_PUBLIC_ORIGIN"] ?? "https://localhost:\(ports.edgePort)"
             parts.append(
-                SupervisedPart(name: service.peer.name, command: ChildCommand(executable: service.file.path, environment: environment)) {
+                SupervisedPart(
+                    name: service.peer.name,
+                    command: ChildCommand(
+                        executable: service.file.path, arguments: beginsAnew ? ["--new"] : [], environment: environment)
+                ) {
                     await readiness.isReady(port: service.port)
                 })
         }

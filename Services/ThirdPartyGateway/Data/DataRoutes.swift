@@ -106,7 +106,11 @@ enum DataPage {
                         .object(
                             .required("latitude", .number()), .required("longitude", .number()), .optional("altitude", .number()),
                             .optional("accuracy", .number())))))),
-        .required("next", .string().nullable()), .required("reminder", .string(), "Who answers for the data from now on.")
+        .required("next", .string().nullable()),
+        .optional(
+            "damaged", .array(of: .object(.required("from", .time), .required("to", .time))),
+            "There where what was measured between these times is stored and cannot be read any more."),
+        .required("reminder", .string(), "Who answers for the data from now on.")
     ).named("DataPage")
 
     static func bytes(_ reply: ReadSamples.Reply) -> [UInt8] {
@@ -115,6 +119,14 @@ enum DataPage {
         json.exported(reply.columns)
         json.literal("],\"next\":")
         if let next = reply.next { json.string(next) } else { json.literal("null") }
+        for (place, period) in (reply.damaged ?? []).enumerated() {
+            json.literal(place == 0 ? ",\"damaged\":[{\"from\":\"" : ",{\"from\":\"")
+            json.append(period.from.rfc3339)
+            json.literal("\",\"to\":\"")
+            json.append(period.to.rfc3339)
+            json.literal("\"}")
+        }
+        if reply.damaged?.isEmpty == false { json.byte("]") }
         json.literal(",\"reminder\":")
         json.string(ResponsibilityNotice.text)
         json.literal("}")

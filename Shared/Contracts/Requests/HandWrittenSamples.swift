@@ -5,6 +5,17 @@ extension ReadSamples.Reply: HandWrittenJSON {
         var json = JSONBytes(capacity: 128 + columns.count * (columns.positions.isEmpty ? 6 : 96))
         json.literal("{\"columns\":")
         json.columns(columns)
+        if let damaged {
+            json.literal(",\"damaged\":[")
+            for (place, period) in damaged.enumerated() {
+                json.literal(place == 0 ? "{\"from\":" : ",{\"from\":")
+                json.integer(period.from.milliseconds)
+                json.literal(",\"to\":")
+                json.integer(period.to.milliseconds)
+                json.byte("}")
+            }
+            json.byte("]")
+        }
         if let next {
             json.literal(",\"next\":")
             json.string(next)

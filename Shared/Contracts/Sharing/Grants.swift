@@ -66,10 +66,22 @@ package struct ReadSamples: BusRequest {
         package var columns: SampleColumns
         /// What to send as `after` for the following page; nil at the end.
         package var next: String?
+        /// Where entries of the asked period are stored and cannot be read any more; absent where there are none.
+        package var damaged: [DamagedPeriod]?
 
-        package init(columns: SampleColumns, next: String?) {
-            (self.columns, self.next) = (columns, next)
+        package init(columns: SampleColumns, next: String?, damaged: [DamagedPeriod]? = nil) {
+            (self.columns, self.next, self.damaged) = (columns, next, damaged)
         }
+    }
+}
+
+/// From the first to the last of the entries that cannot be read any more, cut to the period that was asked for.
+package struct DamagedPeriod: Hashable, Codable, Sendable {
+    package var from: Timestamp
+    package var to: Timestamp
+
+    package init(from: Timestamp, to: Timestamp) {
+        (self.from, self.to) = (from, to)
     }
 }
 

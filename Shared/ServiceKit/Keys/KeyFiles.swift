@@ -17,6 +17,13 @@ package struct KeyFiles: Sendable {
     /// A file that is missing, readable by others or not what it should be; says which, and the mend.
     package struct Fault: Error, Hashable, CustomStringConvertible {
         package let description: String
+
+        /// A secret that is there is not the one that the data were sealed under, or is gone.
+        static func another(_ secret: URL, than keys: URL) -> Fault {
+            let state =
+                FileManager.default.fileExists(atPath: secret.path) ? "is not the secret that \(keys.path) was made with" : "is missing"
+            return Fault(description: "\(secret.path) \(state): restore it from the keys' backup; nothing was written under another one")
+        }
     }
 
     // MARK: Secrets of one peer
@@ -39,6 +46,16 @@ package struct KeyFiles: Sendable {
         return bytes
     }
 
+    /// All secrets of 32 bytes that the peer's data lie under, by the names of their files.
+    func secrets(of peer: Peer) throws -> [String: SymmetricKey] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent(peer.name).path)) ?? []
+        var secrets: [String: SymmetricKey] = [:]
+        for name in names where !name.hasPrefix(".") && (name.hasSuffix(".key") || name.hasSuffix(".seed")) {
+            secrets[name] = try SymmetricKey(bytes: secret(name, of: peer))
+        }
+        return secrets
+    }
+
     /// The text of a secret file, without white space around it. Refused if others than the owner may read it.
     package func readSecret(_ file: URL) throws -> String {
         let attributes: [FileAttributeKey: Any]
@@ -50,7 +67,10 @@ package struct KeyFiles: Sendable {
         if let mode = attributes[.posixPermissions] as? Int, mode & 0o077 != 0 {
             throw Fault(description: "\(file.path) can be read by others; mend it with: chmod 600 \(file.path)")
         }
-        return try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let text = try? String(contentsOf: file, encoding: .utf8) else {
+            throw Fault(description: "\(file.path) is not the text of a key; restore it from the keys' backup")
+        }
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     // MARK: Bus keys
@@ -82,7 +102,14 @@ package struct KeyFiles: Sendable {
             try makeBusKeys(PublicPeer(peer: peer, key: ""))
         }
         let known = try publicPeer(peer)
-        return try CurveKeyPair(publicKey: known.key, secretKey: try readSecret(secretFile))
+        let secret = try readSecret(secretFile)
+        do {
+            return try CurveKeyPair(publicKey: known.key, secretKey: secret)
+        } catch {
+            throw Fault(
+                description: "\(secretFile.path) and \(publicFile(of: peer).path) do not belong together (\(error.reason)); restore both "
+                    + "from the keys' backup, or make new ones with `trackme keys rotate \(peer)`")
+        }
     }
 
     /// Makes a new key pair for the peer, replacing an old one; `template` brings the name and the rights.

@@ -28,16 +28,63 @@ package final class PersonKeys: Sendable {
 
     /// "TMky": tells a keys database from any other SQLite file.
     private static let applicationID: Int32 = 0x544D_6B79
+    private static let migrations = [
+        Migration(1, "wrapped keys") { try WrappedKeys.create(in: $0) },
+        Migration(2, "key checks") { try KeyChecks.create(in: $0) },
+    ]
+    /// How many wrapped keys are tried where there is no check of the key-encryption key, or a damaged one.
+    private static let tries = 16
 
     /// - Parameter backups: where the copies of the file lie; nil makes none.
+    /// - Throws: `StoreError`; `WrongKeyEncryptionKey` where `wrapping` is not the key that people's keys were wrapped under. Then nothing
+    ///   has been written under it.
     package init(
         _ file: URL, wrappedBy wrapping: KeyEncryptionKey, settings: StoreSettings, backups: KeyBackups? = nil, logger: Logger
     ) throws {
         (self.wrapping, self.backups, self.logger) = (wrapping, backups, logger)
         store = try Store.open(
-            file, applicationID: PersonKeys.applicationID,
-            migrations: [Migration(1, "wrapped keys") { try WrappedKeys.create(in: $0) }], settings: settings, logger: logger)
+            file, applicationID: PersonKeys.applicationID, migrations: PersonKeys.migrations, settings: settings, logger: logger)
+        try requireWrapping()
     }
+
+    // MARK: Are they the right ones?
+
+    /// A file of before there were checks gets one where a key of it opens; a new one gets its first.
+    private func requireWrapping() throws {
+        let name = "store.kek"
+        let (check, some) = try store.readNow { db in
+            (try KeyChecks().all(db)[name], try table.page(db, after: nil, limit: PersonKeys.tries))
+        }
+        if let check, wrapping.passes(check, named: name) { return }
+        // One damaged check, or one damaged key, does not keep the right key out.
+        guard some.contains(where: { (try? wrapping.unwrap($0.wrapped, of: $0.subject)) != nil }) || check == nil && some.isEmpty else {
+            throw WrongKeyEncryptionKey()
+        }
+        let fresh = try wrapping.makeCheck(named: name)
+        try store.writeNow { db in try KeyChecks().set(db, fresh, named: name) }
+    }
+
+    /// Compares the service's other secrets with those of earlier starts; ones that are new are remembered.
+    /// - Parameter secrets: all that there are, by the names of their files.
+    /// - Returns: the names of those that are others now, or gone.
+    package func changed(of secrets: [String: SymmetricKey]) throws -> [String] {
+        let checks = try store.readNow { db in try KeyChecks().all(db) }.filter { $0.key != "store.kek" }
+        let wrong = checks.filter { name, check in secrets[name].map { !KeyCheck.isPassed(check, by: $0, named: name) } ?? true }
+        let fresh = try secrets.filter { checks[$0.key] == nil }.map { ($0.key, try KeyCheck.make(under: $0.value, named: $0.key)) }
+        if wrong.isEmpty, !fresh.isEmpty {
+            try store.writeNow { db in
+                for (name, check) in fresh { try KeyChecks().set(db, check, named: name) }
+            }
+        }
+        return wrong.keys.sorted()
+    }
+
+    /// Whether anybody has, or has had, a key here.
+    package func isAnybodyKnown() throws -> Bool {
+        try store.readNow { db in try table.isAnybodyKnown(db) }
+    }
+
+    // MARK: Keys
 
     /// The person's key; nil if there never was one or it was destroyed. Blocks for one small read the first time, and each time where
     /// there is none.
@@ -162,6 +209,9 @@ package final class PersonKeys: Sendable {
         await store.close()
     }
 }
+
+/// People's keys were wrapped under another key-encryption key than the one that was given.
+package struct WrongKeyEncryptionKey: Error {}
 
 /// The person asked to be forgotten and has no key any more.
 package struct KeyDestroyed: Error {

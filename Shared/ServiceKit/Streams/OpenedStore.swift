@@ -28,9 +28,8 @@ package struct OpenedStore: Sendable {
         on runtime: Runtime, applicationID: Int32, migrations: [Migration],
         restored: @escaping @Sendable (Database) throws -> Void = { _ in }
     ) async throws {
-        store = try runtime.openStore(applicationID: applicationID, migrations: migrations)
+        (store, keys) = try runtime.openWhole(applicationID: applicationID, migrations: migrations)
         (life, _) = try await runtime.beginLife(of: store, restored: restored)
-        keys = try runtime.openPersonKeys()
         answers = try runtime.answers(in: store)
         (epoch, heads) = try await store.read { db in (try StreamLog().epoch(db), try StreamLog().heads(db)) }
         self.runtime = runtime

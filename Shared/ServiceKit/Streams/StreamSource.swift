@@ -132,6 +132,7 @@ package struct LogRetention: Sendable {
         let before = Timestamp.now - retention
         var released: Int
         repeat {
+            guard try await store.read({ db in try StreamLog().hasOlder(db, stream, than: before) }) else { return }
             released = try await store.write { db in
                 try StreamLog().release(db, stream, before: before, confirmedBy: try waitedFor(db, family))
             }

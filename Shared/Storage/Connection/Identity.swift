@@ -11,7 +11,7 @@ enum Identity {
         let isEmpty = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") == 0
         if found == 0, version == 0, isEmpty { return true }
         guard found == applicationID else { throw StoreError.foreign(applicationID: found) }
-        guard version <= migrations else { throw StoreError.newerSchema(found: version, known: migrations) }
+        guard (0...migrations).contains(version) else { throw StoreError.newerSchema(found: version, known: migrations) }
         return false
     }
 

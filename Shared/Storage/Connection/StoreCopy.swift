@@ -18,15 +18,15 @@ extension Store {
         defer { try? FileManager.default.removeItem(at: draft) }
         try await vacuum(into: draft)
         try Self.flush(draft.path, narrowing: true)
-        guard rename(draft.path, file.path) == 0 else { throw StoreError.cannotOpen(code: errno) }
+        guard rename(draft.path, file.path) == 0 else { throw StoreError.unreachable(errno: errno) }
         try Self.flush(folder.path, narrowing: false)
     }
 
     /// - Parameter narrowing: whether the file is made readable by its owner alone.
     static func flush(_ path: String, narrowing: Bool) throws(StoreError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .cannotOpen(code: errno) }
+        guard descriptor >= 0 else { throw .unreachable(errno: errno) }
         defer { _ = Glibc.close(descriptor) }
-        guard !narrowing || fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else { throw .cannotOpen(code: errno) }
+        guard !narrowing || fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else { throw .unreachable(errno: errno) }
     }
 }

@@ -20,10 +20,10 @@ final class StoreFile: Sendable {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw .cannotOpen(code: ENOENT)
+            throw .unreachable(errno: ENOENT)
         }
         let descriptor = open(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .cannotOpen(code: errno) }
+        guard descriptor >= 0 else { throw .unreachable(errno: errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
             throw .inUse
@@ -48,16 +48,16 @@ final class StoreFile: Sendable {
     /// Before SQLite does, with narrower rights than it would take; its companions (`-wal`, `-shm`) inherit them.
     private static func create(_ path: String) throws(StoreError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .cannotOpen(code: errno) }
+        guard descriptor >= 0 else { throw .unreachable(errno: errno) }
         close(descriptor)
     }
 
     /// A file whose name has not been flushed is gone after a power cut, with everything that was flushed into it.
     private static func flushNames(in folder: String) throws(StoreError) {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .cannotOpen(code: errno) }
+        guard descriptor >= 0 else { throw .unreachable(errno: errno) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw .cannotOpen(code: errno) }
+        guard fsync(descriptor) == 0 else { throw .unreachable(errno: errno) }
     }
 
     /// Size of the write-ahead log's file in bytes; 0 where there is none.

@@ -107,7 +107,7 @@ package struct StoreLife: Sendable {
         let draft = file.appendingPathExtension("draft")
         try JSONEncoder().encode(marks).write(to: draft)
         try Store.flush(draft.path, narrowing: true)
-        guard rename(draft.path, file.path) == 0 else { throw StoreError.cannotOpen(code: errno) }
+        guard rename(draft.path, file.path) == 0 else { throw StoreError.unreachable(errno: errno) }
         try Store.flush(file.deletingLastPathComponent().path, narrowing: false)
     }
 }

@@ -61,12 +61,19 @@ package struct IdempotencyKeys: Sendable {
         return db.changesCount == 1
     }
 
-    /// Forgets what is older than its lifetime.
-    /// - Returns: how many.
+    /// Most that one call of `expire` forgets: uploads do not wait for more.
+    package static let expiryLimit = 500
+
+    /// Forgets what is older than its lifetime, by the index of times, at most `limit`.
+    /// - Returns: how many; `limit` means that there may be more.
     @discardableResult
-    package func expire(_ db: Database, now: Timestamp) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM idempotency_keys WHERE at < ?")
-            .execute(arguments: [(now - IdempotencyKeys.lifetime).milliseconds])
+    package func expire(_ db: Database, now: Timestamp, limit: Int = IdempotencyKeys.expiryLimit) throws -> Int {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM idempotency_keys WHERE (scope, key) IN (
+                    SELECT scope, key FROM idempotency_keys WHERE at < ? ORDER BY at LIMIT ?)
+                """
+        ).execute(arguments: [(now - IdempotencyKeys.lifetime).milliseconds, limit])
         return db.changesCount
     }
 }

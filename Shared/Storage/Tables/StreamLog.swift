@@ -188,8 +188,19 @@ package struct StreamLog: Sendable {
 // MARK: Forgetting
 
 extension StreamLog {
-    /// Most rows that one call of `release` takes away, so that the writer is never held up for long.
-    package static let releaseLimit = 10_000
+    /// Most rows that one call of `release` takes away, and one step of `erase` changes, so that the writer is never held up for long:
+    /// some milliseconds.
+    package static let releaseLimit = 500
+
+    /// Whether the stream's oldest row is older than that: for a read, so that the writer is not asked in vain.
+    package func hasOlder(_ db: Database, _ stream: String, than before: Timestamp) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT at < ? FROM stream_log WHERE stream = (SELECT number FROM stream_heads WHERE stream = ?)
+                    ORDER BY sequence LIMIT 1
+                    """), arguments: [before.milliseconds, stream]) ?? false
+    }
 
     /// Deletes the stream's oldest rows that are older than `before` and that each of `consumers` has confirmed, at most `limit`.
     /// Forgotten consumers do not count; with no consumers age alone decides.
@@ -214,19 +225,14 @@ extension StreamLog {
     }
 
     /// Turns the person's facts among `range` into `erased` ones: they keep their place and lose type, subject, trace and body.
-    /// There is no index by person, which every append would pay for: this looks at each row of the range.
+    /// There is no index by person, which every append would pay for: this looks at each row of the range. For a few rows.
     /// - Returns: how many facts it turned.
     package func erase(_ db: Database, _ subject: PersonID, in stream: String, range: ClosedRange<Int64>) throws -> Int {
-        try db.cachedStatement(
-            sql: """
-                UPDATE stream_log SET type = ?, subject = NULL, trace = '', body = x''
-                WHERE stream = (SELECT number FROM stream_heads WHERE stream = ?) AND sequence BETWEEN ? AND ? AND subject = ?
-                """
-        ).execute(arguments: [StreamHeader.erased, stream, range.lowerBound, range.upperBound, subject.blob])
-        return db.changesCount
+        try erase(db, try sequences(db, of: subject, in: stream, range: range), in: stream)
     }
 
-    /// As `erase(_:_:in:range:)` over everything that the streams hold, in slices of `slice` rows between which other writes go on.
+    /// As `erase(_:_:in:range:)` over everything that the streams hold. Rows are looked for in reads, `slice` at a time; the writer is
+    /// given their places and turns a few at a time, between which other writes go on.
     /// What is appended about the person meanwhile is not covered: end that first.
     package func erase(_ subject: PersonID, in streams: [String], of store: Store, slice: Int64 = 20_000) async throws -> Int {
         var erased = 0
@@ -235,9 +241,34 @@ extension StreamLog {
             var next = held.from
             while next <= held.through {
                 let range = next...min(held.through, next + slice - 1)
-                erased += try await store.write { db in try erase(db, subject, in: stream, range: range) }
+                let found = try await store.read { db in try sequences(db, of: subject, in: stream, range: range) }
+                for start in stride(from: 0, to: found.count, by: StreamLog.releaseLimit) {
+                    let step = Array(found[start..<min(found.count, start + StreamLog.releaseLimit)])
+                    erased += try await store.write { db in try erase(db, step, in: stream) }
+                }
                 next = range.upperBound + 1
             }
+        }
+        return erased
+    }
+
+    private func sequences(_ db: Database, of subject: PersonID, in stream: String, range: ClosedRange<Int64>) throws -> [Int64] {
+        try Int64.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT sequence FROM stream_log
+                    WHERE stream = (SELECT number FROM stream_heads WHERE stream = ?) AND sequence BETWEEN ? AND ? AND subject = ?
+                    """), arguments: [stream, range.lowerBound, range.upperBound, subject.blob])
+    }
+
+    private func erase(_ db: Database, _ sequences: [Int64], in stream: String) throws -> Int {
+        guard let (number, _) = try place(db, stream) else { return 0 }
+        let statement = try db.cachedStatement(
+            sql: "UPDATE stream_log SET type = ?, subject = NULL, trace = '', body = x'' WHERE stream = ? AND sequence = ?")
+        var erased = 0
+        for sequence in sequences {
+            try statement.execute(arguments: [StreamHeader.erased, number, sequence])
+            erased += db.changesCount
         }
         return erased
     }

@@ -73,6 +73,11 @@ package struct WrappedKeys: Sendable {
         return try find(db, of: subject)
     }
 
+    /// Whether there is a row at all, of a living key or of a destroyed one.
+    package func isAnybodyKnown(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM wrapped_keys)") ?? false
+    }
+
     /// The living keys after `subject` in the order of ids, at most `limit`: for a change of the key-encryption key.
     package func page(_ db: Database, after subject: PersonID?, limit: Int) throws -> [(subject: PersonID, wrapped: [UInt8])] {
         let rows = try Row.fetchAll(

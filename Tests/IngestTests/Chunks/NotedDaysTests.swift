@@ -58,7 +58,7 @@ import Testing
             { try $1.noteCompacted($0, Self.key, through: 8) },
             { try $1.giveUp($0, Self.key) },
             { try $1.forget($0, of: 1, before: Self.key.day + 1) },
-            { _ = try $1.erase($0, of: 1) },
+            { _ = try $1.erase($0, of: 1, limit: 10) },
         ]
         try await Self.withDays { store, days in
             for take in takers {

@@ -100,7 +100,8 @@ final class GrantedHouse: Sendable {
         consent = try await GrantSpeaker(said)
         store = try ingest.openStore(applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
         keys = try ingest.openPersonKeys()
-        vault = ChunkVault(keys: keys, chunks: try await store.read { db in try ChunkTable(db) })
+        vault = ChunkVault(
+            keys: keys, chunks: try await store.read { db in try ChunkTable(db) }, damage: DamagedChunks(logger: ingest.logger))
         let (relay, epoch) = try await ingest.relay(of: .accesses, in: store)
         parts = GrantedParts(store: store, vault: vault, epoch: epoch, relay: relay, on: ingest)
         var methods = Methods()

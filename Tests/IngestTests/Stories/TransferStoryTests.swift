@@ -216,10 +216,10 @@ import Testing
                 let table = ownData.transfers.table
                 _ = try await ownData.imports.uploads.take(
                     ReceivedUpload(scanned: scanned), UploadOrigin(device: source, receivedAt: .now, trace: "", idempotencyKey: nil),
-                    alongside: UploadEffect { db, _, _ in
+                    alongside: UploadEffect(run: { db, _, _ in
                         try table.add(db, job, of: reader.number, .imported, request: request, at: .now)
                         try table.note(db, job, result: sealed)
-                    })
+                    }))
                 return account
             }
             try await IngestHouse.run(in: folder) { house in

@@ -1,0 +1,59 @@
+// What a device's own token reads: what a thief of a watch could see on it, and no more.
+
+import Contracts
+import Foundation
+import ServiceKit
+import TestKit
+import Testing
+
+@testable import Ingest
+
+@Suite struct DeviceReachStoryTests {
+    private struct Listed: Decodable {
+        let items: [IngestHouse.Entry]
+    }
+
+    private static func values(_ house: IngestHouse, _ path: String, token: String) async throws -> [Double?] {
+        let response = try await house.request("GET", "/ingest/v1/\(path)", token: token)
+        guard response.status == 200 else { throw IngestHouse.Unexpected(status: response.status, text: response.text) }
+        return try response.decoded(as: Listed.self).items.map(\.value)
+    }
+
+    @Test("X14: a device token read all history: it reads what the device measured, of the last seven days, and the person everything")
+    func reach() async throws {
+        try await IngestHouse.run(environment: ["TRACKME_ING_DEVICE_READ_H": "168"]) { house in
+            let account = try await house.account()
+            let (watch, phone) = (try await house.addDevice(of: account.person), try await house.addDevice(of: account.person))
+            let (now, day) = (Timestamp.now.milliseconds, Int64(86_400_000))
+            _ = try await house.post([.pulse(now - 8 * day, 61), .pulse(now - 6 * day, 62), .pulse(now - 3000, 63)], token: watch.token)
+            _ = try await house.post([.pulse(now - 5 * day, 64), .pulse(now - 1000, 65)], token: phone.token)
+            let entries = "entries?type=heart-rate"
+            #expect(try await Self.values(house, entries, token: watch.token) == [62, 63])
+            #expect(try await Self.values(house, entries + "&limit=1", token: phone.token) == [64])
+            #expect(try await Self.values(house, entries, token: phone.token) == [64, 65])
+            #expect(try await Self.values(house, entries, token: account.token) == [61, 62, 64, 63, 65])
+            #expect(try await Self.values(house, "latest", token: watch.token) == [63])
+            #expect(try await Self.values(house, "latest", token: account.token) == [65])
+            let days = try await house.list("type=heart-rate&granularity=day", token: watch.token, of: IngestHouse.Stretch.self)
+            #expect(days.map(\.count).reduce(0, +) == 2)
+        }
+    }
+
+    @Test(
+        "X14: a device token began exports and saw the dashboard: both need a log-in",
+        arguments: [
+            ("POST", "exports"), ("GET", "exports"), ("POST", "imports"), ("GET", "series?type=heart-rate&from=2026-01-01T00:00:00Z"),
+            ("GET", "statistics"), ("GET", "health-status"), ("GET", "dashboard"), ("GET", "track?from=2026-01-01T00:00:00Z"),
+            ("GET", "activities"),
+        ])
+    func logIn(_ method: String, _ path: String) async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let watch = try await house.pair(account)
+            let refused = try await house.request(
+                method, "/ingest/v1/\(path)", token: watch.token, body: method == "POST" ? Data("{}".utf8) : nil,
+                headers: method == "POST" ? ["Content-Type": "application/json"] : [:])
+            #expect([401, 403].contains(refused.status), "\(refused.status)")
+        }
+    }
+}
