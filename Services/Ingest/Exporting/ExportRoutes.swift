@@ -16,7 +16,7 @@ struct ExportRoutes: Sendable {
 
     private var begin: Route {
         Route(
-            .post, "/ingest/v1/exports", access: .person, summary: "Begins an export of one's own data",
+            .post, "/ingest/v1/exports", access: .personAnew, summary: "Begins an export of one's own data",
             description: """
                 Written in the background; its files can be downloaded for \(exports.kept.wholeMilliseconds / 3_600_000) hours. At most \
                 \(exports.perDay) a day; asking for one that is being written gives that one. `fhir`: Bundles of FHIR R4 with Observations \

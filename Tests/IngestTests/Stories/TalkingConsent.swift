@@ -110,13 +110,14 @@ final class TalkingConsent: Sendable {
 
     /// An access token as a log-in gives it.
     func token(
-        of person: PersonID, session: SessionID = .random(), kind: AccountKind = .person, issuer: String = "https://localhost:8443"
+        of person: PersonID, session: SessionID = .random(), kind: AccountKind = .person, issuer: String = "https://localhost:8443",
+        proved: Timestamp = .now
     ) throws -> String {
         let now = Timestamp.now.milliseconds / 1000
         let subject = kind == .person ? "\(person)" : kind == .member ? "\(MemberID.random())" : "\(OperatorID.random())"
         let claims = AccessTokenClaims(
             iss: issuer, sub: subject, kind: kind, sid: session, org: kind == .member ? .random() : nil,
-            authTime: now, amr: ["pwd"], jti: Hex.encode(Random.bytes(16)), iat: now, nbf: now, exp: now + 600)
+            authTime: proved.milliseconds / 1000, amr: ["pwd"], jti: Hex.encode(Random.bytes(16)), iat: now, nbf: now, exp: now + 600)
         return try CompactJWS.sign(
             payload: Array(try JSONEncoder().encode(claims)), typ: AccessTokenClaims.tokenType, keyID: Self.keyID, with: key)
     }
