@@ -16,7 +16,7 @@ struct LogInBody: Codable, Sendable, Documented {
 
     static let schema = JSONSchema.object(
         .required("login", .string(length: 1...longestLogin), "The e-mail address; where switched on, also the user name or fiscal code."),
-        .required("password", .string(length: 1...longestPassword)),
+        .required("password", .string(length: 1...longestPassword, format: "password")),
         .optional("kind", accountKind, "Where only one kind of account is meant."),
         .optional("device", .string(length: 1...200), "What the device calls itself, for the list of sessions."),
         .optional("cookie", .boolean, "For browsers: the tokens come as cookies.")

@@ -19,6 +19,9 @@ struct SuiteSupervision: Sendable {
         _ = try SuiteKeys.makeMissing(layout)
         let finding = Checks.busFolder(layout.busFolder.path)
         guard finding.level == .ok else { throw OperatorError(.configuration, finding.detail, mend: finding.mend) }
+        // Heartbeats arrive there before any service has made it.
+        try FileManager.default.createDirectory(
+            at: layout.busFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let readiness = Readiness()
         var parts: [SupervisedPart] = []
         for service in ports.services where only?.contains(service.peer.name) ?? (withDeputy || service.peer.deputyOf == nil) {
@@ -28,8 +31,11 @@ struct SuiteSupervision: Sendable {
             // Links in mails and the check of browsers' origin name the edge.
             environment["TRACKME_HTTP_PUBLIC_ORIGIN"] = environment["TRACKME_HTTP_PUBLIC_ORIGIN"] ?? "https://localhost:\(ports.edgePort)"
             parts.append(
-                SupervisedPart(name: service.peer.name, command: ChildCommand(executable: service.file.path, environment: environment)) {
-                    await readiness.isReady(port: service.port)
+                SupervisedPart(
+                    name: service.peer.name, command: ChildCommand(executable: service.file.path, environment: environment),
+                    heartbeat: layout.busFolder.appendingPathComponent("heartbeat-\(service.peer)").path
+                ) {
+                    await readiness.probe(port: service.port)
                 })
         }
         if withEdge, only?.contains("edge") ?? true, let edge = try Edge(layout: layout, ports: ports).part(readiness) {
