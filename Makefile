@@ -24,13 +24,20 @@ SECONDS_EACH ?= 20
 # Seeds of the simulation.
 SEEDS ?= 20000
 
-.PHONY: help up demo test check docs bench bench-check fuzz simulate chaos clean build build-tests lint interop
+# Where `make install` puts things; DESTDIR is for packages.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+.PHONY: help up install demo test check docs bench bench-check fuzz simulate chaos clean build build-tests lint interop
 
 help: ## what each verb does
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: build ## build, then start every service and the edge here; Ctrl-C stops them
 	@exec $(RELEASE)/trackme up
+
+install: build ## put executables and systemd's unit under PREFIX=/usr/local, below DESTDIR; starts nothing
+	@PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) deploy/install $(RELEASE)
 
 demo: build ## a failing heart, from first critical entry to acknowledged dispatch, in under a minute
 	@exec $(RELEASE)/trackme demo

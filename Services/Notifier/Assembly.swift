@@ -125,7 +125,7 @@ struct Carriers: Sendable {
         var trusted = OutboundSettings()
         (trusted.policy, trusted.parallel) = (.anywhere, Carriers.transfers)
         var strangers = trusted
-        strangers.policy = settings.pushAnywhere ? .anywhere : .publicOnly
+        strangers.policy = settings.pushAnywhere ? .publicAndPrivate : .publicOnly
         var mail = trusted
         mail.authorities = settings.smtpAuthorities?.path
         let http = HTTPSender(trusted, logger: runtime.logger)

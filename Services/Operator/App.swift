@@ -14,7 +14,7 @@ struct TrackMe: AsyncParsableCommand {
             \(ExitStatus.documentation)
             """,
         subcommands: [
-            Up.self, Demo.self, Sandbox.self, Doctor.self, Keys.self, DeviceCommand.self, OperatorCommand.self, SOSCommand.self,
+            Up.self, Watch.self, Demo.self, Sandbox.self, Doctor.self, Keys.self, DeviceCommand.self, OperatorCommand.self, SOSCommand.self,
             AuditCommand.self, IntegratorCommand.self, DrillCommand.self, OrganisationCommand.self, PricesCommand.self, PaymentCommand.self,
             ConsumersCommand.self, Replay.self, Simulate.self, Desk.self,
         ])

@@ -191,6 +191,8 @@ private struct SchemaCheck {
         if case .string(let pattern)? = keyword("pattern"), let pattern = TextPattern(pattern), !pattern.matches(value) {
             return "has not the right form"
         }
+        // Nobody is shown a password, and one that was chosen long ago must go on being taken.
+        if keyword("format") != .string("password"), !PlainText.isClean(value) { return PlainText.advice }
         switch keyword("format") {
         case "date-time": return Timestamp(rfc3339: value) == nil ? "must be a time like 2026-01-10T00:31:00.000Z" : nil
         case "date": return Timestamp(rfc3339: value + "T00:00:00Z") == nil ? "must be a day like 2026-01-10" : nil

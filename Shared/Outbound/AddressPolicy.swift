@@ -10,9 +10,12 @@ package enum NetworkAddress: Hashable, Sendable {
 package enum AddressPolicy: Sendable {
     /// Only addresses of the public Internet: none of this host, of private networks, of a link, of documentation, of multicast.
     case publicOnly
-    /// Every address; for desks and services on the same machine or network, by the operator's word.
+    /// Every address; for desks and services on the same machine or network, whose addresses the operator himself wrote down.
     case anywhere
-    /// Every address but those of the public Internet; for what is spoken without TLS.
+    /// As `publicOnly`, and this machine and private networks (RFC 1918, RFC 4193), where others may name addresses in them by the
+    /// operator's word. Never a link, from which clouds hand out the machine's credentials, nor their addresses for that elsewhere.
+    case publicAndPrivate
+    /// This machine and private networks alone; for what is spoken without TLS.
     case privateOnly
 
     /// An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is judged as what it is.
@@ -21,8 +24,10 @@ package enum AddressPolicy: Sendable {
         case (.anywhere, _): true
         case (.publicOnly, .v4(let bits)): Self.isPublic(bits)
         case (.publicOnly, .v6(let bits)): Self.isPublic(bits)
-        case (.privateOnly, .v4(let bits)): !Self.isPublic(bits)
-        case (.privateOnly, .v6(let bits)): !Self.isPublic(bits)
+        case (.publicAndPrivate, .v4(let bits)): Self.isPublic(bits) || Self.isPrivate(bits)
+        case (.publicAndPrivate, .v6(let bits)): Self.isPublic(bits) || Self.isPrivate(bits)
+        case (.privateOnly, .v4(let bits)): Self.isPrivate(bits)
+        case (.privateOnly, .v6(let bits)): Self.isPrivate(bits)
         }
     }
 
@@ -35,6 +40,15 @@ package enum AddressPolicy: Sendable {
         if let inner = embeddedV4(address) { return isPublic(inner) }
         // Global unicast is 2000::/3; the rest is loopback, local, link-local, multicast or not given out.
         return globalUnicast.holds(address) && !refusedV6.contains { $0.holds(address) }
+    }
+
+    private static func isPrivate(_ address: UInt32) -> Bool {
+        privateV4.contains { $0.holds(address) }
+    }
+
+    private static func isPrivate(_ address: UInt128) -> Bool {
+        if let inner = embeddedV4(address) { return isPrivate(inner) }
+        return privateV6.contains { $0.holds(address) } && !metadataV6.contains { $0.holds(address) }
     }
 
     private static func embeddedV4(_ address: UInt128) -> UInt32? {
@@ -69,6 +83,12 @@ private let refusedV4 = [
     v4(192, 0, 0, 0, 24), v4(192, 0, 2, 0, 24), v4(192, 88, 99, 0, 24), v4(192, 168, 0, 0, 16), v4(198, 18, 0, 0, 15),
     v4(198, 51, 100, 0, 24), v4(203, 0, 113, 0, 24), v4(224, 0, 0, 0, 4), v4(240, 0, 0, 0, 4),
 ]
+/// RFC 1918, and this machine.
+private let privateV4 = [v4(10, 0, 0, 0, 8), v4(172, 16, 0, 0, 12), v4(192, 168, 0, 0, 16), v4(127, 0, 0, 0, 8)]
+/// RFC 4193, and this machine.
+private let privateV6 = [v6(0xFC00, length: 7), v6(0, 0, 0, 0, 0, 0, 0, 1, length: 128)]
+/// Where Amazon's and Google's machines are told of themselves; all others do it on a link.
+private let metadataV6 = [v6(0xFD00, 0xEC2, 0, 0, 0, 0, 0, 0x254, length: 128), v6(0xFD20, 0xCE, 0, 0, 0, 0, 0, 0x254, length: 128)]
 private let globalUnicast = v6(0x2000, length: 3)
 private let mapped = v6(0, 0, 0, 0, 0, 0xFFFF, length: 96)
 private let translated = v6(0x64, 0xFF9B, length: 96)

@@ -75,6 +75,10 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
             },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.maximumGracefulShutdownDuration = .seconds(8)
+        // From here on silence is a failure: whoever started this process ends it then, and starts it again (SOS-41).
+        let heartbeat = Heartbeat(ProcessInfo.processInfo.environment)
+        heartbeat?.begin()
+        heartbeat?.say(.ready)
         do {
             logger.notice("started")
             try await ServiceGroup(configuration: configuration).run()

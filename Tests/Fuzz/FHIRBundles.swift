@@ -21,7 +21,7 @@ func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         return 0
     }
     for sample in samples where isWhole(sample) {
-        var document = FHIRBundleDocument()
+        var document = FHIRBundleDocument(of: FHIRSubject(pseudonym: []))
         document.add(ExportedEntry(sample: sample, source: .imported))
         document.finish()
         var again: [Sample] = []

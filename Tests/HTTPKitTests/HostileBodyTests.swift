@@ -117,4 +117,16 @@ struct TextPatternTests {
     func others(pattern: String) {
         #expect(TextPattern(pattern) == nil)
     }
+
+    @Test("G7: a text that turns the direction of writing is refused by the name of its field on every route; a password is as it is")
+    func disguisedText() throws {
+        let schema = JSONSchema.object(
+            .required("name", .string(length: 1...40)), .required("password", .string(length: 1...40, format: "password")))
+        func faults(_ body: String) throws -> [String] {
+            try Array(body.utf8).withUnsafeBytes { try schema.faults(in: $0).map(\.pointer) }
+        }
+        #expect(try faults("{\"name\":\"Rossi\\u202eires\",\"password\":\"a\"}") == ["/name"])
+        #expect(try faults("{\"name\":\"a\\u0000b\",\"password\":\"a\"}") == ["/name"])
+        #expect(try faults("{\"name\":\"Zoë\\n山田\",\"password\":\"a\\u202eb\\u200b\"}") == [])
+    }
 }

@@ -115,12 +115,21 @@ text = "nothing"
         return f"http://127.0.0.1:{self.port}/cgi-bin/sendsms"
 
     def start(self):
+        beginning = len(self._log("smsbox.log"))
         self._run("bearerbox", "-v", "4", self.config)
-        await_until("bearerbox runs", 15, lambda: self._listens(self.box) and self._listens(self.centre))
+        await_until("bearerbox runs", 60, lambda: self._listens(self.box) and self._listens(self.centre))
         # The centre generates nothing of its own: it prints what it is given.
         self._run("fakesmsc", "-H", "127.0.0.1", "-r", str(self.centre), "-i", "3600", "-m", "0", "100 200 text none")
-        self._run("smsbox", "-v", "4", self.config)
-        await_until("smsbox takes messages", 15, lambda: self._listens(self.port))
+        smsbox = self._run("smsbox", "-v", "4", self.config)
+
+        def takes_messages():
+            """By its own word, once it has bearerbox; it ends where bearerbox does not take it yet."""
+            nonlocal smsbox
+            if smsbox.poll() is not None:
+                self.running.remove(smsbox)
+                smsbox = self._run("smsbox", "-v", "4", self.config)
+            return "Connected to bearerbox" in self._log("smsbox.log")[beginning:] and self._listens(self.port)
+        await_until(f"smsbox takes messages; its log: {self._log('smsbox.log')[-500:]}", 60, takes_messages)
 
     def _listens(self, port):
         return subprocess.run(["bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port}"], capture_output=True, check=False).returncode == 0
@@ -135,6 +144,7 @@ text = "nothing"
     def _run(self, name, *arguments):
         with open(os.path.join(self.folder, f"{name}.out"), "ab") as output:
             self.running.append(subprocess.Popen([PROGRAMS[name], *arguments], stdout=output, stderr=output, cwd=self.folder))
+        return self.running[-1]
 
     def stop(self):
         """All at once and without a word, as when the machine goes."""

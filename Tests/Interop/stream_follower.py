@@ -14,7 +14,6 @@ RECORD holds vital signs: both files are made readable by their owner alone.
 import argparse
 import json
 import os
-import random
 import secrets
 import signal
 import sys
@@ -30,6 +29,7 @@ PAGE = 200  # so that a page is made well within ANSWER_S on a busy machine
 ATTEMPTS = 3
 CONFIRM_S = 5.0
 COMMIT_AFTER_FACTS = 500
+DEAF_S = 1.0  # how long a lost fact keeps the heartbeats of its stream away, with --lose
 
 
 class Unavailable(Exception):
@@ -163,6 +163,7 @@ class Follower:
     def __init__(self, connection, book, from_start, lose, prints):
         self.connection, self.book, self.from_start, self.lose, self.prints = connection, book, from_start, lose, prints
         self.questions = Questions(connection)
+        self.deaf_until = {}
         self.counts = {"live": 0, "replayed": 0, "gaps": 0, "tails": 0, "old": 0, "lost": 0, "reconnects": 0}
         self.is_stopped = False
 
@@ -212,6 +213,8 @@ class Follower:
             self.book.is_newcomer = False
             say(event="begun", positions={s: n for s, (_, n) in sorted(self.book.positions.items())})
         for stream, head in beat["heads"].items():
+            if time.monotonic() < self.deaf_until.get(stream, 0):
+                continue
             self.meet_epoch(stream, beat["epoch"])
             if self.book.positions[stream][1] <= head:
                 self.counts["tails"] += 1
@@ -219,9 +222,12 @@ class Follower:
 
     def take_fact(self, header, payload):
         stream, sequence = header["stream"], header["sequence"]
-        if self.lose and random.random() < self.lose:
+        if self.lose and sequence % self.lose == 0:
             self.counts["lost"] += 1
+            # The next fact is to find the gap: until it comes, heartbeats of this stream are lost too, but not for ever.
+            self.deaf_until[stream] = time.monotonic() + DEAF_S
             return
+        self.deaf_until.pop(stream, None)
         self.meet_epoch(stream, header["epoch"])
         if sequence > self.book.positions[stream][1]:
             self.counts["gaps"] += 1
@@ -290,7 +296,7 @@ def main():
     parser.add_argument("--from-start", action="store_true", help="a newcomer begins with the oldest fact of the log, not with the next one")
     parser.add_argument("--print", action="store_true", dest="prints", help="say each fact on standard output, without its content")
     parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--lose", type=float, default=0, help="throw away this share of the facts that arrive, to try the mend")
+    parser.add_argument("--lose", type=int, default=0, help="throw away every so many-th fact of each stream as it arrives, to try the mend")
     options = parser.parse_args()
     bus = os.path.abspath(options.bus) if options.bus else None
     if not bus and not (options.stream_address and options.request_address):

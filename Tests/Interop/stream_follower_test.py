@@ -47,7 +47,7 @@ class StreamFollowerTest(SuiteTestCase):
         suite, chance = self.suite, random.Random(7)
         suite.trackme("keys", "add-peer", "follower", "--hear", "ingest.samples")
 
-        killed, lossy = self.follower("killed"), self.follower("lossy", "--lose", "0.3")
+        killed, lossy = self.follower("killed"), self.follower("lossy", "--lose", "3")
         for name in ("killed", "lossy"):
             await_until(f"{name} knows where the streams are", 10, lambda: len(self.positions(name)) == 16)
 

@@ -13,7 +13,7 @@ import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 try:
-    from axe_selenium_python import Axe
+    import axe
     from people import Person, call
     from selenium import webdriver
     from selenium.common.exceptions import WebDriverException
@@ -23,7 +23,6 @@ except ImportError as missing:  # an older virtual environment
 from running_suite import SuiteTestCase, await_until
 
 MISSING = [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
-SERIOUS = {"serious", "critical"}
 SOS = 2
 BUTTONS = {"en": ["I am fine", "I need help", "False alarm", "Help is here"],
            "it": ["Sto bene", "Ho bisogno di aiuto", "Falso allarme", "Il soccorso è qui"]}
@@ -137,10 +136,7 @@ class EmergencyPageTests(SuiteTestCase):
         for one in shown:
             self.assertGreaterEqual(one.size["height"], 76, "large enough for a trembling hand")
             self.assertGreaterEqual(one.size["width"], 300)
-        axe = Axe(page)
-        axe.inject()
-        bad = [one["id"] for one in axe.run()["violations"] if one["impact"] in SERIOUS]
-        self.assertEqual([], bad, f"{name} in {language}")
+        self.assertEqual([], axe.violations(page), f"{name} in {language}")
 
     def between_pages(self, look):
         """Pages load themselves anew; an element that has just gone, by whatever name the driver says so, is looked for again."""
@@ -177,14 +173,29 @@ class EmergencyPageTests(SuiteTestCase):
 
     def test_the_countdown(self):
         """SOS-13, SOS-14: the page counts down; "I am fine" in time keeps everybody from being called."""
-        person, token = self.subscriber()
         page = self.browsers["it"]
-        self.upload(token, {"type": "heart-rate", "value": 31})
-        page.get(self.suite.sos_url + self.prompt_link(person))
-        if self.title(page) == "Va tutto bene?":  # a loaded machine may be slower than the countdown
-            self.assertEqual("timer", page.find_element(By.ID, "left").get_attribute("role"))
-        self.press(page, "fine")
-        await_until("the answer is in force", 20, lambda: self.title(page) in ("Stai bene", "Annullato"))
+
+        def answered_in_time():
+            """A loaded machine may be slower than the countdown: then somebody else's heart is taken."""
+            person, token = self.subscriber()
+            self.upload(token, {"type": "heart-rate", "value": 31})
+            page.get(self.suite.sos_url + self.prompt_link(person))
+            try:
+                title, left = page.find_element(By.TAG_NAME, "h1").text, page.find_element(By.ID, "left")
+                role, first = left.get_attribute("role"), left.text
+                page.find_element(By.CSS_SELECTOR, "button[value=fine]").click()
+            except WebDriverException:
+                return None
+            if title != "Va tutto bene?":
+                return None
+            self.assertEqual("timer", role)
+            self.assertRegex(first, r"\d")
+            return await_until("the answer is in force", 20, lambda: self.title(page) in ("Stai bene", "Annullato") and self.title(page))
+
+        for _ in range(5):
+            if (title := answered_in_time()) == "Stai bene":
+                return
+        self.fail(f"never answered before the call; at last: {title}")
 
     def test_without_scripts(self):
         """UI-12: a browser that runs no scripts shows the same, follows by itself, and its buttons work."""

@@ -43,6 +43,17 @@ struct ChecksTests {
         }
     }
 
+    @Test("R19: an integrator that is reached by text alone, without a provider of SMS, is a failure; with another way to it a warning")
+    func textsWithoutProvider() {
+        let both = [(name: "milan", alone: true), (name: "rome", alone: false)]
+        let findings = Checks.texts(to: both, canBeSent: false)
+
+        #expect(findings.map(\.level) == [.failure, .warning])
+        #expect(findings.allSatisfy { $0.mend.contains("TRACKME_NOTIFY_KANNEL_URL") })
+        #expect(Checks.texts(to: both, canBeSent: true).map(\.level) == [.ok])
+        #expect(Checks.texts(to: [], canBeSent: false).isEmpty)
+    }
+
     @Test("a mistyped setting is found, and the right one is guessed")
     func strangers() {
         let known: Set<String> = ["TRACKME_SOS_DISPATCH_AT_S", "TRACKME_HTTP_PORT"]

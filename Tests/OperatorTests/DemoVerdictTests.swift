@@ -2,7 +2,9 @@
 
 import ArgumentParser
 import Contracts
+import Foundation
 import Sealing
+import TestKit
 import Testing
 
 @testable import Operator
@@ -128,6 +130,29 @@ struct CommandTests {
             try TrackMe.parseAsRoot(arguments)
         } throws: { error in
             TrackMe.exitCode(for: error).rawValue == ExitStatus.usage.rawValue && TrackMe.fullMessage(for: error).contains(reason)
+        }
+    }
+
+    @Test("R19: a place in the south or west may follow --circle and --polygon like any other")
+    func southAndWest() throws {
+        for area in [["--circle", "-60,-45.5,30"], ["--circle=-60,-45.5,30"], ["--polygon", "-47,6 -47,14 -36,19"]] {
+            let parsed = try TrackMe.parseAsRoot(["integrator", "add", "south", "--url", "https://south.example.org/sos"] + area)
+            let command = try #require(parsed as? AddIntegratorCommand)
+            #expect(command.circle?.circle?.centre.latitude ?? command.polygon?.polygon?.first?.latitude ?? 0 < -40)
+        }
+    }
+
+    @Test("R19: `doctor` looks at the ports that the suite of a folder was started with, unless others are asked for")
+    func portsOfAFolder() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appendingPathComponent("ports.json")
+            let usual = try SuitePorts.parse([])
+            #expect(usual.orThose(in: file).ingestPort == ServiceExecutable.ingestPort)
+            try SuitePorts.parse(["--ingest-port", "9101", "--edge-http-port", "9080"]).write(to: file)
+            #expect(usual.orThose(in: file).ingestPort == 9101 && usual.orThose(in: file).edgeHTTPPort == 9080)
+            #expect(try SuitePorts.parse(["--ingest-port", "9901"]).orThose(in: file).ingestPort == 9901)
+            try Data("rubbish".utf8).write(to: file)
+            #expect(usual.orThose(in: file).ingestPort == ServiceExecutable.ingestPort)
         }
     }
 

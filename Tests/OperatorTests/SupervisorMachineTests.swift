@@ -101,15 +101,78 @@ struct SupervisorMachineTests {
         #expect(machine.exited("sos-dispatcher", .exited(0), at: .seconds(2)) == [.finished(.ok)])
     }
 
+    /// Ticks as they should come; what they gave beside nothing, with its time in milliseconds.
+    private func ticks(_ machine: inout SupervisorMachine, _ milliseconds: ClosedRange<Int>) -> [Int: [SupervisorAction]] {
+        var given: [Int: [SupervisorAction]] = [:]
+        for time in stride(from: milliseconds.lowerBound, through: milliseconds.upperBound, by: 100) {
+            let actions = machine.timePassed(to: .milliseconds(time))
+            if !actions.isEmpty { given[time] = actions }
+        }
+        return given
+    }
+
+    private static let replaced: [SupervisorAction] = [.say(.unresponsive("ingest")), .kill("ingest")]
+
     @Test("a part that was ready and answers nothing for ten seconds is replaced")
     func replacesTheHung() {
         var machine = started(["ingest"])
+        _ = ticks(&machine, 100...1000)
         _ = machine.answered("ingest", at: .seconds(1))
 
-        #expect(machine.timePassed(to: .milliseconds(10_900)) == [])
-        #expect(machine.timePassed(to: .seconds(11)) == [.say(.unresponsive("ingest")), .kill("ingest")])
-        #expect(machine.timePassed(to: .seconds(12)) == [])
+        #expect(ticks(&machine, 1100...12_000) == [11_000: Self.replaced])
         #expect(machine.exited("ingest", .signalled(9), at: .seconds(12)).last == .start("ingest"))
+    }
+
+    @Test("a part that answers that it cannot work now does not hang")
+    func unready() {
+        var machine = started(["ingest"])
+        _ = ticks(&machine, 100...1000)
+        _ = machine.answered("ingest", at: .seconds(1))
+        for second in 2...30 {
+            #expect(machine.answered("ingest", isReady: false, at: .seconds(second)) == [])
+            #expect(ticks(&machine, (second * 1000 + 100)...(second * 1000 + 1000)) == [:])
+        }
+    }
+
+    @Test("SOS-41: a part that was heard and is silent for a second is replaced, one that was never heard is not")
+    func replacesTheSilent() {
+        var machine = started(["ingest", "edge"])
+        machine.heard("ingest", at: .milliseconds(150))
+
+        #expect(ticks(&machine, 100...5000) == [1100: Self.replaced])
+        #expect(machine.exited("ingest", .signalled(9), at: .seconds(5)).last == .start("ingest"))
+        // Until its next life has begun to beat it is waited for.
+        #expect(ticks(&machine, 5100...20_000) == [:])
+    }
+
+    @Test("SOS-41: a watch that was halted or starved itself subtracts its own lateness before it kills", arguments: [1500, 60_000])
+    func lateWatch(halted milliseconds: Int) {
+        var machine = started(["ingest"])
+        _ = ticks(&machine, 100...1000)
+        machine.heard("ingest", at: .seconds(1))
+        let awake = 1000 + milliseconds
+
+        // The tick may be dealt with before the beats that came meanwhile.
+        #expect(machine.timePassed(to: .milliseconds(awake)) == [])
+        // Awake, it waits as long as ever: a tick of the silence had passed before.
+        #expect(ticks(&machine, (awake + 100)...(awake + 2000)) == [awake + 800: Self.replaced])
+    }
+
+    @Test("SOS-41: a watch that runs at a third of its pace still notices, in three times the time")
+    func starvedWatch() {
+        var machine = started(["ingest"])
+        machine.heard("ingest", at: .zero)
+        let noticed = stride(from: 300, through: 6000, by: 300).first { !machine.timePassed(to: .milliseconds($0)).isEmpty }
+
+        #expect(noticed == 2700)
+    }
+
+    @Test("an exit code 78 of a part that has begun to beat is a crash, not a refusal of its settings")
+    func crashAfterBeats() {
+        var machine = started(["ingest"])
+        machine.heard("ingest", at: .milliseconds(100))
+
+        #expect(machine.exited("ingest", .exited(78), at: .milliseconds(200)).last == .start("ingest"))
     }
 
     @Test("a part that cannot even be started is tried again like one that crashed")
@@ -145,9 +208,10 @@ struct SupervisorMachineTests {
         for _ in 0..<60 {
             now += .milliseconds(Int64(random.next() % 3000))
             let name = names[Int(random.next() % 3)]
-            switch random.next() % 3 {
+            switch random.next() % 4 {
             case 0: note(machine.answered(name, at: now), stopping: false)
-            case 1 where alive.contains(name):
+            case 1: machine.heard(name, at: now)
+            case 2 where alive.contains(name):
                 alive.remove(name)
                 note(machine.exited(name, .exited(Int32(random.next() % 3)), at: now), stopping: false)
             default: note(machine.timePassed(to: now), stopping: false)

@@ -20,7 +20,7 @@ struct SupervisorTests {
     private func part(_ name: String, _ script: String) -> SupervisedPart {
         SupervisedPart(
             name: name, command: ChildCommand(executable: "/bin/sh", arguments: ["-c", script], environment: ["PATH": "/usr/bin:/bin"])
-        ) { true }
+        ) { .ready }
     }
 
     @Test("SOS-28: a killed part is back at once, its lines carry its name, and a stop ends everything in order")
@@ -60,13 +60,46 @@ struct SupervisorTests {
         #expect(notes.notices.contains(.killed("deaf")))
     }
 
+    @Test(
+        "SOS-41: a part that beats and then stands still is killed and started again",
+        .enabled(if: SystemProgram.find("python3") != nil, "needs python3"))
+    func hangs() async throws {
+        try await withTemporaryFolder { folder in
+            let notes = Notes()
+            let beating = """
+                import os, socket, time
+                beats = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                beats.connect(os.environ["NOTIFY_SOCKET"])
+                beats.send(b"WATCHDOG=1")
+                print(os.getpid(), flush=True)
+                while True:
+                    beats.send(b"WATCHDOG=1")
+                    time.sleep(int(os.environ["WATCHDOG_USEC"]) / 5e6)
+                """
+            let part = SupervisedPart(
+                name: "one",
+                command: ChildCommand(executable: SystemProgram.find("python3") ?? "", arguments: ["-c", beating], environment: [:]),
+                heartbeat: folder.appendingPathComponent("beats").path)
+            let supervisor = Supervisor([part], line: notes.line, notice: notes.notice)
+            let running = Task { await supervisor.run() }
+            // Its first beat is under way before it says its number.
+            let first: pid_t = try await eventually("its number") { notes.lines.compactMap { pid_t($0.dropFirst("one: ".count)) }.first }
+            kill(first, SIGSTOP)
+
+            try await eventually("its second life") { notes.lines.count == 2 }
+            #expect(notes.notices == [.unresponsive("one"), .restarting("one", status: .signalled(SIGKILL))])
+            supervisor.stop()
+            _ = await running.value
+        }
+    }
+
     @Test("a part that refuses its configuration stops the suite with 78")
     func configuration() async throws {
         let notes = Notes()
         let refusing = SupervisedPart(
             name: "bad",
             command: ChildCommand(executable: "/bin/sh", arguments: ["-c", "echo TRACKME_X: no such setting; exit 78"], environment: [:])
-        ) { false }
+        ) { .silent }
 
         let status = await Supervisor([refusing], line: notes.line, notice: notes.notice).run()
 
@@ -77,7 +110,7 @@ struct SupervisorTests {
     func missing() async throws {
         let notes = Notes()
         let supervisor = Supervisor(
-            [SupervisedPart(name: "gone", command: ChildCommand(executable: "/nowhere/at-all", environment: [:])) { false }],
+            [SupervisedPart(name: "gone", command: ChildCommand(executable: "/nowhere/at-all", environment: [:])) { .silent }],
             line: notes.line,
             notice: notes.notice)
         let running = Task { await supervisor.run() }

@@ -44,4 +44,28 @@ struct AddressPolicyTests {
         #expect(!AddressPolicy.publicOnly.permits(address))
         #expect(AddressPolicy.anywhere.permits(address))
     }
+
+    @Test(
+        "G8: private networks and this machine, where the operator lets strangers name them",
+        arguments: [
+            "10.0.0.0", "10.255.255.255", "127.0.0.1", "127.255.255.255", "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255",
+            "::1", "::ffff:127.0.0.1", "::ffff:192.168.1.1", "64:ff9b::10.0.0.1", "2002:7f00:1::1", "fc00::1", "fd00:ec2::255", "fdff::1",
+        ])
+    func ownNetworks(text: String) throws {
+        let address = try #require(parse(text))
+        #expect(AddressPolicy.publicAndPrivate.permits(address) && AddressPolicy.privateOnly.permits(address))
+    }
+
+    @Test(
+        "G8: a setting for private networks opens no link, no metadata of a cloud, no multicast and no unspecified address",
+        arguments: [
+            "0.0.0.0", "0.1.2.3", "100.64.0.0", "100.100.100.200", "169.254.0.1", "169.254.169.254", "192.0.0.192", "192.0.2.1",
+            "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "::2", "::7f00:1", "::ffff:169.254.169.254",
+            "64:ff9b::169.254.169.254", "2002:a9fe:a9fe::1", "fd00:ec2::254", "fd20:ce::254", "fe80::1", "febf::1", "fec0::1", "ff02::1",
+            "4000::1",
+        ])
+    func neverByASetting(text: String) throws {
+        let address = try #require(parse(text))
+        #expect(!AddressPolicy.publicAndPrivate.permits(address) && !AddressPolicy.privateOnly.permits(address))
+    }
 }

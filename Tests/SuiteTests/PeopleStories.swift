@@ -145,10 +145,18 @@ struct PeopleStories {
                 let answer = try await anna.ask("GET", "/ingest/v1/series?\(period)\(types)&granularity=\(granularity)")
                 let series = try answer.expecting(200, "series").list("series")
                 #expect(series.count == (types.isEmpty ? 1 : 2))
-                let counted = series.flatMap { $0["points"] as? [[String: Any]] ?? [] }.reduce(0) { sum, point in
-                    sum + ((point["count"] as? NSNumber)?.intValue ?? 0)
+                for (place, one) in series.enumerated() {
+                    let points = one["points"] as? [[String: Any]] ?? []
+                    func numbers(_ name: String) -> [Double] { points.compactMap { ($0[name] as? NSNumber)?.doubleValue } }
+                    // A day has one value, which is its least, mean and largest; weeks together have the sum of all.
+                    let recorded = entries.filter { $0.0 == (place == 0 ? "glucose" : "heart-rate") }.map(\.1)
+                    let counts = numbers("count")
+                    let sum = zip(counts, numbers("mean")).reduce(0) { $0 + $1.0 * $1.1 }
+                    #expect(counts.reduce(0, +) == 90 && abs(sum - recorded.reduce(0, +)) < 0.001, "\(granularity)")
+                    #expect(numbers("min").min() == recorded.min() && numbers("max").max() == recorded.max())
+                    #expect(counts.allSatisfy { $0 <= (granularity == "day" ? 1 : 7) })
+                    if granularity == "day" { #expect(numbers("mean") == recorded) }
                 }
-                #expect(counted == 90 * series.count, "\(granularity)")
             }
         }
     }
@@ -163,7 +171,13 @@ struct PeopleStories {
             let status = try await anna.ask("GET", "/ingest/v1/health-status").expecting(200, "status")
             #expect(status.text("status") == "all-in-range")
             let statistics = try await anna.ask("GET", "/ingest/v1/statistics?type=heart-rate").expecting(200, "statistics")
-            #expect(statistics.text("timezone") != nil)
+            for (span, days, mean) in [("week", 7, 71.571), ("month", 30, 72.0)] {
+                let parameters = (statistics.object[span] as? [String: Any])?["parameters"] as? [[String: Any]]
+                let heart = try #require(parameters?.first { $0["type"] as? String == "heart-rate" })
+                #expect(heart["daysWithData"] as? Int == days && heart["count"] as? Int == days, "\(span)")
+                #expect(
+                    abs((heart["mean"] as? Double ?? 0) - mean) < 0.001 && heart["min"] as? Double == 70 && heart["max"] as? Double == 74)
+            }
         }
     }
 

@@ -172,11 +172,15 @@ struct SharingStories {
                 }
 
                 let grant = try #require(granted.grant)
+                let pace = MachinePace()
+                defer { pace.end() }
                 let withdrawn = ContinuousClock.now
                 let said = try await suite.say("DELETE", suite.consent + "/consent/v1/grants/\(grant)", as: guest.token)
                 #expect(said.status == 200)
                 while await spa.refusal(granted, weight) == nil {}
-                print("withdrawal over HTTP to denied read, through all services: \(ContinuousClock.now - withdrawn)")
+                let stopped = ContinuousClock.now - withdrawn
+                print("figure: withdrawal over HTTP to denied read, through all services: \(stopped.wholeMilliseconds) ms")
+                #expect(stopped < pace.allowed(.seconds(1)))
                 #expect(await spa.refusal(granted, .bodyTemperature) == .forbidden)
                 #expect(try await spa.state(first.request).status == .revoked)
             }
@@ -234,12 +238,17 @@ struct SharingStories {
                     try await eventually("\(type) is handed out") { (try? await spa.read(granted, type))?.isEmpty == false }
                 }
 
+                let pace = MachinePace()
+                defer { pace.end() }
                 await suite.stopConsent()
                 let stopped = ContinuousClock.now
                 // While reads may still be answered, and again when they are denied: a heart needs nobody's leave.
                 try await suite.beat(38, from: neighbour)
                 try await eventually("the first read is denied") { await spa.refusal(granted, types[0]) != nil }
-                print("figure: consent stopped: reads denied after \(ContinuousClock.now - stopped)")
+                let denied = ContinuousClock.now - stopped
+                print("figure: consent stopped: reads denied after \(denied.wholeMilliseconds) ms")
+                // Five seconds of silence, and a second for the last heartbeat and the question.
+                #expect(denied < pace.allowed(.seconds(6), waiting: .seconds(5)))
                 for type in types { #expect(await spa.refusal(granted, type) == .forbidden) }
                 let first = try await suite.acknowledged(of: neighbour)
                 #expect(try #require(first.acknowledgedAt) - first.t0 < .seconds(5))

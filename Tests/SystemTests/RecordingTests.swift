@@ -73,6 +73,30 @@ extension SystemTests {
             try await replay("run-lisbon-2017.csv", as: .run)
         }
 
+        @Test("R19: each recording is replayed as a person of its own, and again as the same one", .timeLimit(.minutes(5)))
+        func people() async throws {
+            try await RealSuite.with { suite in
+                func replay(_ rows: String, as name: String, _ further: String...) throws -> String {
+                    let file = suite.root.appendingPathComponent(name)
+                    try Data(("time,HR_bpm\n" + rows).utf8).write(to: file)
+                    let arguments = ["replay", file.path, "--url", suite.server, "--data", suite.data.path] + further
+                    return try Tool.run(
+                        ServiceExecutable.folder.appendingPathComponent("trackme").path, arguments, environment: suite.layout.environment
+                    ).output
+                }
+                func person(_ output: String) throws -> String {
+                    String(try #require(output.firstMatch(of: /made device dev_\w+ of person (per_\w+)/)).1)
+                }
+                let (one, other) = ("2026-01-10T10:00:00Z,60\n", "2026-01-10T10:00:00Z,61\n")
+                let first = try person(replay(one, as: "a.csv"))
+                let second = try person(replay(other, as: "b.csv"))
+                #expect(first != second)
+                let again = try replay(one, as: "renamed.csv")
+                #expect(again.contains("0 accepted, 1 duplicates") && !again.contains("made device"))
+                #expect(try person(replay(other, as: "b.csv", "--person", first)) == first)
+            }
+        }
+
         private func replay(_ name: String, as plain: PlainRecording) async throws {
             let file = try #require(TestData.file(name))
             try await RealSuite.with { suite in

@@ -38,15 +38,14 @@ struct RequestForm: Hashable, Sendable {
         (organisation, self.scope, granularity) = (asked.organisation, scope, asked.granularity)
     }
 
-    /// Without white space around it; control characters have no place in what a person is shown.
+    /// Without white space around it.
     private static func text(_ text: String, _ field: String, longest: Int) throws(Fault) -> String {
         var shown = Substring(text)
         while let first = shown.first, first.isWhitespace { shown.removeFirst() }
         while let last = shown.last, last.isWhitespace { shown.removeLast() }
         guard !shown.isEmpty else { throw Fault(field: field, detail: "fill it in") }
         guard shown.count <= longest else { throw Fault(field: field, detail: "use at most \(longest) characters") }
-        let isControlled = shown.unicodeScalars.contains { $0.properties.generalCategory == .control && $0 != "\n" }
-        guard !isControlled else { throw Fault(field: field, detail: "leave control characters out") }
+        guard PlainText.isClean(shown) else { throw Fault(field: field, detail: PlainText.advice) }
         return String(shown)
     }
 }

@@ -49,7 +49,8 @@ struct ErasureOrderBody: Codable, Sendable, Documented {
     var password: String
 
     static let schema = JSONSchema.object(
-        .required("confirmation", .string(length: 1...64)), .required("password", .string(length: 1...LogInBody.longestPassword))
+        .required("confirmation", .string(length: 1...64)),
+        .required("password", .string(length: 1...LogInBody.longestPassword, format: "password"))
     ).named("ErasureOrder")
 }
 

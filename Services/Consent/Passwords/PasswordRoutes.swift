@@ -45,8 +45,9 @@ struct PasswordChangeBody: Codable, Sendable, Documented {
     var endOtherSessions: Bool?
 
     static let schema = JSONSchema.object(
-        .required("old", .string(length: 1...LogInBody.longestPassword)), .required("new", .string(length: 1...LogInBody.longestPassword)),
-        .required("newAgain", .string(length: 1...LogInBody.longestPassword), "The same as `new`."),
+        .required("old", .string(length: 1...LogInBody.longestPassword, format: "password")),
+        .required("new", .string(length: 1...LogInBody.longestPassword, format: "password")),
+        .required("newAgain", .string(length: 1...LogInBody.longestPassword, format: "password"), "The same as `new`."),
         .optional("endOtherSessions", .boolean, "Whether everybody else who is logged in must log in again; true unless told.")
     ).named("PasswordChange")
 }

@@ -150,8 +150,8 @@ struct ChosenPasswordBody: Codable, Sendable, Documented {
 
     static let schema = JSONSchema.object(
         .required("token", .string(length: 1...200), "The end of the mailed link."),
-        .required("password", .string(length: 1...LogInBody.longestPassword)),
-        .required("passwordAgain", .string(length: 1...LogInBody.longestPassword), "The same again."),
+        .required("password", .string(length: 1...LogInBody.longestPassword, format: "password")),
+        .required("passwordAgain", .string(length: 1...LogInBody.longestPassword, format: "password"), "The same again."),
         .optional("invitation", .boolean, "Whether the link was an invitation."),
         .optional(
             "keepDevices", .boolean,

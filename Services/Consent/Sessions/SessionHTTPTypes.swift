@@ -17,7 +17,7 @@ struct LogInBody: Codable, Sendable, Documented {
 
     static let schema = JSONSchema.object(
         .required("login", .string(length: 1...longestLogin), "The e-mail address; where switched on, also the user name or fiscal code."),
-        .required("password", .string(length: 1...longestPassword)),
+        .required("password", .string(length: 1...longestPassword, format: "password")),
         .optional(
             "code", .string(length: 1...SecondFactorCodeBody.longest),
             "Where a second factor is enrolled: six digits, or a recovery code."),
@@ -77,7 +77,7 @@ struct ProofBody: Codable, Sendable, Documented {
     var code: String?
 
     static let schema = JSONSchema.object(
-        .optional("password", .string(length: 1...LogInBody.longestPassword)),
+        .optional("password", .string(length: 1...LogInBody.longestPassword, format: "password")),
         .optional("code", .string(length: 1...SecondFactorCodeBody.longest), "Of the second factor, or a recovery code.")
     ).named("Proof")
 

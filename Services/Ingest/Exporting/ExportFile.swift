@@ -17,6 +17,7 @@ struct ExportedFile: Codable, Hashable, Sendable {
 /// Cuts entries into documents of about one size, so that each can be read whole and imported again. Used by one task at a time.
 final class ExportFileWriter {
     private let format: ExchangeFormat
+    private let subject: FHIRSubject
     private let open: (_ number: Int) throws -> SealedFileWriter
     private let cutAt: Int
     private var current: (document: any EntryDocument, file: SealedFileWriter, digest: RunningDigest, bytes: Int, entries: Int)?
@@ -25,12 +26,12 @@ final class ExportFileWriter {
     /// - Parameters:
     ///   - cutAt: bytes from which on a document is ended.
     ///   - open: begins a file, by its number from 0.
-    init(_ format: ExchangeFormat, cutAt: Int, open: @escaping (_ number: Int) throws -> SealedFileWriter) {
-        (self.format, self.cutAt, self.open) = (format, cutAt, open)
+    init(_ format: ExchangeFormat, of subject: FHIRSubject, cutAt: Int, open: @escaping (_ number: Int) throws -> SealedFileWriter) {
+        (self.format, self.subject, self.cutAt, self.open) = (format, subject, cutAt, open)
     }
 
     func add(_ entry: ExportedEntry) throws {
-        if current == nil { current = (format.document(), try open(files.count), RunningDigest(), 0, 0) }
+        if current == nil { current = (format.document(of: subject), try open(files.count), RunningDigest(), 0, 0) }
         current?.document.add(entry)
         current?.entries += 1
         // Written in large pieces: a document gives its bytes a few entries at a time.
@@ -40,7 +41,7 @@ final class ExportFileWriter {
 
     /// Writes the last file; of an export without entries one empty document.
     func finish() throws {
-        if files.isEmpty, current == nil { current = (format.document(), try open(0), RunningDigest(), 0, 0) }
+        if files.isEmpty, current == nil { current = (format.document(of: subject), try open(0), RunningDigest(), 0, 0) }
         if current != nil { try endFile() }
     }
 

@@ -106,7 +106,9 @@ struct Exports: Sendable {
         transfers.began(job, total: total)
         defer { transfers.ended(job) }
         let files = transfers.files
-        let writer = ExportFileWriter(request.format, cutAt: cutAt) { try files.write(job, file: $0, key: key) }
+        // The same in every export of this person, and of nobody else; gone with the key.
+        let subject = FHIRSubject(pseudonym: LookupKey(key, purpose: "export-subject").lookup(""))
+        let writer = ExportFileWriter(request.format, of: subject, cutAt: cutAt) { try files.write(job, file: $0, key: key) }
         var done = 0
         for group in Self.groups(metrics) {
             var sources = group.map { EntryPages(metric: $0, range: range, readStore: readStore, store: transfers.store) }

@@ -57,12 +57,12 @@ struct GPXEntryDocument: EntryDocument {
 
 extension ExchangeFormat {
     /// An empty document of this form.
-    func document() -> any EntryDocument {
+    func document(of subject: FHIRSubject) -> any EntryDocument {
         switch self {
         case .json: JSONEntryDocument()
         case .ndjson: NDJSONEntryDocument()
         case .csv: CSVEntryDocument()
-        case .fhir: FHIRBundleDocument()
+        case .fhir: FHIRBundleDocument(of: subject)
         case .gpx: GPXEntryDocument()
         }
     }

@@ -15,7 +15,8 @@ struct PeopleReply: Sendable {
         (self.status, self.body) = (status, body)
     }
 
-    private var object: [String: Any] {
+    /// Empty where the answer is no JSON object.
+    var object: [String: Any] {
         (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
     }
 

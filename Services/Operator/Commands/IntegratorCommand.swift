@@ -33,11 +33,13 @@ struct AddIntegratorCommand: AsyncParsableCommand {
 
     @Argument(help: "Its name: 1 to 32 lower-case letters, digits and hyphens.")
     var name: String
+    // Unconditional: a place in the south or west begins with a minus.
     @Option(
-        help: ArgumentHelp("Responsible around a place.", valueName: "lat,lon,km"), transform: { try AreaArgument.circle($0) })
+        parsing: .unconditional, help: ArgumentHelp("Responsible around a place.", valueName: "lat,lon,km"),
+        transform: { try AreaArgument.circle($0) })
     var circle: ServiceArea?
     @Option(
-        help: ArgumentHelp("Responsible within these corners, in order.", valueName: "lat,lon lat,lon …"),
+        parsing: .unconditional, help: ArgumentHelp("Responsible within these corners, in order.", valueName: "lat,lon lat,lon …"),
         transform: { try AreaArgument.polygon($0) })
     var polygon: ServiceArea?
     @Option(help: ArgumentHelp("Where it takes messages.", valueName: "address"))

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Contracts
 import Foundation
+import Sealing
 import ServiceKit
 import Synchronization
 
@@ -12,8 +13,9 @@ struct Replay: AsyncParsableCommand {
         discussion: """
             Columns are recognised by name and unit (HR_bpm, SpO2_%, latitude, speed_mps, …); --dry-run shows how. A value that no body \
             or device can show, such as the 0 of a disconnected sensor, is no reading: it is counted, not sent. Entries wait in a sealed \
-            queue until the server has acknowledged them; a replay that was broken off is finished by the next one. Without --token-file \
-            the device is made at the first run and remembered, so a second run adds nothing.
+            queue until the server has acknowledged them; a replay that was broken off is finished by the next one of the same file. \
+            Without --token-file each recording becomes a person of its own, whose device is made at the first run and remembered, so a \
+            second run adds nothing; --person gives it to somebody instead.
 
             Example: trackme replay run.csv --live --speed 10
 
@@ -47,29 +49,30 @@ struct Replay: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let recording = try read()
+            let (recording, name) = try read()
             Console.shared.line("\(file): \(recording.account.rows) rows")
             recording.mapping.lines.forEach { Console.shared.line("  \($0)") }
             recording.accountLines.forEach { Console.shared.line("  \($0)") }
             if dryRun { return }
-            try await send(recording)
+            try await send(recording, name)
         }
     }
 
-    private func read() throws -> Recording {
+    private func read() throws -> (recording: Recording, name: String) {
         guard let content = FileManager.default.contents(atPath: file) else {
             throw OperatorError(.failed, "\(file) cannot be read", mend: "name a CSV file")
         }
         do {
-            return try Recording(csv: Array(content))
+            // What is recorded names it, wherever the file lies and whatever it is called.
+            return (try Recording(csv: Array(content)), "recording-" + Hex.encode(Digest.sha256(Array(content)).prefix(8)))
         } catch {
             throw OperatorError(.failed, "\(file): \(error)", mend: "see `trackme replay --help` for what is understood")
         }
     }
 
-    private func send(_ recording: Recording) async throws {
+    private func send(_ recording: Recording, _ name: String) async throws {
         let queue = try OutboxQueue.open(client.folder("replay", in: suite.layout), durability: .flushed)
-        let (lane, token) = try await device(in: queue)
+        let (lane, token) = try await device(in: queue, of: name)
         let left = queue.waiting(in: lane)
         if left > 0 { Console.shared.line("\(left) entries of an earlier run still wait and go first") }
         let run = ReplayRun(
@@ -83,23 +86,22 @@ struct Replay: AsyncParsableCommand {
         }
     }
 
-    /// The lane's name is the device's id, or for a token from a file its fingerprint.
-    private func device(in queue: OutboxQueue) async throws -> (lane: String, token: String) {
+    /// The lane's name is the recording's, with the person who was named, or for a token from a file its fingerprint.
+    private func device(in queue: OutboxQueue, of recording: String) async throws -> (lane: String, token: String) {
         if let tokenFile {
             let token = try TokenFile.read(tokenFile)
             let lane = "token-" + TokenFile.fingerprint(token)
             if queue.lanes[lane] != token { try queue.open(lane: lane, token: token) }
             return (lane, token)
         }
-        if person == nil, let known = queue.lanes.filter({ $0.key.hasPrefix("dev_") }).min(by: { $0.key < $1.key }) {
-            return (known.key, known.value)
-        }
+        let lane = person.map { "\(recording)-\($0)" } ?? recording
+        if let known = queue.lanes[lane] { return (lane, known) }
         let added = try await SuiteConnection.with(suite.layout) { connection in
             try await connection.ask(AddDevice(person: person, name: "replay", intervalMs: nil))
         }
-        try queue.open(lane: added.device.description, token: added.token)
+        try queue.open(lane: lane, token: added.token)
         Console.shared.line("made device \(added.device) of person \(added.person)")
-        return (added.device.description, added.token)
+        return (lane, added.token)
     }
 }
 

@@ -3,13 +3,15 @@
 import ArgumentParser
 import Contracts
 import Foundation
+import ServiceKit
 
 struct Up: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Starts all services and the edge on this machine, and keeps them running.",
         discussion: """
-            Makes keys at the first start. A part that ends is started again at once; Ctrl-C or SIGTERM stops the parts one after the \
-            other. Settings are TRACKME_ environment variables and are passed on. Emergency calls go to TRACKME_SOS_WEBHOOK_URL; where \
+            Makes keys at the first start. A part that ends is started again at once, and so is a service that sends no heartbeat for a \
+            second; Ctrl-C or SIGTERM stops the parts one after the other. Under systemd it says when the suite is ready and keeps its \
+            watchdog content (deploy/systemd). Settings are TRACKME_ environment variables and are passed on. Emergency calls go to TRACKME_SOS_WEBHOOK_URL; where \
             that is not set, as exercises to `trackme desk` on this machine. Without caddy the services still answer on loopback; \
             --require-edge refuses that.
 
@@ -65,6 +67,7 @@ struct Up: AsyncParsableCommand {
                 layout: suite.layout, ports: ports, additional: deskSettings, only: only.isEmpty ? nil : Set(only),
                 beginsAnew: beginsAnew)
             let parts = try supervision.parts()
+            try ports.write(to: suite.layout.portsFile)
             let hasEdge = parts.contains { $0.name == "edge" }
             if !hasEdge, only.isEmpty || only.contains("edge") {
                 let mend = "apt-get install caddy"
@@ -73,20 +76,13 @@ struct Up: AsyncParsableCommand {
             }
             let screen = SupervisorScreen(
                 layout: suite.layout, ports: ports, names: parts.map(\.name), hasEdge: hasEdge, calls: webhook ?? Up.referenceDesk)
-            let supervisor = Supervisor(parts, line: screen.line, notice: screen.notice)
-            let status = await withTaskGroup(of: ExitStatus?.self) { group in
-                group.addTask {
-                    for await _ in Interrupt.signals() { supervisor.stop() }
-                    return nil
-                }
-                group.addTask { await supervisor.run() }
-                while let ended = await group.next() {
-                    guard let ended else { continue }
-                    group.cancelAll()
-                    return ended
-                }
-                return .failed
+            let heartbeat = Heartbeat(ProcessInfo.processInfo.environment)
+            heartbeat?.begin()
+            let supervisor = Supervisor(parts, line: screen.line) { notice in
+                if notice == .everythingIsReady { heartbeat?.say(.ready) }
+                screen.notice(notice)
             }
+            let status = await supervisor.runUntilInterrupted { heartbeat?.say(.stopping) }
             if status != .ok { throw status.code }
         }
     }

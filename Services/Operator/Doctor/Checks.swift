@@ -94,6 +94,18 @@ enum Checks {
             subject, "\(detail), fewer than 99.99 %", mend: "see `trackme sos availability`; what it was down for counts as missed")
     }
 
+    /// - Parameter integrators: those that have a number, and whether nothing else leads to them.
+    static func texts(to integrators: [(name: String, alone: Bool)], canBeSent: Bool) -> [Finding] {
+        guard !canBeSent else { return integrators.isEmpty ? [] : [.ok("texts", "a provider of SMS is set")] }
+        let mend = "set TRACKME_NOTIFY_KANNEL_URL or TRACKME_NOTIFY_GATEWAY_URL for the notifier"
+        return integrators.map { name, alone in
+            let subject = "texts to \(name)"
+            return alone
+                ? .failure(subject, "it is reached by text alone, and no provider of SMS is set: no call will get there", mend: mend)
+                : .warning(subject, "no provider of SMS is set: the second channel is missing (SOS-18)", mend: mend)
+        }
+    }
+
     private static let mebibyte: Int64 = 1 << 20
 
     static func disk(free bytes: Int64) -> Finding {

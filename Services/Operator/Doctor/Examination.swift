@@ -28,7 +28,21 @@ struct Examination: Sendable {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         findings.append(Checks.openFiles(soft: UInt64(limit.rlim_cur), hard: UInt64(limit.rlim_max)))
-        return findings + (await settings()) + (await availability())
+        let (configured, effective) = await settings()
+        return findings + configured + (await availability()) + (await texts(effective))
+    }
+
+    /// Whether integrators that are reached by text alone can be.
+    private func texts(_ effective: [String: String]) async -> [Finding] {
+        let registered = try? await SuiteConnection.with(layout) { connection in
+            try await connection.ask(ListIntegrators(), deadline: .milliseconds(300)).integrators.filter { !$0.isRetired }.map(\.settings)
+        }
+        var byText = (registered ?? []).filter { $0.number != nil }.map { ($0.name, alone: $0.url == nil && $0.peer == nil) }
+        if registered == nil, effective["sos.number"] ?? "-" != "-" {
+            byText = [(effective["sos.integrator"] ?? "desk", alone: effective["sos.webhook_url"] ?? "-" == "-")]
+        }
+        let providers = ["notify.kannel_url", "notify.kannel2_url", "notify.gateway_url"].filter { effective[$0] ?? "-" != "-" }
+        return Checks.texts(to: byText, canBeSent: !providers.isEmpty)
     }
 
     /// Of the dispatchers that run; nothing where none does.
@@ -55,8 +69,9 @@ struct Examination: Sendable {
         return status == .exited(0) ? lines.first ?? "" : nil
     }
 
-    private func settings() async -> [Finding] {
-        var findings: [Finding] = []
+    /// What is wrong with settings, and what is in force of all services, by key.
+    private func settings() async -> (findings: [Finding], effective: [String: String]) {
+        var (findings, effective): ([Finding], [String: String]) = ([], [:])
         var known = OperatorSettings.variables
         for service in ServiceExecutable.all() {
             var facts = ConfigurationFacts(service: service.peer.name, status: nil, complaint: "")
@@ -65,14 +80,16 @@ struct Examination: Sendable {
                     executable: service.file.path, arguments: ["--check-config"],
                     environment: layout.environment(of: service.peer, httpPort: service.port))
                 let (status, lines) = await Examination.output(of: command)
-                let table = lines.compactMap { $0.split(separator: " ").first }.filter { $0.contains(".") && !$0.hasPrefix("TRACKME_") }
-                known.formUnion(table.map { SettingsReader.variable(for: String($0)) })
+                let table = lines.map { $0.split(separator: " ") }
+                    .filter { $0.count > 1 && $0[0].contains(".") && !$0[0].hasPrefix("TRACKME_") }
+                for row in table { effective[String(row[0])] = String(row[1]) }
+                known.formUnion(table.map { SettingsReader.variable(for: String($0[0])) })
                 facts.status = status
                 facts.complaint = lines.filter { $0.hasPrefix("TRACKME_") }.joined(separator: "; ")
             }
             findings.append(Checks.configuration(facts))
         }
-        return findings + Checks.unknownSettings(ProcessInfo.processInfo.environment.keys, known: known)
+        return (findings + Checks.unknownSettings(ProcessInfo.processInfo.environment.keys, known: known), effective)
     }
 
     /// Runs a program to its end; no program of the suite takes longer than ten seconds for this.

@@ -14,6 +14,15 @@ struct Readiness: Sendable {
         sender = HTTPSender(settings, logger: Logger(label: "trackme.readiness") { _ in SwiftLogNoOpLogHandler() })
     }
 
+    /// What `/health/ready` says.
+    func probe(port: Int) async -> ProbeAnswer {
+        switch await status("http://127.0.0.1:\(port)/health/ready") {
+        case 200: .ready
+        case nil: .silent
+        default: .unready
+        }
+    }
+
     /// Whether `/health/ready` answers 200.
     func isReady(port: Int) async -> Bool {
         await status("http://127.0.0.1:\(port)/health/ready") == 200

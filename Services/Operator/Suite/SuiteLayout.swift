@@ -36,6 +36,8 @@ struct SuiteLayout: Sendable {
     var busFolder: URL { URL(fileURLWithPath: environment["TRACKME_BUS_DIRECTORY"] ?? "", isDirectory: true) }
     var keysFolder: URL { URL(fileURLWithPath: environment["TRACKME_BUS_KEYS"] ?? "", isDirectory: true) }
     var keys: KeyFiles { KeyFiles(folder: keysFolder) }
+    /// Where `trackme up` says on which ports it runs.
+    var portsFile: URL { data.appendingPathComponent("ports.json") }
     var edgeFolder: URL { data.appendingPathComponent("edge", isDirectory: true) }
     /// What a reference client keeps: its queue and the key that seals it.
     func clientFolder(_ name: String) -> URL { data.appendingPathComponent("client/\(name)", isDirectory: true) }

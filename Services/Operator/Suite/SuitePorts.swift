@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Contracts
+import Foundation
 
 struct SuitePorts: ParsableArguments, Sendable {
     @Option(help: "Port of ingest on loopback.")
@@ -29,6 +30,34 @@ struct SuitePorts: ParsableArguments, Sendable {
         guard Set(ports).count == ports.count else {
             throw ValidationError("each part needs a port of its own")
         }
+    }
+
+    /// As they are where nobody says otherwise.
+    static let usual: SuitePorts = {
+        // No argument is wrong, since there is none.
+        (try? SuitePorts.parse([])) ?? SuitePorts()
+    }()
+
+    /// What `trackme up` writes into the suite's folder, so that other commands find the suite there.
+    private struct Written: Codable {
+        var ports: [String: Int]
+    }
+
+    func write(to file: URL) throws {
+        let ports = Dictionary(uniqueKeysWithValues: all.map { ($0.2, $0.0) })
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+        try encoder.encode(Written(ports: ports)).write(to: file, options: .atomic)
+    }
+
+    /// Those that the suite of this folder was started with last, unless others were asked for.
+    func orThose(in file: URL) -> SuitePorts {
+        guard all.map(\.0) == SuitePorts.usual.all.map(\.0), let content = FileManager.default.contents(atPath: file.path),
+            let written = try? JSONDecoder().decode(Written.self, from: content)
+        else { return self }
+        return (try? SuitePorts.parse(written.ports.flatMap { [$0.key, String($0.value)] })) ?? self
     }
 
     var services: [ServiceExecutable] {

@@ -33,8 +33,8 @@ struct Edge: Sendable {
         let command = ChildCommand(
             executable: caddy, arguments: ["run", "--config", caddyfile.path, "--adapter", "caddyfile"], environment: environment)
         return SupervisedPart(name: "edge", command: command) {
-            guard await readiness.edgeAnswers(httpPort: ports.edgeHTTPPort) else { return false }
-            return copyRootCertificate()
+            guard await readiness.edgeAnswers(httpPort: ports.edgeHTTPPort) else { return .silent }
+            return copyRootCertificate() ? .ready : .unready
         }
     }
 

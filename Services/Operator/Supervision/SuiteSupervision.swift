@@ -21,6 +21,9 @@ struct SuiteSupervision: Sendable {
         _ = try SuiteKeys.makeMissing(layout)
         let finding = Checks.busFolder(layout.busFolder.path)
         guard finding.level == .ok else { throw OperatorError(.configuration, finding.detail, mend: finding.mend) }
+        // Heartbeats arrive there before any service has made it.
+        try FileManager.default.createDirectory(
+            at: layout.busFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let readiness = Readiness()
         var parts: [SupervisedPart] = []
         for service in ports.services where only?.contains(service.peer.name) ?? (withDeputy || service.peer.deputyOf == nil) {
@@ -33,9 +36,10 @@ struct SuiteSupervision: Sendable {
                 SupervisedPart(
                     name: service.peer.name,
                     command: ChildCommand(
-                        executable: service.file.path, arguments: beginsAnew ? ["--new"] : [], environment: environment)
+                        executable: service.file.path, arguments: beginsAnew ? ["--new"] : [], environment: environment),
+                    heartbeat: layout.busFolder.appendingPathComponent("heartbeat-\(service.peer)").path
                 ) {
-                    await readiness.isReady(port: service.port)
+                    await readiness.probe(port: service.port)
                 })
         }
         if withEdge, only?.contains("edge") ?? true, let edge = try Edge(layout: layout, ports: ports).part(readiness) {

@@ -2,20 +2,33 @@
 
 import Contracts
 import Foundation
+import Synchronization
 
 /// One part of the suite as the supervisor runs it.
 struct SupervisedPart: Sendable {
     var name: String
     var command: ChildCommand
-    /// Whether it answers and is ready; false at any failure. Returns within a second.
-    var isReady: @Sendable () async -> Bool
+    /// Path of the socket for its heartbeats; nil for a program that sends none.
+    var heartbeat: String?
+    /// Asks it whether it is ready, within a second; nil for one that is not asked.
+    var probe: (@Sendable () async -> ProbeAnswer)?
+}
+
+/// What came of asking a part for its readiness.
+enum ProbeAnswer: Sendable {
+    case ready
+    /// It says that it cannot take work now.
+    case unready
+    /// No answer.
+    case silent
 }
 
 /// Runs the parts until it is told to stop and they have ended.
 struct Supervisor: Sendable {
     private enum Event: Sendable {
         case exited(String, ChildStatus)
-        case answered(String)
+        case answered(String, isReady: Bool)
+        case heard(String, life: Int)
         case ticked
         case stopRequested
     }
@@ -23,7 +36,16 @@ struct Supervisor: Sendable {
     /// Between probes of a part that is not ready yet, and of one that was.
     private static let eagerProbe = Duration.milliseconds(50)
     private static let calmProbe = Duration.milliseconds(500)
-    private static let tick = Duration.milliseconds(100)
+
+    /// A part while it runs.
+    private struct Child {
+        let process: ChildProcess
+        let heartbeat: HeartbeatSocket?
+        let life: Int
+    }
+
+    /// Counts the starts of all parts.
+    private static let lives = Atomic(0)
 
     let parts: [SupervisedPart]
     let limits: SupervisorMachine.Limits
@@ -47,17 +69,38 @@ struct Supervisor: Sendable {
         happened.yield(.stopRequested)
     }
 
+    /// Runs until SIGINT or SIGTERM, and until the parts have ended then; or until the parts end it.
+    /// - Parameter interrupted: called at each of these signals.
+    func runUntilInterrupted(_ interrupted: @escaping @Sendable () -> Void = {}) async -> ExitStatus {
+        await withTaskGroup(of: ExitStatus?.self) { group in
+            group.addTask {
+                for await _ in Interrupt.signals() {
+                    interrupted()
+                    stop()
+                }
+                return nil
+            }
+            group.addTask { await run() }
+            while let ended = await group.next() {
+                guard let ended else { continue }
+                group.cancelAll()
+                return ended
+            }
+            return .failed
+        }
+    }
+
     func run() async -> ExitStatus {
         let clock = ContinuousClock()
         let start = clock.now
         var machine = SupervisorMachine(parts: parts.map(\.name), limits: limits)
-        var children: [String: ChildProcess] = [:]
+        var children: [String: Child] = [:]
         var outcome: ExitStatus?
         return await withTaskGroup(of: Void.self) { group in
             for part in parts { group.addTask { await probe(part) } }
             group.addTask {
                 while !Task.isCancelled {
-                    try? await Task.sleep(for: Supervisor.tick)
+                    try? await Task.sleep(for: limits.tick)
                     happened.yield(.ticked)
                 }
             }
@@ -66,9 +109,11 @@ struct Supervisor: Sendable {
                 let now = clock.now - start
                 switch event {
                 case .exited(let name, let status):
-                    children[name] = nil
+                    children.removeValue(forKey: name)?.heartbeat?.close()
                     perform(machine.exited(name, status, at: now), &children, &outcome)
-                case .answered(let name): perform(machine.answered(name, at: now), &children, &outcome)
+                case .answered(let name, let isReady):
+                    perform(machine.answered(name, isReady: isReady, at: now), &children, &outcome)
+                case .heard(let name, let life): if children[name]?.life == life { machine.heard(name, at: now) }
                 case .ticked: perform(machine.timePassed(to: now), &children, &outcome)
                 case .stopRequested: perform(machine.stopRequested(at: now), &children, &outcome)
                 }
@@ -79,33 +124,47 @@ struct Supervisor: Sendable {
         }
     }
 
-    private func perform(_ actions: [SupervisorAction], _ children: inout [String: ChildProcess], _ outcome: inout ExitStatus?) {
+    private func perform(_ actions: [SupervisorAction], _ children: inout [String: Child], _ outcome: inout ExitStatus?) {
         for action in actions {
             switch action {
             case .start(let name): children[name] = start(name)
-            case .terminate(let name): children[name]?.signal(SIGTERM)
-            case .kill(let name): children[name]?.signal(SIGKILL)
+            case .terminate(let name): children[name]?.process.signal(SIGTERM)
+            case .kill(let name): children[name]?.process.signal(SIGKILL)
             case .say(let what): notice(what)
             case .finished(let status): outcome = status
             }
         }
     }
 
-    private func start(_ name: String) -> ChildProcess? {
+    private func start(_ name: String) -> Child? {
         guard let part = parts.first(where: { $0.name == name }) else { return nil }
         let (line, happened) = (line, happened)
-        return ChildProcess(part.command) {
+        let life = Supervisor.lives.add(1, ordering: .relaxed).newValue
+        let socket: HeartbeatSocket?
+        do {
+            socket = try part.heartbeat.map { path throws(HeartbeatSocket.Fault) in
+                try HeartbeatSocket(path) { happened.yield(.heard(name, life: life)) }
+            }
+        } catch {
+            happened.yield(.exited(name, .couldNotStart("\(error)")))
+            return nil
+        }
+        var command = part.command
+        command.environment = HeartbeatSocket.environment(command.environment, at: part.heartbeat)
+        let process = ChildProcess(command) {
             line(name, $0)
         } exited: {
             happened.yield(.exited(name, $0))
         }
+        return Child(process: process, heartbeat: socket, life: life)
     }
 
     private func probe(_ part: SupervisedPart) async {
+        guard let probe = part.probe else { return }
         while !Task.isCancelled {
-            let ready = await part.isReady()
-            if ready { happened.yield(.answered(part.name)) }
-            try? await Task.sleep(for: ready ? Supervisor.calmProbe : Supervisor.eagerProbe)
+            let answer = await probe()
+            if answer != .silent { happened.yield(.answered(part.name, isReady: answer == .ready)) }
+            try? await Task.sleep(for: answer == .ready ? Supervisor.calmProbe : Supervisor.eagerProbe)
         }
     }
 }

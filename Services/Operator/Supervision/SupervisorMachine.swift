@@ -54,11 +54,19 @@ struct SupervisorMachine: Sendable {
         var stopBound = Duration.seconds(10)
         /// A part that was ready and answers no probe for so long hangs and is replaced.
         var hangBound = Duration.seconds(10)
+        /// A part that has sent heartbeats and sends none for so long has failed and is replaced. One tick later at the latest it is
+        /// noticed: within a second (SOS-41).
+        var silenceBound = Duration.milliseconds(900)
+        /// Between two calls of `timePassed`.
+        var tick = Duration.milliseconds(100)
+
+        /// What children are told of `silenceBound`: they send five beats in that time.
+        static let beatBound = Duration.seconds(1)
     }
 
     private enum State: Hashable {
         case idle
-        case running(answeredAt: Duration?)
+        case running
         case pausing(until: Duration)
         case stopping(since: Duration, killed: Bool)
         case stopped
@@ -68,12 +76,22 @@ struct SupervisorMachine: Sendable {
         let name: String
         var state = State.idle
         var exits: [Duration] = []
+        /// Since it runs: when it answered a probe last, once it was ready.
+        var answeredAt: Duration?
+        /// Since it runs: when its last heartbeat came.
+        var heardAt: Duration?
         var wasReady = false
+        var wasHeard = false
         var toldOfLoop = false
+
+        mutating func runs() {
+            (state, answeredAt, heardAt) = (.running, nil, nil)
+        }
     }
 
     private let limits: Limits
     private var parts: [Part]
+    private var lastTick = Duration.zero
     private var isStopping = false
     private var toldReady = false
     private var outcome = ExitStatus.ok
@@ -86,20 +104,25 @@ struct SupervisorMachine: Sendable {
     }
 
     var allAreReady: Bool {
-        !isStopping && parts.allSatisfy { if case .running(.some) = $0.state { true } else { false } }
+        !isStopping && parts.allSatisfy { $0.state == .running && $0.answeredAt != nil }
     }
 
     mutating func begun(at now: Duration) -> [SupervisorAction] {
-        parts.indices.map { index in
-            parts[index].state = .running(answeredAt: nil)
+        lastTick = now
+        return parts.indices.map { index in
+            parts[index].runs()
             return .start(parts[index].name)
         }
     }
 
-    /// A probe of the part's readiness was answered well.
-    mutating func answered(_ name: String, at now: Duration) -> [SupervisorAction] {
-        guard let index = index(of: name), case .running(let before) = parts[index].state else { return [] }
-        parts[index].state = .running(answeredAt: now)
+    /// A probe of the part's readiness was answered.
+    /// - Parameter isReady: whether it takes work. One that was ready may say that it is not, with a full disk for instance: it does not
+    ///   hang.
+    mutating func answered(_ name: String, isReady: Bool = true, at now: Duration) -> [SupervisorAction] {
+        guard let index = index(of: name), parts[index].state == .running else { return [] }
+        let before = parts[index].answeredAt
+        guard isReady || before != nil else { return [] }
+        parts[index].answeredAt = now
         let returned = before == nil && parts[index].wasReady
         parts[index].wasReady = true
         var actions: [SupervisorAction] = []
@@ -111,13 +134,20 @@ struct SupervisorMachine: Sendable {
         return actions
     }
 
+    /// A heartbeat of the part came.
+    mutating func heard(_ name: String, at now: Duration) {
+        guard let index = index(of: name), parts[index].state == .running else { return }
+        parts[index].heardAt = now
+        parts[index].wasHeard = true
+    }
+
     mutating func exited(_ name: String, _ status: ChildStatus, at now: Duration) -> [SupervisorAction] {
         guard let index = index(of: name) else { return [] }
         if isStopping {
             parts[index].state = .stopped
             return continueStopping(at: now)
         }
-        if status == .exited(ExitStatus.configuration.rawValue), !parts[index].wasReady {
+        if status == .exited(ExitStatus.configuration.rawValue), !parts[index].wasReady, !parts[index].wasHeard {
             parts[index].state = .stopped
             outcome = .configuration
             return [.say(.configurationRefused(name))] + stopRequested(at: now)
@@ -126,7 +156,7 @@ struct SupervisorMachine: Sendable {
         parts[index].exits.append(now)
         guard parts[index].exits.count >= limits.crashes else {
             parts[index].toldOfLoop = false
-            parts[index].state = .running(answeredAt: nil)
+            parts[index].runs()
             return [.say(.restarting(name, status: status)), .start(name)]
         }
         parts[index].state = .pausing(until: now + limits.loopPause)
@@ -146,16 +176,22 @@ struct SupervisorMachine: Sendable {
         return continueStopping(at: now)
     }
 
+    /// To be called at each tick.
     mutating func timePassed(to now: Duration) -> [SupervisorAction] {
+        // Whoever was halted or starved himself has heard nobody meanwhile: the silence of others counts only while this watch was awake.
+        let late = max(.zero, now - lastTick - limits.tick)
+        lastTick = now
         var actions: [SupervisorAction] = []
         for index in parts.indices {
             let name = parts[index].name
+            parts[index].answeredAt = parts[index].answeredAt.map { min(now, $0 + late) }
+            parts[index].heardAt = parts[index].heardAt.map { min(now, $0 + late) }
             switch parts[index].state {
             case .pausing(let until) where now >= until:
-                parts[index].state = .running(answeredAt: nil)
+                parts[index].runs()
                 actions.append(.start(name))
-            case .running(.some(let answeredAt)) where now - answeredAt >= limits.hangBound && !isStopping:
-                parts[index].state = .running(answeredAt: nil)
+            case .running where !isStopping && isSilent(parts[index], at: now):
+                parts[index].runs()
                 actions += [.say(.unresponsive(name)), .kill(name)]
             case .stopping(let since, killed: false) where now - since >= limits.stopBound:
                 parts[index].state = .stopping(since: since, killed: true)
@@ -165,6 +201,11 @@ struct SupervisorMachine: Sendable {
             }
         }
         return actions
+    }
+
+    private func isSilent(_ part: Part, at now: Duration) -> Bool {
+        if let heardAt = part.heardAt, now - heardAt >= limits.silenceBound { return true }
+        return part.answeredAt.map { now - $0 >= limits.hangBound } ?? false
     }
 
     private mutating func continueStopping(at now: Duration) -> [SupervisorAction] {

@@ -26,19 +26,20 @@ enum DataFormat: String, CaseIterable, Codable, Sendable {
     var fileExtension: String { self == .fhir ? "fhir.json" : rawValue }
 
     /// An empty document of this form.
-    func document() -> any EntryDocument {
+    /// - Parameter request: whose answer it is.
+    func document(of request: RequestID) -> any EntryDocument {
         switch self {
         case .json: JSONEntryDocument()
         case .ndjson: NDJSONEntryDocument()
         case .csv: CSVValueDocument()
-        case .fhir: FHIRBundleDocument()
+        case .fhir: FHIRBundleDocument(of: FHIRSubject(request))
         case .xml: XMLValueDocument()
         }
     }
 
     /// A whole document.
-    func bytes(_ samples: [Sample]) -> [UInt8] {
-        var document = document()
+    func bytes(_ samples: [Sample], of request: RequestID) -> [UInt8] {
+        var document = document(of: request)
         for sample in samples { document.add(ExportedEntry(sample: sample, source: nil)) }
         document.finish()
         return document.take()

@@ -73,7 +73,7 @@ struct DataRoutes: Sendable {
     }
 
     private static func answer(_ reply: ReadSamples.Reply, _ access: DataAccess, _ format: DataFormat, limit: Int) -> HTTPAnswer {
-        let bytes = format == .json ? DataPage.bytes(reply) : format.bytes(reply.columns.samples)
+        let bytes = format == .json ? DataPage.bytes(reply) : format.bytes(reply.columns.samples, of: access.request)
         let answer = HTTPAnswer.bytes(bytes, contentType: format.mediaType).with(.dataResponsibility, ResponsibilityNotice.text)
         guard let next = reply.next else { return answer }
         let link =

@@ -92,7 +92,7 @@ struct TypedForm: Codable, Hashable, Sendable {
         return from..<end
     }
 
-    /// Without white space around it; control characters have no place in what a person is shown.
+    /// Without white space around it.
     private static func readPurpose(_ typed: String, _ fault: (String, String) -> Void) -> String? {
         var shown = Substring(typed)
         while let first = shown.first, first.isWhitespace { shown.removeFirst() }
@@ -105,8 +105,8 @@ struct TypedForm: Codable, Hashable, Sendable {
             fault("/purpose", "use at most \(RequestForm.longestPurpose) characters")
             return nil
         }
-        guard !shown.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\n" }) else {
-            fault("/purpose", "leave control characters out")
+        guard PlainText.isClean(shown) else {
+            fault("/purpose", PlainText.advice)
             return nil
         }
         return String(shown)

@@ -183,7 +183,9 @@ struct DataFileDesk: Sendable {
     /// Writes the job from its beginning; what an earlier try left is written over.
     private func write(_ job: DataFileJob) async throws -> [DataFilePart] {
         let key = try await keys.makeKey(for: job.person)
-        let writer = DataFileWriter(job.order.format, cutAt: Self.cutAt) { [files] in try files.write(job.job, file: $0, key: key) }
+        let writer = DataFileWriter(job.order.format, of: job.request, cutAt: Self.cutAt) { [files] in
+            try files.write(job.job, file: $0, key: key)
+        }
         for group in Self.groups(job.order.types) {
             var sources: [ValueSource] = []
             for type in group {

@@ -15,6 +15,7 @@ final class DataFileWriter {
     }
 
     private let format: DataFormat
+    private let request: RequestID
     private let cutAt: Int
     private let open: (_ number: Int) throws -> SealedFileWriter
     private var current: Current?
@@ -23,8 +24,8 @@ final class DataFileWriter {
     /// - Parameters:
     ///   - cutAt: bytes from which on a document is ended.
     ///   - open: begins a file, by its number from 0.
-    init(_ format: DataFormat, cutAt: Int, open: @escaping (_ number: Int) throws -> SealedFileWriter) {
-        (self.format, self.cutAt, self.open) = (format, cutAt, open)
+    init(_ format: DataFormat, of request: RequestID, cutAt: Int, open: @escaping (_ number: Int) throws -> SealedFileWriter) {
+        (self.format, self.request, self.cutAt, self.open) = (format, request, cutAt, open)
     }
 
     func add(_ sample: Sample) throws {
@@ -45,7 +46,7 @@ final class DataFileWriter {
     }
 
     private func begun() throws -> Current {
-        Current(document: format.document(), file: try open(parts.count))
+        Current(document: format.document(of: request), file: try open(parts.count))
     }
 
     private func drain(_ writing: inout Current) throws {

@@ -273,7 +273,7 @@ enum OrganisationSchemas {
         .optional("website", .string()), .optional("researchInterests", long), .required("representative", representative),
         .required("paymentMethod", method), .optional("language", language, "In which the organisation is written to; it unless told."),
         .optional(
-            "password", .string(length: PasswordLength.least...PasswordLength.longest),
+            "password", .string(length: PasswordLength.least...PasswordLength.longest, format: "password"),
             "Required unless passwords are mailed. At least 8 characters, more where the operator asks for them; none of the most used."),
         .optional("passwordAgain", .string(), "The same once more."),
         .required("acceptedTerms", .string(), "The version that was read, as the others below."), .required("acceptedPrivacy", .string()),

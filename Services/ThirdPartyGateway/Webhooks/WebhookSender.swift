@@ -34,7 +34,7 @@ struct WebhookSender: Sendable {
     /// - Parameter allowsPrivate: by the operator's word: addresses of this machine and of private networks too.
     init(signingKey: SigningKey, allowsPrivate: Bool, clock: @escaping @Sendable () -> Timestamp, logger: Logger) {
         var outbound = OutboundSettings()
-        outbound.policy = allowsPrivate ? .anywhere : .publicOnly
+        outbound.policy = allowsPrivate ? .publicAndPrivate : .publicOnly
         outbound.userAgent = "TrackMe-Webhooks"
         outbound.parallel = CourierPlaces.Bounds().all + Self.handshakes
         sender = HTTPSender(outbound, logger: logger)

@@ -1,18 +1,66 @@
 // Entries as Observations in a FHIR R4 Bundle: LOINC, UCUM, and blood pressure as the panel that clinicians expect.
 
-/// A Bundle of type `collection`: first the Patient, who has no name here, then one Observation an entry. A maximum and a minimum
-/// of one instant, source and place become one panel (85354-9). Equal entries give equal bytes.
-package struct FHIRBundleDocument: EntryDocument {
-    private static let patient = "urn:uuid:00000000-0000-8000-8000-000000000001"
+/// Whose entries a Bundle holds: a pseudonym for one purpose. Bundles of one subject name the same Patient, those of two never do.
+package struct FHIRSubject: Hashable, Sendable {
+    /// 128 random bits, or as good as random.
+    fileprivate let bits: UInt128
+    /// Of the Patient's identifier.
+    fileprivate let system: String
+    fileprivate let value: String
 
+    /// Of what a third party was granted: it knows the person by its request alone.
+    package init(_ request: RequestID) {
+        (bits, system, value) = (request.bits, "urn:trackme:request", request.description)
+    }
+
+    /// Of somebody who takes their own data away.
+    /// - Parameter pseudonym: 16 bytes that nothing else is made of.
+    package init(pseudonym: [UInt8]) {
+        bits = pseudonym.reduce(0) { $0 << 8 | UInt128($1) }
+        // As FHIR has a UUID that is an identifier.
+        (system, value) = ("urn:ietf:rfc:3986", FHIRSubject.urn + FHIRSubject.uuid(bits))
+    }
+
+    fileprivate static let urn = "urn:uuid:"
+
+    fileprivate var patient: String { FHIRSubject.uuid(bits) }
+
+    /// A UUID of version 8 for what is measured at one time: unique, and the same each time it is made.
+    /// - Parameter variant: tells apart what else one metric gives at one time.
+    fileprivate func observation(_ sample: Sample, variant: UInt8) -> String {
+        // Time and metric fill fields of their own and the last field is never zero, so that no two of one subject are alike, and none is
+        // like the Patient. The subject's bits over all of them keep two subjects apart.
+        let time = UInt128(UInt64(bitPattern: sample.at.milliseconds) & 0xFFFF_FFFF_FFFF) << 80
+        let metric = UInt128(UInt16(truncatingIfNeeded: sample.type.number) & 0xFFF) << 64
+        return FHIRSubject.uuid(bits ^ time ^ metric ^ UInt128(variant) + 1)
+    }
+
+    private static func uuid(_ bits: UInt128) -> String {
+        let version: UInt128 = 0xF << 76
+        let variant: UInt128 = 0x3 << 62
+        let digits = String(bits & ~(version | variant) | 0x8 << 76 | 0x2 << 62, radix: 16)
+        let all = Array(String(repeating: "0", count: 32 - digits.count) + digits)
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(all[$0]) }.joined(separator: "-")
+    }
+}
+
+/// A Bundle of type `collection`: first the Patient, who has no name here, then one Observation an entry. A maximum and a minimum
+/// of one instant, source and place become one panel (85354-9). Equal entries of one subject give equal bytes.
+package struct FHIRBundleDocument: EntryDocument {
+    private let subject: FHIRSubject
     private var json = JSONBytes()
     /// Half of a blood pressure that waits for the other.
     private var half: ExportedEntry?
 
-    package init() {
-        json.literal("{\"resourceType\":\"Bundle\",\"type\":\"collection\",\"entry\":[\n{\"fullUrl\":\"")
-        json.append(Self.patient)
-        json.literal("\",\"resource\":{\"resourceType\":\"Patient\",\"active\":true}}")
+    package init(of subject: FHIRSubject) {
+        self.subject = subject
+        json.literal("{\"resourceType\":\"Bundle\",\"type\":\"collection\",\"entry\":[\n")
+        begin("Patient", subject.patient)
+        json.literal(",\"identifier\":[{\"system\":\"")
+        json.append(subject.system)
+        json.literal("\",\"value\":\"")
+        json.append(subject.value)
+        json.literal("\"}],\"active\":true}}")
     }
 
     /// Not between the two halves of a blood pressure.
@@ -89,11 +137,22 @@ package struct FHIRBundleDocument: EntryDocument {
         json.literal("}}")
     }
 
-    private mutating func begin(_ entry: ExportedEntry, variant: Int64) {
+    private mutating func begin(_ type: String, _ id: String) {
+        json.literal("{\"fullUrl\":\"")
+        json.append(FHIRSubject.urn)
+        json.append(id)
+        json.literal("\",\"resource\":{\"resourceType\":\"")
+        json.append(type)
+        json.literal("\",\"id\":\"")
+        json.append(id)
+        json.byte("\"")
+    }
+
+    private mutating func begin(_ entry: ExportedEntry, variant: UInt8) {
         let category = FHIRCodes.category(of: entry.sample.type)
-        json.literal(",\n{\"fullUrl\":\"")
-        json.append(Self.name(of: entry.sample, variant: variant))
-        json.literal("\",\"resource\":{\"resourceType\":\"Observation\",\"status\":\"final\",\"category\":[{\"coding\":[{\"system\":\"")
+        json.literal(",\n")
+        begin("Observation", subject.observation(entry.sample, variant: variant))
+        json.literal(",\"status\":\"final\",\"category\":[{\"coding\":[{\"system\":\"")
         json.append(FHIRCodes.category)
         json.literal("\",\"code\":\"")
         json.append(category.code)
@@ -104,7 +163,8 @@ package struct FHIRBundleDocument: EntryDocument {
 
     private mutating func common(_ entry: ExportedEntry) {
         json.literal(",\"subject\":{\"reference\":\"")
-        json.append(Self.patient)
+        json.append(FHIRSubject.urn)
+        json.append(subject.patient)
         json.literal("\"},\"effectiveDateTime\":\"")
         json.append(entry.sample.at.rfc3339)
         json.byte("\"")
@@ -129,16 +189,6 @@ package struct FHIRBundleDocument: EntryDocument {
             json.byte("}")
         }
         json.literal("]}]")
-    }
-
-    /// A UUID of version 8 made from the metric and the time: unique in the bundle, the same in every export.
-    package static func name(of sample: Sample, variant: Int64) -> String {
-        func hex(_ value: Int64, _ width: Int) -> String {
-            let digits = String(UInt64(bitPattern: value), radix: 16)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits.suffix(width)
-        }
-        let time = hex(sample.at.milliseconds, 12)
-        return "urn:uuid:\(time.prefix(8))-\(time.suffix(4))-8\(hex(Int64(sample.type.number), 3))-8\(hex(variant, 3))-747261636b6d"
     }
 }
 

@@ -73,10 +73,12 @@ package struct FormReader: Sendable {
             return nil
         }
         // One character may be made of any number of code points; two marks on each letter are eight bytes at most.
-        guard text.utf8.count <= 8 * longest, text.count <= longest,
-            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-        else {
-            wrong(name, "expected at most \(longest) characters and no control characters")
+        guard text.utf8.count <= 8 * longest, text.count <= longest else {
+            wrong(name, "expected at most \(longest) characters")
+            return nil
+        }
+        guard PlainText.isClean(text, ofOneLine: true) else {
+            wrong(name, PlainText.advice)
             return nil
         }
         return text

@@ -40,8 +40,10 @@ import Testing
         return pressures + entries.filter { !pair.contains($0.sample.type) }
     }
 
-    private static func written(_ entries: [ExportedEntry], _ format: ExchangeFormat) -> [UInt8] {
-        var document = format.document()
+    private static func written(
+        _ entries: [ExportedEntry], _ format: ExchangeFormat, of subject: FHIRSubject = FHIRSubject(pseudonym: [1, 2, 3])
+    ) -> [UInt8] {
+        var document = format.document(of: subject)
         var bytes: [UInt8] = []
         for entry in entries where format.holds(entry.sample.type) {
             document.add(entry)
@@ -63,6 +65,57 @@ import Testing
         #expect(file.samples == entries.map(\.sample) || format == .fhir)
         #expect(Set(file.samples) == Set(entries.map(\.sample)))
         #expect(Self.written(entries, format) == Self.written(entries, format))
+    }
+
+    @Test("G1: FHIR bundles of two people, loaded together, stay two people, each value once; the same person's are the same person's")
+    func twoPeople() throws {
+        struct Bundle: Decodable {
+            struct Entry: Decodable {
+                struct Resource: Decodable {
+                    struct Named: Decodable {
+                        var reference: String?
+                        var system: String?
+                        var value: String?
+                    }
+
+                    var resourceType: String
+                    var id: String
+                    var identifier: [Named]?
+                    var subject: Named?
+                }
+
+                var fullUrl: String
+                var resource: Resource
+            }
+
+            var entry: [Entry]
+        }
+        // At every instant the same of both, also before 1970 and where only one bit of time or the metric differs.
+        let entries =
+            Self.entries(seed: 7, count: 200)
+            + [0, 1, 256, -1].map {
+                ExportedEntry(sample: Sample(type: .heartRate, at: Timestamp(milliseconds: $0), value: 60), source: nil)
+            }
+        func bundle(_ subject: FHIRSubject) throws -> Bundle {
+            try JSONDecoder().decode(Bundle.self, from: Data(Self.written(entries, .fhir, of: subject)))
+        }
+        let (one, other) = (RequestID.random(), RequestID.random())
+        let bundles = try [
+            FHIRSubject(one), FHIRSubject(other), FHIRSubject(pseudonym: Array(0..<16)), FHIRSubject(pseudonym: Array(1...16)),
+        ].map(bundle)
+        let all = bundles.flatMap(\.entry)
+        #expect(Set(all.map(\.fullUrl)).count == all.count)
+        #expect(all.allSatisfy { $0.fullUrl == "urn:uuid:" + $0.resource.id })
+        let form = "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
+        #expect(all.allSatisfy { $0.resource.id.range(of: form, options: .regularExpression) != nil })
+        for bundle in bundles {
+            let patient = try #require(bundle.entry.first)
+            #expect(patient.resource.resourceType == "Patient" && patient.resource.identifier?.count == 1)
+            #expect(bundle.entry.dropFirst().allSatisfy { $0.resource.subject?.reference == patient.fullUrl })
+        }
+        #expect(bundles[0].entry[0].resource.identifier?.first?.value == one.description)
+        #expect(bundles[0].entry[0].resource.identifier?.first?.system == "urn:trackme:request")
+        #expect(try bundle(FHIRSubject(one)).entry.map(\.fullUrl) == bundles[0].entry.map(\.fullUrl))
     }
 
     @Test("A document without entries is whole too", arguments: ExchangeFormat.allCases)

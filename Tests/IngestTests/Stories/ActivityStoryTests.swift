@@ -148,10 +148,14 @@ import Testing
         }
     }
 
-    @Test("ING-18, MYD-11: the real runs of the test data have the length that their watches counted")
+    private static let runs = ["run-lisbon-2017.csv", "run-highlands-2013.csv"]
+
+    @Test(
+        "ING-18, MYD-11: the real runs of the test data have the length that their watches counted",
+        .enabled(if: TestData.has(runs), "the recordings are not here; name their folder in TEST_DATA"))
     func realRuns() async throws {
-        for name in ["run-lisbon-2017.csv", "run-highlands-2013.csv"] {
-            guard let file = TestData.file(name) else { continue }
+        for name in Self.runs {
+            let file = try #require(TestData.file(name))
             var figures = ActivityFigures()
             var last = 0.0
             for line in try String(contentsOf: file, encoding: .utf8).split(whereSeparator: \.isNewline).dropFirst() {

@@ -57,7 +57,7 @@ extension SystemTests {
             let process = try ServiceProcess(
                 "edge", port: free[1], command: part.command, log: suite.root.appendingPathComponent("edge.log"))
             process.start()
-            try await eventually("the edge answers", within: .seconds(40)) { await part.isReady() }
+            try await eventually("the edge answers", within: .seconds(40)) { await part.probe?() == .ready }
             return (process, free[0], edge.rootCertificate.path)
         }
 

@@ -71,7 +71,8 @@ extension SystemTests {
                 }
                 try await eventually("the first service is called") { !DeskLine.read(suite.deskLedger).isEmpty }
                 // Somewhere before the next one's turn.
-                try await Task.sleep(for: .milliseconds(Int.random(in: 0...1500)))
+                var chance = FaultChance(of: "kills of an escalation")
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...1500, using: &chance)))
                 var recoveries = RecoveryTimes()
                 recoveries.add(try await suite.sos.killAndRecover())
                 try await eventually("the next service is called as well") { !DeskLine.read(neighbour.ledger).isEmpty }

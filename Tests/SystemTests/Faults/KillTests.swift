@@ -21,17 +21,21 @@ extension SystemTests {
                 let witness = Follower(follower, of: suite)
                 try await witness.start()
                 var recoveries = RecoveryTimes()
+                let pace = MachinePace()
+                defer { pace.end() }
+                var chance = FaultChance(of: "F06")
                 load.start()
                 for cycle in 0..<FaultSizes.kills {
                     try await load.untilAcknowledged(20)
                     if cycle < load.wearers.count { await load.wearers[cycle].fallIll() }
                     // At another place of the group commit each time.
-                    try await Task.sleep(for: .milliseconds(Int.random(in: 0...150)))
+                    try await Task.sleep(for: .milliseconds(Int.random(in: 0...150, using: &chance)))
                     recoveries.add(try await suite.ingest.killAndRecover())
                 }
                 try await load.untilAcknowledged(20)
                 let report = try await suite.judge(load, followers: [witness])
                 print("figure: F06: kill -9 of ingest, \(FaultSizes.kills) cycles: \(recoveries.line); \(report.figures.line)")
+                #expect(recoveries.most < pace.allowed(.seconds(1)), "machine \(pace.slowness) times as slow")
                 #expect(report.violations.isEmpty, "\(report.summary)")
                 #expect(report.figures.breaches == min(FaultSizes.kills, load.wearers.count))
                 #expect(suite.ingest.ends.filter { $0 == .signalled(SIGKILL) }.count == FaultSizes.kills)
@@ -45,17 +49,21 @@ extension SystemTests {
             try await RealSuite.with { suite in
                 let load = try LoadGenerator(try await suite.addPeople(max(10, FaultSizes.kills)), to: suite)
                 var recoveries = RecoveryTimes()
+                let pace = MachinePace()
+                defer { pace.end() }
+                var chance = FaultChance(of: "F05")
                 load.start()
                 try await load.untilAcknowledged(20)
                 for cycle in 0..<FaultSizes.kills {
                     await load.wearers[cycle].fallIll()
                     // The kills go through the course of an emergency: alert, confirmed, call, acknowledgement.
-                    try await Task.sleep(for: .milliseconds(cycle * 4100 / FaultSizes.kills + Int.random(in: 0...200)))
+                    try await Task.sleep(for: .milliseconds(cycle * 4100 / FaultSizes.kills + Int.random(in: 0...200, using: &chance)))
                     recoveries.add(try await suite.sos.killAndRecover())
                 }
                 try await load.untilAcknowledged(20)
                 let report = try await suite.judge(load)
                 print("figure: F05: kill -9 of sos-dispatcher, \(FaultSizes.kills) cycles: \(recoveries.line); \(report.figures.line)")
+                #expect(recoveries.most < pace.allowed(.seconds(1)), "machine \(pace.slowness) times as slow")
                 #expect(report.violations.isEmpty, "\(report.summary)")
                 #expect(report.figures.breaches == FaultSizes.kills)
             }
@@ -68,14 +76,17 @@ extension SystemTests {
             try await RealSuite.with { suite in
                 let load = try LoadGenerator(try await suite.addPeople(10), to: suite)
                 var recoveries = RecoveryTimes()
+                let pace = MachinePace()
+                defer { pace.end() }
                 var outages: [ClosedRange<Timestamp>] = []
+                var chance = FaultChance(of: "F03")
                 load.start()
                 for cycle in 0..<FaultSizes.randomKills {
                     try await load.untilAcknowledged(20)
                     if cycle < load.wearers.count { await load.wearers[cycle].fallIll() }
                     // At any moment.
-                    try await Task.sleep(for: .milliseconds(Int.random(in: 0...400)))
-                    let killed = [suite.ingest, suite.sos, suite.desk].randomElement() ?? suite.sos
+                    try await Task.sleep(for: .milliseconds(Int.random(in: 0...400, using: &chance)))
+                    let killed = [suite.ingest, suite.sos, suite.desk].randomElement(using: &chance) ?? suite.sos
                     let begun = Timestamp.now
                     recoveries.add(try await killed.killAndRecover())
                     if killed.name == suite.desk.name { outages.append(begun ... .now) }
@@ -83,6 +94,7 @@ extension SystemTests {
                 try await load.untilAcknowledged(20)
                 let report = try await suite.judge(load, outages: outages)
                 print("figure: F03: kill -9 of anyone, \(FaultSizes.randomKills) cycles: \(recoveries.line); \(report.figures.line)")
+                #expect(recoveries.most < pace.allowed(.seconds(1)), "machine \(pace.slowness) times as slow")
                 #expect(report.violations.isEmpty, "\(report.summary)")
             }
         }

@@ -80,6 +80,8 @@ enum FaultSizes {
     static let flushes = number("TRACKME_FAULT_FLUSHES", 3)
     /// People who fall ill within a second: `TRACKME_FAULT_STORM`.
     static let storm = number("TRACKME_FAULT_STORM", 40)
+    /// How often each process, or both dispatchers, stand still: `TRACKME_FAULT_HALTS` (issue 12 names 20).
+    static let halts = max(1, number("TRACKME_FAULT_HALTS", 1))
     /// Whether the matrix is run in full: `TRACKME_FAULT_FULL` = 1.
     static let isFull = number("TRACKME_FAULT_FULL", 0) == 1
     /// Power cuts: `TRACKME_FAULT_POWER_CUTS`.
@@ -97,11 +99,26 @@ enum FaultSizes {
     static let backlog = number("TRACKME_FAULT_BACKLOG", 11_000)
 }
 
+/// Chance of one fault test. Its seed is printed; `TRACKME_FAULT_SEED` repeats it, as far as real processes repeat anything.
+struct FaultChance: RandomNumberGenerator {
+    private var generator: SeededGenerator
+
+    init(of row: String) {
+        let seed = FaultSizes.environment["TRACKME_FAULT_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...999_999)
+        print("seed: \(row): TRACKME_FAULT_SEED=\(seed)")
+        generator = SeededGenerator(seed: seed)
+    }
+
+    mutating func next() -> UInt64 { generator.next() }
+}
+
 /// Recovery times as one line.
 struct RecoveryTimes {
     private(set) var all: [Duration] = []
 
     mutating func add(_ time: Duration) { all.append(time) }
+
+    var most: Duration { all.max() ?? .zero }
 
     var line: String {
         let sorted = all.map(\.wholeMilliseconds).sorted()

@@ -21,6 +21,10 @@ struct SuiteShape: Sendable {
     var hasAccounts = false
     /// Whether the second SOS dispatcher runs too.
     var hasDeputy = false
+    /// Whether `trackme up` starts and watches the services, in place of this harness.
+    var isSupervised = false
+    /// Whether each service runs under a `trackme watch` of its own, as in containers.
+    var isWatched = false
     /// Further environment of the desk.
     var deskEnvironment: [String: String] = [:]
     /// How the desk behaves.
@@ -39,6 +43,8 @@ struct RealSuite: Sendable {
     let gateway: ServiceProcess?
     /// Only where the shape has a second dispatcher.
     let deputy: ServiceProcess?
+    /// `trackme up`, where the shape says so; the services are never started by themselves then.
+    let supervisor: ServiceProcess?
     let deskLedger: URL
     let storeFolders: [URL]
 
@@ -91,6 +97,7 @@ struct RealSuite: Sendable {
             environment.merge(shape.environment[peer] ?? [:]) { $1 }
             var command = ChildCommand(
                 executable: ServiceExecutable(peer: peer, port: port).file.path, environment: environment)
+            if shape.isWatched { command = RealSuite.trackme("watch", command.executable, environment: environment) }
             if peer == .ingest, let planted = shape.planted { command = planted.command(over: environment) }
             return try ServiceProcess(peer.name, port: port, command: command, log: logs.appendingPathComponent("\(peer).log"))
         }
@@ -100,9 +107,32 @@ struct RealSuite: Sendable {
         notifier = shape.hasAccounts ? try service(.notifier, ports[4]) : nil
         gateway = shape.hasAccounts ? try service(.thirdPartyGateway, ports[6]) : nil
         deputy = shape.hasDeputy ? try service(.sosDeputy, ports[5]) : nil
+        let services = [ingest, sos, deputy, consent, notifier, gateway].compactMap { $0 }
+        supervisor =
+            shape.isSupervised
+            ? try ServiceProcess(
+                "trackme", port: ports[0], command: RealSuite.up(services, environment: layout.environment.merging(common) { $1 }, layout),
+                log: logs.appendingPathComponent("trackme.log")) : nil
         self.desk = try RealSuite.desk(
             root, layout, port: desk, sosPort: ports[1], mode: shape.deskMode, environment: shape.deskEnvironment)
         storeFolders = [layout.data] + (shape.storeFolder.map { [$0.folder] } ?? [])
+    }
+
+    private static func trackme(_ arguments: String..., environment: [String: String]) -> ChildCommand {
+        ChildCommand(
+            executable: ServiceExecutable.folder.appendingPathComponent("trackme").path, arguments: arguments, environment: environment)
+    }
+
+    /// `trackme up` of these services alone, each on its own port.
+    private static func up(_ services: [ServiceProcess], environment: [String: String], _ layout: SuiteLayout) -> ChildCommand {
+        let options = [
+            "ingest": "--ingest-port", "sos-dispatcher": "--sos-port", "sos-deputy": "--sos-deputy-port", "consent": "--consent-port",
+            "notifier": "--notifier-port", "thirdparty-gateway": "--gateway-port",
+        ]
+        var command = trackme("up", "--data", layout.data.path, environment: environment)
+        command.arguments += services.flatMap { [options[$0.name] ?? "", "\($0.port)"] }
+        command.arguments += ["--only"] + services.map(\.name)
+        return command
     }
 
     private static func desk(
@@ -125,6 +155,12 @@ struct RealSuite: Sendable {
 
     /// The desk last: it reads the secret that the dispatcher makes at its first start.
     private func start() async throws {
+        if let supervisor {
+            supervisor.start(again: false)
+            for service in [ingest, sos, deputy, consent, notifier, gateway].compactMap({ $0 }) { try await service.untilReady() }
+            desk.start()
+            return try await desk.untilReady()
+        }
         for service in [consent, notifier, gateway].compactMap({ $0 }) { service.start() }
         ingest.start()
         try await ingest.untilReady()
@@ -138,6 +174,7 @@ struct RealSuite: Sendable {
     }
 
     func stop() async throws {
+        try await supervisor?.stop()
         try await deputy?.stop()
         try await sos.stop()
         try await ingest.stop()
@@ -181,7 +218,10 @@ struct RealSuite: Sendable {
 
     /// For a test that failed: the last lines of every log.
     private func showLogs() {
-        let logs = [ingest, sos].map { data.appendingPathComponent("log/\($0.name).log") } + [root.appendingPathComponent("desk.log")]
+        let logs =
+            [ingest, sos, supervisor].compactMap { $0 }.map { data.appendingPathComponent("log/\($0.name).log") } + [
+                root.appendingPathComponent("desk.log")
+            ]
         for log in logs {
             let lines = String(decoding: FileManager.default.contents(atPath: log.path) ?? Data(), as: UTF8.self)
                 .split(separator: "\n").suffix(12)

@@ -22,10 +22,12 @@ extension SystemTests {
                 var recoveries = RecoveryTimes()
                 let (kills, begun) = (FaultSizes.gatewayKills, ContinuousClock.now)
                 let whileDown = kills - kills / 3
+                var chance = FaultChance(of: "kills of the gateway")
                 receiver.close()
                 for _ in 0..<whileDown {
                     // Anywhere in what goes on between two looks at the store.
-                    try await Task.sleep(for: .milliseconds(Int.random(in: 0...400)) + FaultSizes.receiverOutage / (whileDown + 1))
+                    try await Task.sleep(
+                        for: .milliseconds(Int.random(in: 0...400, using: &chance)) + FaultSizes.receiverOutage / (whileDown + 1))
                     recoveries.add(try await stage.gateway.killAndRecover())
                 }
                 try await eventually("the outage is over", within: FaultSizes.receiverOutage * 3) {

@@ -194,6 +194,29 @@ struct DataFileTests {
         }
     }
 
+    @Test("G1: what two requests gave is two people's, by page and by file, and names the request alone")
+    func twoPatients() async throws {
+        try await RequestHouse.run { house in
+            var names: [Set<String>] = []
+            for _ in 0..<2 {
+                let id = try await Self.granted(house, [.heartRate], count: 3)
+                let page = try await house.call("GET", "/requests/\(id)/data?type=heart-rate&format=fhir")
+                let item = try await Self.written(house, id, "{\"format\":\"fhir\"}")
+                let part = ((item["parts"] as? [[String: Any]])?.first?["name"] as? String) ?? ""
+                let file = try await house.call("GET", "/requests/\(id)/files/\(item["file"] as? String ?? "")/parts/\(part)")
+                let found = try [page, file].map { answer in
+                    #expect(answer.text.contains("{\"system\":\"urn:trackme:request\",\"value\":\"\(id)\"}"))
+                    #expect(!answer.text.contains("per_"))
+                    let entries = try #require(answer.json["entry"] as? [[String: Any]])
+                    return Set(entries.compactMap { $0["fullUrl"] as? String })
+                }
+                #expect(found[0] == found[1] && found[0].count == 4)
+                names.append(found[0])
+            }
+            #expect(names[0].isDisjoint(with: names[1]))
+        }
+    }
+
     @Test("ORG-20: maximum and minimum of a blood pressure are one panel in FHIR")
     func panels() async throws {
         try await RequestHouse.run { house in
@@ -269,7 +292,7 @@ struct DataFileTests {
             let files = SealedFiles(in: folder, named: "data-files")
             let (job, key) = (JobID.random(), SymmetricKey.random())
             for format in DataFormat.allCases {
-                let writer = DataFileWriter(format, cutAt: 20_000) { try files.write(job, file: $0, key: key) }
+                let writer = DataFileWriter(format, of: .random(), cutAt: 20_000) { try files.write(job, file: $0, key: key) }
                 for index in 0..<2000 {
                     try writer.add(Sample(type: .heartRate, at: Timestamp(milliseconds: Int64(index) * 1000), value: 61))
                 }

@@ -1,0 +1,68 @@
+// Where one child's heartbeats arrive.
+
+import Foundation
+import ServiceKit
+
+/// A datagram socket in the file system, made anew for each life of a child, so that the last beats of one are never taken for the first
+/// of the next.
+final class HeartbeatSocket: Sendable {
+    private let path: String
+    private let descriptor: Int32
+
+    private static let messageBytes = 256
+
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// - Parameter heard: called on a thread of its own at each beat, until `close`.
+    init(_ path: String, heard: @escaping @Sendable () -> Void) throws(Fault) {
+        self.path = path
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            throw Fault(description: "\(path) is too long for a socket")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        unlink(path)
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+        guard descriptor >= 0, bound == 0 else {
+            let reason = String(cString: strerror(errno))
+            if descriptor >= 0 { Foundation.close(descriptor) }
+            throw Fault(description: "\(path) cannot be listened on: \(reason)")
+        }
+        self.descriptor = descriptor
+        Thread.detachNewThread {
+            var buffer = [UInt8](repeating: 0, count: HeartbeatSocket.messageBytes)
+            while true {
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                if count == -1, errno == EINTR { continue }
+                // Nobody sends an empty datagram: it was closed.
+                guard count > 0 else { break }
+                let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
+                if lines.contains(where: { $0 == Heartbeat.Message.alive.rawValue }) { heard() }
+            }
+            Foundation.close(descriptor)
+        }
+    }
+
+    /// To be called once.
+    func close() {
+        unlink(path)
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// The environment by which a child finds it; what this process was told of a watch over itself is not the child's.
+    static func environment(_ inherited: [String: String], at path: String?) -> [String: String] {
+        var environment = inherited
+        for key in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { environment[key] = nil }
+        if let path {
+            environment["NOTIFY_SOCKET"] = path
+            environment["WATCHDOG_USEC"] = String(SupervisorMachine.Limits.beatBound / .microseconds(1))
+        }
+        return environment
+    }
+}

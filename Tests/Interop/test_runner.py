@@ -1,0 +1,89 @@
+"""The rules by which `make test` and `.ci/run` forgive, tried on made-up runs: a checker is shown to bite."""
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import tempfile
+import unittest
+from contextlib import redirect_stdout
+from io import StringIO
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+
+
+def runner():
+    loader = importlib.machinery.SourceFileLoader("runner", os.path.join(ROOT, "Tests", "run"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("runner", loader))
+    loader.exec_module(module)
+    return module
+
+
+class UnsteadyTests(unittest.TestCase):
+    def setUp(self):
+        self.runner = runner()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.runner.UNSTEADY = os.path.join(folder.name, "unsteady.txt")
+
+    def judge(self, names, passes_alone=True, is_whole=True):
+        """The verdict on a run in which tests of these names failed, and what was said."""
+        ids = {f"Module.Suite/test{number}()/File.swift:{number}:2": name for number, name in enumerate(names)}
+        events = [{"kind": "test", "payload": {"id": one, "name": "test()", "displayName": name}} for one, name in ids.items()]
+        for one in ids:
+            events.append({"kind": "event", "payload": {"kind": "issueRecorded", "testID": one, "issue": {"isKnown": False}}})
+            events.append({"kind": "event", "payload": {"kind": "testEnded", "testID": one}})
+        if is_whole:
+            events.append({"kind": "event", "payload": {"kind": "runEnded"}})
+        run = object.__new__(self.runner.Run)
+        run.code = 1
+        run.read(events)
+        said = StringIO()
+        with redirect_stdout(said):
+            return self.runner.verdict(run, lambda _: passes_alone), said.getvalue()
+
+    def test_once_is_forgiven_and_written_down_and_twice_is_not(self):
+        self.assertEqual(0, self.judge(["MYD-05: a chart"])[0])
+        with open(self.runner.UNSTEADY, encoding="utf-8") as file:
+            self.assertEqual("Module.Suite/test0()\n", file.read())
+        code, said = self.judge(["MYD-05: a chart"])
+        self.assertEqual(1, code)
+        self.assertIn("for the second time", said)
+
+    def test_rescue_is_never_forgiven(self):
+        for name in ("SOS-28: a kill", "NFR-08, INV-04: once", "F07: stands still", "A story, SOS-15"):
+            self.assertEqual(1, self.judge([name])[0], name)
+        self.assertFalse(os.path.exists(self.runner.UNSTEADY))
+        self.assertEqual(0, self.judge(["of FHIR and F-numbers"])[0])
+
+    def test_what_fails_alone_too_what_are_many_and_what_crashed_is_not_forgiven(self):
+        self.assertEqual(1, self.judge(["a"], passes_alone=False)[0])
+        self.assertEqual(1, self.judge(["a", "b", "c", "d"])[0])
+        self.assertEqual(1, self.judge(["a"], is_whole=False)[0])
+
+    def test_skips_are_kept_with_their_reason(self):
+        run = object.__new__(self.runner.Run)
+        run.read([
+            {"kind": "event", "payload": {"kind": "testSkipped", "testID": "M.S/t()/F.swift:1:2", "messages": [
+                {"symbol": "skip", "text": "Test t() skipped"}, {"symbol": "details", "text": "needs root"}]}}])
+        self.assertEqual({"M.S/t()/F.swift:1:2": "Test t() skipped needs root"}, run.skipped)
+
+
+class SkipTests(unittest.TestCase):
+    def skips(self, *lines):
+        with tempfile.NamedTemporaryFile("w", suffix=".log", encoding="utf-8") as log:
+            log.write("".join(f"{line}\n" for line in ("passed", *lines)))
+            log.flush()
+            done = subprocess.run([os.path.join(ROOT, ".ci", "skips"), log.name], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    def test_a_skip_that_nobody_allowed_fails(self):
+        self.assertEqual((0, ""), self.skips())
+        allowed = "SKIPPED: SystemTests.SystemTests/PlantedService/serve(): runs only as a child of the tests of planted faults"
+        self.assertEqual((0, allowed + "\n"), self.skips(allowed))
+        code, said = self.skips(allowed, "SKIPPED [1] Tests/Interop/test_pages.py:34: no chromium")
+        self.assertEqual(1, code)
+        self.assertIn("NOT ALLOWED TO BE SKIPPED: SKIPPED [1] Tests/Interop/test_pages.py", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

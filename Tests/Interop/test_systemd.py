@@ -1,0 +1,107 @@
+"""The suite under systemd: what `make install` puts where, the unit as systemd's own tools judge it, and what `trackme up` tells a watchdog."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+from running_suite import BUILD, EXECUTABLES, Suite, await_until
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+ANALYZE = shutil.which("systemd-analyze")
+
+
+class Watchdog:
+    """As systemd listens: a datagram socket in NOTIFY_SOCKET."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "notify")
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.path)
+        self.socket.setblocking(False)
+
+    def heard(self):
+        """What came since the last call."""
+        messages = []
+        while True:
+            try:
+                messages.append(self.socket.recv(4096).decode())
+            except BlockingIOError:
+                return messages
+
+
+class SystemdTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        missing = [name for name in EXECUTABLES if not os.access(Suite.executable(name), os.X_OK)]
+        if missing:
+            raise unittest.SkipTest(f"no {', '.join(missing)} in {BUILD}: build first, or name the folder in TRACKME_BUILD")
+        cls.folder = tempfile.mkdtemp(prefix="sysd-", dir="/tmp")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+        subprocess.run(
+            [os.path.join(ROOT, "deploy", "install"), BUILD], check=True, capture_output=True,
+            env=os.environ | {"DESTDIR": cls.folder, "PREFIX": "/usr/local"})
+        cls.unit = os.path.join(cls.folder, "etc/systemd/system/trackme.service")
+
+    def test_the_installed_tool_finds_the_services_beside_it(self):
+        tool = os.path.join(self.folder, "usr/local/bin/trackme")
+        done = subprocess.run([tool, "doctor", "--data", os.path.join(self.folder, "data")], capture_output=True, text=True, check=False)
+        self.assertNotIn("its executable is not beside trackme", done.stdout + done.stderr)
+        self.assertIn("settings of ingest", done.stdout + done.stderr)
+
+    @unittest.skipUnless(ANALYZE, "systemd-analyze is not here: apt-get install systemd")
+    def test_systemd_understands_the_unit_and_calls_it_closed(self):
+        with open(self.unit, encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotIn("@PREFIX@", text)
+        # It looks for what the unit starts, which is not installed here.
+        here = os.path.join(self.folder, "trackme.service")
+        with open(here, "w", encoding="utf-8") as file:
+            file.write(text.replace("/usr/local/bin/trackme", os.path.join(self.folder, "usr/local/bin/trackme"))
+                       .replace("file:/usr/local", "file:" + os.path.join(self.folder, "usr/local")))
+        verified = subprocess.run([ANALYZE, "verify", "--man=no", here], capture_output=True, text=True, check=False)
+        complaints = [line for line in verified.stderr.splitlines() if "trackme.service" in line]
+        self.assertEqual([], complaints)
+        # 0 is closed, 100 open; a service without any sandboxing has 96.
+        judged = subprocess.run([ANALYZE, "security", "--offline=yes", "--threshold=20", here], capture_output=True, text=True, check=False)
+        self.assertEqual(0, judged.returncode, judged.stdout[-3000:] + judged.stderr)
+
+    def test_systemd_is_told_when_the_suite_is_ready_that_it_lives_and_that_it_stops(self):
+        """X21: beats of the watchdog only while the supervisor runs; a supervisor that stands still is silent, and would be replaced."""
+        watchdog = Watchdog(self.folder)
+        suite = Suite({"NOTIFY_SOCKET": watchdog.path, "WATCHDOG_USEC": "1000000"})
+        self.addCleanup(suite.close)
+        said = []
+
+        def hears(message):
+            said.extend(watchdog.heard())
+            return message in said
+
+        await_until("it says that it is ready", 60, lambda: hears("READY=1"))
+        self.assertTrue(all(map(suite._is_ready, suite.urls)), "it said so before the services were ready")
+        del said[:]
+        await_until("it beats", 10, lambda: hears("WATCHDOG=1"))
+
+        suite.up.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        watchdog.heard()
+        # Silence can only be seen by waiting: for twice the bound.
+        time.sleep(2)
+        self.assertEqual([], watchdog.heard())
+        suite.up.send_signal(signal.SIGCONT)
+        del said[:]
+        await_until("it beats again", 10, lambda: hears("WATCHDOG=1"))
+
+        suite.up.terminate()
+        self.assertEqual(0, suite.up.wait(timeout=60), suite.tail())
+        hears("")
+        self.assertIn("STOPPING=1", said)
+        # What the services say of themselves goes to the supervisor.
+        self.assertEqual({"WATCHDOG=1", "STOPPING=1"}, set(said))
+
+
+if __name__ == "__main__":
+    unittest.main()
