@@ -28,6 +28,8 @@ extension StorySuite {
     /// One request to any of the services.
     func say(_ method: String, _ url: String, _ body: [String: any Sendable]? = nil, as bearer: String? = nil) async throws -> Said {
         guard let address = URL(string: url) else { throw NoAddress() }
+        // All suites of these tests have one address, and none may get another's cookies.
+        HTTPCookieStorage.shared.cookieAcceptPolicy = .never
         var request = URLRequest(url: address)
         request.httpMethod = method
         if let body {

@@ -51,9 +51,9 @@ struct PasswordRule: Sendable {
     func fault(of password: String, personal: [String]) -> PasswordFault? {
         if let fault = PasswordLength.fault(of: password, asked: least) { return .length(fault) }
         let words = Self.words(in: Self.folded(password))
-        if words.contains(where: { MostUsedPasswords.contain($0) || isCommon($0) }) { return .common }
         if words.contains(where: Self.services.contains) { return .service }
-        return words.isDisjoint(with: Self.forms(of: personal)) ? nil : .personal
+        if !words.isDisjoint(with: Self.forms(of: personal)) { return .personal }
+        return words.contains { MostUsedPasswords.contain($0) || isCommon($0) } ? .common : nil
     }
 
     private static let services: Set = ["trackme", "automatedsos", "data4help", "track4run"]

@@ -45,7 +45,7 @@ private struct ErasureHouse: Sendable {
             }
             try await neighbours[2].answer(messages)
             let own = try runtime(.consent)
-            var reader = SettingsReader(environment: ["TRACKME_ACC_SECOND_FACTOR": "offered"])
+            var reader = SettingsReader(environment: ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"])
             let parts = try await ConsentParts(ConsentSettings(&reader), on: own)
             let group = ServiceGroup(services: parts.services, logger: logger)
             let running = Task { try await group.run() }

@@ -1,5 +1,6 @@
 // Second factors through the doors: enrolled, asked for at each log-in, required of operators and members, and proofs within a session.
 
+import Bus
 import Contracts
 import Foundation
 import Sealing

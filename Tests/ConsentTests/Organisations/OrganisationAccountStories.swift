@@ -46,7 +46,8 @@ private struct OrganisationAccountHouse: Sendable {
             }
             try await notifier.answer(messages)
             let own = try runtime(.consent)
-            var reader = SettingsReader(environment: ["TRACKME_ACC_SECOND_FACTOR": "offered"].merging(settings) { $1 })
+            var reader = SettingsReader(
+                environment: ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"].merging(settings) { $1 })
             let parts = try await ConsentParts(ConsentSettings(&reader), on: own)
             let group = ServiceGroup(services: parts.services, logger: logger)
             let running = Task { try await group.run() }

@@ -47,6 +47,25 @@ import Testing
         }
     }
 
+    @Test("X4: pairing and removing a device and beginning an export ask for a proof of the last five minutes; reading does not")
+    func fresh() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let stale = try house.consent.token(of: account.person, session: account.session, proved: .now + .seconds(-301))
+            let guarded = [
+                ("POST", "/ingest/v1/pairings/\(PairingID.random())/confirmation"), ("DELETE", "/ingest/v1/devices/\(DeviceID.random())"),
+                ("POST", "/ingest/v1/exports"),
+            ]
+            for (method, path) in guarded {
+                let body: JSONValue? = method == "POST" ? .object([]) : nil
+                let refused = try await house.send(method, path, body, token: stale)
+                #expect(refused.status == 401 && refused.problem == "insufficient-user-authentication", "\(path)")
+                #expect(try await house.send(method, path, body, token: account.token).status != 401)
+            }
+            #expect(try await house.send("GET", "/ingest/v1/latest", token: stale).status == 200)
+        }
+    }
+
     @Test(
         "X13: a device that was paired before the owner took the account back delivers and reads nothing, also after a restart; one paired since reads"
     )
