@@ -24,8 +24,7 @@ import Testing
             let (manual, people) = (house.ingest.ownData.manual, house.ingest.deviceParts.people)
             let account = try await house.account()
             let now = Timestamp.now
-            let typed = { (value: Int) in Array(#"{"type":"heart-rate","at":\#(now.milliseconds - 1000),"value":\#(value)}"#.utf8) }
-            _ = try await manual.insert(typed(70), of: account.person, receivedAt: now, trace: "", idempotencyKey: nil)
+            _ = try await manual.insert(Self.typed(70, now), of: account.person, receivedAt: now, trace: "", idempotencyKey: nil)
             let stranger = try await house.addDevice()
             let source = try await people.ownSource(of: stranger.person, .imported)
             let runs = Runs()
@@ -35,7 +34,8 @@ import Testing
                     group.addTask {
                         guard !contradicting.contains(place) else {
                             do {
-                                _ = try await manual.insert(typed(71), of: account.person, receivedAt: now, trace: "", idempotencyKey: nil)
+                                _ = try await manual.insert(
+                                    Self.typed(71, now), of: account.person, receivedAt: now, trace: "", idempotencyKey: nil)
                                 return false
                             } catch let problem as Problem {
                                 return problem.type.hasSuffix("conflicting-value")
@@ -56,6 +56,11 @@ import Testing
             #expect(runs.all == Dictionary(uniqueKeysWithValues: (0..<Self.uploads).filter { !contradicting.contains($0) }.map { ($0, 1) }))
             #expect(house.ingest.store.commits - before < Self.uploads, "some shared a commit")
         }
+    }
+
+    /// As a person's app says it: one value, a second ago.
+    private static func typed(_ value: Int, _ now: Timestamp) -> [UInt8] {
+        Array(#"{"type":"heart-rate","at":\#(now.milliseconds - 1000),"value":\#(value)}"#.utf8)
     }
 
     /// How often each upload was performed.
