@@ -31,9 +31,9 @@ struct WatchStories {
             #expect(try await stage.question(ListEmergencies(person: nil, limit: 10)).emergencies.isEmpty)
             try await eventually("nothing is left behind") {
                 try await dispatcher.parts.store.store.read { db in
-                    try ["dispatch_outbox", "emergencies", "audit", "stream_log", "subscribers"].allSatisfy {
-                        try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") == 0
-                    }
+                    // Anchors of the audit are on the stream to the other dispatcher, about nobody.
+                    let tables = ["dispatch_outbox", "emergencies", "audit", "stream_log WHERE subject IS NOT NULL", "subscribers"]
+                    return try tables.allSatisfy { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") == 0 }
                 }
             }
             await #expect(throws: Failure.self) { try await stage.question(ReadAvailability(hours: 0)) }
