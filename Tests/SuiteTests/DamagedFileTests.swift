@@ -1,6 +1,7 @@
 // Flipped bytes in the files of every service: it starts and serves the rest, or says which file, why, and what to do. It never traps, and
 // never goes on under another key.
 
+import Bus
 import Contracts
 import Foundation
 import GRDB
