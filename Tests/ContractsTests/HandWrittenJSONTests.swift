@@ -140,7 +140,7 @@ struct HandWrittenJSONTests {
     }
 
     @Test(
-        "INV-04: what is not exactly that text is left to the decoder",
+        "what is not exactly that text is left to the decoder",
         arguments: [
             "", "{", "{}", "null", #"{"columns":{"paces":[],"positions":[],"type":"heart-rate","values":[]}"#,
             #"{"columns":{"paces":[],"positions":[],"type":"heart-rate","values":[]}} "#,

@@ -57,7 +57,7 @@ struct PageTests {
         }
     }
 
-    @Test("UI-01: the layout's colours differ by at least 7 : 1 from what they stand on")
+    @Test("the layout's colours differ by at least 7 : 1 from what they stand on")
     func contrast() {
         func luminance(_ hex: String) -> Double {
             let long = hex.count == 3 ? hex.map { "\($0)\($0)" }.joined() : hex

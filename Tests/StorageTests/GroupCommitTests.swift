@@ -53,7 +53,7 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("10,000 writes at once are all there, each acknowledged once", arguments: [Duration.zero, .milliseconds(2)])
+    @Test("NFR-04: 10,000 writes at once are all there, each acknowledged once", arguments: [Duration.zero, .milliseconds(2)])
     func many(window: Duration) async throws {
         try await withNotes({ ($0.waitingLimit, $0.groupCommitWindow) = (10_000, window) }) { store in
             let ids = try await withThrowingTaskGroup(of: Int64.self) { group in

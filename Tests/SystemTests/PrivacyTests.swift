@@ -43,7 +43,7 @@ extension SystemTests {
         private static let latitude = 45.4642137
 
         @Test(
-            "NFR-11, INV-19: a name, an address, a value and a place are in no file of the suite, logs included, during and after an emergency",
+            "NFR-11: a name, an address, a value and a place are in no file of the suite, logs included, during and after an emergency",
             .timeLimit(.minutes(5)))
         func canaries() async throws {
             let hunt = CanaryHunt(texts: [Self.name, Self.address], numbers: [Self.value, Self.latitude])

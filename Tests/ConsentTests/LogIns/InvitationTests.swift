@@ -175,7 +175,7 @@ struct InvitationTests {
         }
     }
 
-    @Test("ACC-31: removing a member ends the sessions at once and frees the address; removing again is the same as once")
+    @Test("removing a member ends the sessions at once and frees the address; removing again is the same as once")
     func remove() async throws {
         try await LogInHouse.run { house in
             let member = try await house.addMember(Self.max)

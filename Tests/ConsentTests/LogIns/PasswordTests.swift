@@ -116,7 +116,7 @@ struct PasswordTests {
         #expect(try await desk.check("una frase", against: rehashed) == .right(rehashed: nil))
     }
 
-    @Test("NFR-03: two hashes at a time, twenty wait, one more is told to come again, and everybody admitted gets an answer")
+    @Test("two hashes at a time, twenty wait, one more is told to come again, and everybody admitted gets an answer")
     func bounded() async throws {
         let desk = try PasswordDesk(cost: PasswordHash.Cost(n: 1 << 13, r: 8, p: 1))
         let places = PasswordDesk.atOnce + PasswordDesk.waiting

@@ -58,7 +58,7 @@ struct SessionTests {
         }
     }
 
-    @Test("NFR-03: an account has fifty sessions at most; one more ends the one that was not used for longest")
+    @Test("an account has fifty sessions at most; one more ends the one that was not used for longest")
     func bounded() async throws {
         try await LogInHouse.run { house in
             try await house.addPerson()
@@ -184,7 +184,7 @@ struct SessionTests {
         }
     }
 
-    @Test("NFR-03: the sweep removes sessions that are over and everything that no longer counts")
+    @Test("the sweep removes sessions that are over and everything that no longer counts")
     func sweep() async throws {
         try await LogInHouse.run { house in
             try await house.addPerson()

@@ -142,7 +142,7 @@ enum BadInput {
         #expect(upload.count == 4)
     }
 
-    @Test("ING-08, ING-05, INV-09: every kind of bad entry has its own refusal", arguments: BadInput.refusals)
+    @Test("ING-08, ING-05, INV-19: every kind of bad entry has its own refusal", arguments: BadInput.refusals)
     func refusal(_ entry: String, _ fault: EntryFault) throws {
         #expect(try Scan.fault(of: entry) == fault)
         let upload = try Scan.document("[\(entry),{\"type\":\"heart-rate\",\"at\":1,\"value\":60}]")

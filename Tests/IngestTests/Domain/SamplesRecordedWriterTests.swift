@@ -49,7 +49,7 @@ import Testing
         #expect(scanned.samples.map { $0.value?.bitPattern } == samples.map { $0.value?.bitPattern })
     }
 
-    @Test("SOS-09, INV-04: what the scanner takes the decoder takes, and for the same", arguments: 0..<20)
+    @Test("SOS-09: what the scanner takes the decoder takes, and for the same", arguments: 0..<20)
     func mutated(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let place = Position(latitude: 45.5, longitude: -9.05, altitude: 120.25, accuracy: 8)

@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("NFR-13: no value, place, name or token can be found in any file")
+    @Test("NFR-11: no value, place, name or token can be found in any file")
     func secrecy() async throws {
         try await withTemporaryFolder { folder in
             let token = try await IngestHouse.run(in: folder) { house in

@@ -17,7 +17,7 @@ struct SyntheticPeopleStoryTests {
         try await house.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0 }
     }
 
-    @Test("NFR-05: entries of test emergencies are forgotten after an hour, in the stream's log too; nobody else's ever are")
+    @Test("entries of test emergencies are forgotten after an hour, in the stream's log too; nobody else's ever are")
     func forgotten() async throws {
         try await IngestHouse.run { house in
             let watch = try await house.addDevice()

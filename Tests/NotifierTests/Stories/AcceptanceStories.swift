@@ -163,7 +163,7 @@ struct AcceptanceStories {
         }
     }
 
-    @Test("INV-09: a person's messages are gone with the person, and nothing more is taken for them")
+    @Test("CON-02: a person's messages are gone with the person, and nothing more is taken for them")
     func forgotten() async throws {
         try await Stage.play { stage in
             let notifier = try await stage.start()

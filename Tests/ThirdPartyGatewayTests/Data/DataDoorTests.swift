@@ -50,7 +50,7 @@ struct DataDoorTests {
         }
     }
 
-    @Test("CON-54: JSON, NDJSON, CSV, FHIR R4 and XML hold the same values, chosen by Accept or by name")
+    @Test("NFR-13, CON-54: JSON, NDJSON, CSV, FHIR R4 and XML hold the same values, chosen by Accept or by name")
     func formats() async throws {
         try await RequestHouse.run { house in
             let id = try await Self.granted(house)

@@ -55,7 +55,7 @@ struct QuoteTests {
         #expect(Quote(reversed, persons: 1, by: list, version: 1).net == 510)
     }
 
-    @Test("PAY-10: longer periods, more types and finer steps never cost less", arguments: 0..<50)
+    @Test("longer periods, more types and finer steps never cost less", arguments: 0..<50)
     func monotone(seed: Int) {
         let types = Array(Metric.all.prefix(1 + seed % Metric.all.count))
         let one = Quote(scope(types, days: Double(1 + seed)), persons: 1, by: list, version: 1).perPerson.minor

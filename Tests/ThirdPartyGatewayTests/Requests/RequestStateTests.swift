@@ -200,7 +200,7 @@ struct RequestStateTests {
         }
     }
 
-    @Test("ACC-28, ACC-31: erasing what was collected takes files, and leaves the requests of an account that stays, with their target")
+    @Test("ACC-31: erasing what was collected takes files, and leaves the requests of an account that stays, with their target")
     func erasesData() async throws {
         try await RequestHouse.run { house in
             let person = house.world.add(RequestHouse.code)
@@ -234,7 +234,7 @@ struct RequestStateTests {
         }
     }
 
-    @Test("NFR-14: neither fiscal code nor purpose stands readable in any file, while they wait, are kept and are handed out as files")
+    @Test("NFR-11: neither fiscal code nor purpose stands readable in any file, while they wait, are kept and are handed out as files")
     func keepsSecrets() async throws {
         try await RequestHouse.run { house in
             _ = house.world.add(RequestHouse.code)

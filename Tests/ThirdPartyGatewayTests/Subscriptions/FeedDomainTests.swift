@@ -56,7 +56,7 @@ struct FeedDomainTests {
     }
 
     @Test(
-        "ORG-19, NFR-04: an item is the same JSON on all three ways; a correction names what it replaces, what was withdrawn says nothing")
+        "ORG-19: an item is the same JSON on all three ways; a correction names what it replaces, what was withdrawn says nothing")
     func spelling() throws {
         let pulse = Sample(type: .heartRate, at: Timestamp(milliseconds: 1_767_225_600_000), value: 71.5)
         let item = FeedItem(number: 12, members: FeedItem.members(of: pulse), replaces: 7)

@@ -53,7 +53,7 @@ struct GoneEndpointTests {
     }
 
     @Test(
-        "NFR-05: where private addresses are allowed, http leads to them alone; a public host is refused without TLS",
+        "NFR-12: where private addresses are allowed, http leads to them alone; a public host is refused without TLS",
         arguments: [
             ("http://example.org/x", false), ("http://8.8.8.8/x", false), ("HTTP://example.org:8080/", false),
             ("http://[2606:4700::1111]/", false),
@@ -75,7 +75,7 @@ struct GoneEndpointTests {
         }
     }
 
-    @Test("NFR-05: at the connection too, what is spoken without TLS goes to private addresses alone, whatever a name leads to")
+    @Test("NFR-12: at the connection too, what is spoken without TLS goes to private addresses alone, whatever a name leads to")
     func plainConnections() {
         for address in [NetworkAddress.v4(0x7F00_0001), .v4(0x0A00_0001), .v4(0xC0A8_0101), .v6(1)] {
             #expect(AddressPolicy.privateOnly.permits(address) && !AddressPolicy.publicOnly.permits(address))

@@ -18,7 +18,7 @@ struct WebhookScheduleTests {
         WebhookSchedule().decide(outcome, attempts: attempts, since: start, now: start + after, jitter: jitter)
     }
 
-    @Test("NFR-04: any 2xx settles, 410 ends the endpoint, everything else comes again: redirects, refusals and silence too")
+    @Test("SHR-14: any 2xx settles, 410 ends the endpoint, everything else comes again: redirects, refusals and silence too")
     func outcomes() {
         for status in [200, 201, 202, 204, 299] { #expect(Self.decide(.answered(status: status, retryAfter: nil)) == .settled) }
         #expect(Self.decide(.answered(status: 410, retryAfter: nil)) == .gone)
@@ -106,7 +106,7 @@ struct WebhookScheduleTests {
 @Suite("Webhooks: where to")
 struct EndpointGuardTests {
     @Test(
-        "NFR-05: only https addresses on the public Internet can be registered",
+        "NFR-12: only https addresses on the public Internet can be registered",
         arguments: [
             "http://example.org/hook", "ftp://example.org", "https://", "example.org/hook", "https://user:secret@example.org/",
             "https://example.org/#part", "https://localhost/x", "https://LOCALHOST./x", "https://printer.local/x", "https://db.internal/",
