@@ -3,7 +3,6 @@
 import Contracts
 import Logging
 import NIOCore
-import NIOHTTP1
 
 struct Responder: Sendable {
     let table: RouteTable
@@ -201,8 +200,7 @@ extension Responder {
     }
 
     /// What is said to bytes that are no request.
-    func refusal(of error: HTTPParserError) -> OutgoingAnswer? {
-        let problem: Problem = error == .headerOverflow ? .headTooLarge(limits) : .malformedRequest
+    func refusal(_ problem: Problem) -> OutgoingAnswer? {
         let requestID = RequestID.next()
         unrouted.record(status: problem.status, from: .now)
         return (try? HTTPAnswer.refusal(Refusal(problem), requestID: requestID)).map {

@@ -39,6 +39,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var later = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 2)
     /// No further request is read: the other side has finished, or said nonsense.
     private var isDeaf = false
+    /// Its framing was ambiguous: nothing that follows is looked at.
+    private var isRefused = false
     private var isLingering = false
     private var holdsReads = false
     private var wantsRead = false
@@ -64,6 +66,7 @@ extension ConnectionHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         lastProgress = .now()
         let part = unwrapInboundIn(data)
+        if isRefused { return }
         if isDeaf, case .nothing = arriving { return }
         guard later.isEmpty, !isWaitingForTurn else {
             later.append(part)
@@ -82,6 +85,7 @@ extension ConnectionHandler {
     private func take(_ part: HTTPServerRequestPart) {
         switch (part, arriving) {
         case (.head(let fields), _):
+            guard !RequestFraming.isAmbiguous(fields) else { return refuse(.malformedRequest) }
             let head = RequestHead(fields)
             if head.expectsContinue { writeNow(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n")) }
             arriving = .gathered(head, nil)
@@ -114,6 +118,15 @@ extension ConnectionHandler {
         respond(to: head, .coming(pipe))
     }
 
+    /// Says so and reads no further, since where the next request would begin is not known.
+    private func refuse(_ problem: Problem) {
+        (isDeaf, isRefused) = (true, true)
+        // More of what cannot be understood may follow: it is read away while the answer is read.
+        arriving = .discarded
+        guard let refusal = responder.refusal(problem) else { return cut() }
+        finish(refusal, closes: true)
+    }
+
     private func respond(to head: RequestHead, _ body: RequestBody) {
         guard let connection else { return }
         if head.isLast { isDeaf = true }
@@ -136,10 +149,10 @@ extension ConnectionHandler {
 // MARK: Writing
 
 extension ConnectionHandler {
-    func finish(_ outgoing: OutgoingAnswer) {
+    func finish(_ outgoing: OutgoingAnswer, closes mustClose: Bool = false) {
         guard let context else { return answered(closes: true) }
         // Who was told to be too slow (408) is not waited for any longer (RFC 9110 §15.5.9).
-        let closes = closesAfterAnswer || outgoing.answer.status == 408
+        let closes = mustClose || closesAfterAnswer || outgoing.answer.status == 408
         var bytes = context.channel.allocator.buffer(capacity: 384 + min(outgoing.body?.readableBytes ?? 0, Self.copiedBody))
         outgoing.writeHead(to: &bytes, .length, closes: closes)
         if let body = outgoing.body {
@@ -253,10 +266,7 @@ extension ConnectionHandler {
             pipe.end(.failure(BodyCutOff()))
         }
         guard answering == nil else { return }
-        // More of what cannot be understood may follow: it is read away while the answer is read.
-        arriving = .discarded
-        guard let refusal = responder.refusal(of: error) else { return context.close(promise: nil) }
-        finish(refusal)
+        refuse(error == .headerOverflow ? .headTooLarge(limits) : .malformedRequest)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
