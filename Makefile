@@ -21,6 +21,9 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 2
 # Seconds that each fuzz target runs.
 SECONDS_EACH ?= 20
 
+# Seconds that the standing stranger has.
+ATTACK_SECONDS ?= 60
+
 # Seeds of the simulation.
 SEEDS ?= 20000
 
@@ -28,7 +31,7 @@ SEEDS ?= 20000
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help up install demo test check docs bench bench-check fuzz simulate chaos clean build build-tests lint interop
+.PHONY: help up install demo test check docs bench bench-check fuzz simulate chaos attack-http clean build build-tests lint interop
 
 help: ## what each verb does
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +75,9 @@ simulate: ## virtual time: SEEDS=20000 lives and faults through the machines of 
 
 chaos: build-tests ## the fault matrix: real processes killed, halted, starved of disk, time and network; prints the table
 	@.ci/chaos
+
+attack-http: build-tests ## a standing stranger: every route attacked for ATTACK_SECONDS=60 seconds while hearts fail; prints a table
+	@ATTACK_SECONDS=$(ATTACK_SECONDS) .ci/interop attack_http.py
 
 clean: ## delete what was built; data under var/ stays
 	@rm -rf .build

@@ -48,16 +48,26 @@ def read_lines(path):
 
 
 class Suite:
-    """`trackme up` with every service, without the edge; stops what it has started and nothing else."""
+    """`trackme up` with every service, without the edge; stops what it has started and nothing else.
 
-    def __init__(self, settings, origin=0, gateway=False):
+    `whole`: with the gateway, the second dispatcher and the edge too.
+    """
+
+    def __init__(self, settings, origin=0, gateway=False, whole=False):
         self.folder = tempfile.mkdtemp(prefix="interop-", dir="/tmp")  # short: paths of ipc sockets have a limit
         self.data = os.path.join(self.folder, "var")
-        self.ports = free_ports(5 if gateway else 4)
-        self.urls = [f"http://127.0.0.1:{port}" for port in self.ports]
+        gateway = gateway or whole
+        self.ports = free_ports(8 if whole else 5 if gateway else 4)
+        self.urls = [f"http://127.0.0.1:{port}" for port in self.ports[:5]]
         self.consent_url, self.ingest_url, self.sos_url, self.notifier_url = self.urls[:4]
         self.gateway_url = self.urls[4] if gateway else None
-        parts = [*EXECUTABLES[1:], *(["thirdparty-gateway", "--gateway-port", str(self.ports[4])] if gateway else [])]
+        parts = [*EXECUTABLES[1:], *(["thirdparty-gateway"] if gateway else [])]
+        if whole:
+            deputy, edge, edge_http = map(str, self.ports[5:])
+            self.edge_url = f"https://127.0.0.1:{edge}"
+            parts += ["sos-deputy", "edge", "--sos-deputy-port", deputy, "--edge-port", edge, "--edge-http-port", edge_http]
+        if gateway:
+            parts += ["--gateway-port", str(self.ports[4])]
         self.programs = []
         environment = {key: value for key, value in os.environ.items() if not key.startswith("TRACKME_")} | settings
         # There is no edge here: the origin is that of the service whose pages are looked at.
