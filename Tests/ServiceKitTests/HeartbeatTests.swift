@@ -44,7 +44,7 @@ struct HeartbeatTests {
 
     private func environment(_ name: String, bound: Duration? = .milliseconds(50)) -> [String: String] {
         var environment = ["NOTIFY_SOCKET": name]
-        environment["WATCHDOG_USEC"] = bound.map { String($0 / .microseconds(1)) }
+        environment["WATCHDOG_USEC"] = bound.map { String(Int64($0 / .microseconds(1))) }
         return environment
     }
 

@@ -61,7 +61,7 @@ final class HeartbeatSocket: Sendable {
         for key in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { environment[key] = nil }
         if let path {
             environment["NOTIFY_SOCKET"] = path
-            environment["WATCHDOG_USEC"] = String(SupervisorMachine.Limits.beatBound / .microseconds(1))
+            environment["WATCHDOG_USEC"] = String(Int64(SupervisorMachine.Limits.beatBound / .microseconds(1)))
         }
         return environment
     }
