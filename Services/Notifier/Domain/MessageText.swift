@@ -138,7 +138,8 @@ extension MessageTemplate {
         case .accountCreated, .confirmAddress, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
             .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .erasureOrdered, .erasureCompleted, .sosPrompt,
             .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
-            .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch,
+            .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch, .sosQuestion, .sosContactConcern, .sosContactWorse,
+            .sosParameterSilent,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
             .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,
             .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded, .paymentDisputed, .paymentChargedBack,
@@ -152,7 +153,7 @@ extension MessageTemplate {
     var isUrgent: Bool {
         switch self {
         case .sosPrompt, .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking,
-            .sosSilenceContacts, .sosSignalLost, .sosDispatch:
+            .sosSilenceContacts, .sosSignalLost, .sosDispatch, .sosQuestion, .sosContactConcern, .sosContactWorse, .sosParameterSilent:
             true
         case .accountCreated, .confirmAddress, .temporaryPassword, .recoverPassword, .passwordChanged, .failedLogIns, .changeAddress,
             .addressChanged, .guardianConsent, .guardianAnswered, .memberInvited, .requestReceived, .requestExpired, .grantEnded,
