@@ -101,6 +101,7 @@ struct SOSParts: Sendable {
         let link = PairLink(
             on: runtime, supervision: supervision, dispatcher: dispatcher, pair: pair.desk, keys: keys, positions: memory.positions,
             latest: ingest.latest)
+        supervision.tidings.add(PlaceReading(supervision: supervision, ingest: ingest))
         await supervision.restore(memory)
         let fitting = PersonalFitting(supervision: supervision, ingest: ingest, rules: settings.personal, logger: logger)
         let reminders = PauseReminders(

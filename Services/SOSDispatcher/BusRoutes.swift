@@ -49,7 +49,7 @@ struct BusRoutes: Sendable {
         }
         let own = try OwnBounds.checked(request.bounds)
         // Operators enrol people who have no account and no devices of their own to speak of: they answer for it themselves.
-        if context.peer == .consent { try await enrolment.requireAbilities(of: request.person) }
+        if context.peer == .consent { try await enrolment.requireAbilities(of: request.person, own: own) }
         let isByPerson = context.peer == .consent
         try await enrolment.enrol(request.person, own: own, answer: RememberedAnswer(Nothing(), to: context, in: answers)) { subscriber in
             if isByPerson { subscriber.clauses = AcceptedClauses(version: SubscriptionClauses.version, at: .now) }
@@ -84,8 +84,27 @@ struct Timeline: Sendable {
 
     func steps(of emergency: EmergencyID) async throws -> [ReadTimeline.Step] {
         guard try await store.emergency(emergency) != nil else { throw Failure(.notFound, "there is no such emergency") }
-        return try await store.audit(of: "\(emergency)").map {
-            ReadTimeline.Step(at: $0.at, actor: $0.actor, event: $0.action, detail: $0.detail)
+        return Timeline.ordered(
+            try await store.audit(of: "\(emergency)").map {
+                ReadTimeline.Step(at: $0.at, actor: $0.actor, event: $0.action, detail: $0.detail)
+            })
+    }
+
+    /// By time, and at one time causes before what follows from them: what was decided later may have been noted earlier.
+    static func ordered(_ steps: [ReadTimeline.Step]) -> [ReadTimeline.Step] {
+        steps.enumerated().sorted { one, other in
+            (one.element.at, rank(one.element), one.offset) < (other.element.at, rank(other.element), other.offset)
+        }.map(\.element)
+    }
+
+    private static func rank(_ step: ReadTimeline.Step) -> Int {
+        switch step.event {
+        case "alerted", "asked-again", "doubted", "fell": 0
+        case "confirmed": 1
+        case "dispatched": 2
+        case "transient", "muted", "cancelled": 4
+        case "closed": 5
+        default: 3
         }
     }
 }

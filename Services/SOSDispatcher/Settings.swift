@@ -139,12 +139,32 @@ struct Settings: Sendable {
 
     private static func rules(_ reader: inout SettingsReader) -> SupervisionRules {
         var rules = SupervisionRules()
-        rules.heartRateLow = reader.read(.decimal("sos.hr_low", default: 45, in: 1...350, "Heart rate below it is critical, in /min."))
-        rules.heartRateHigh = reader.read(.decimal("sos.hr_high", default: 120, in: 1...350, "Heart rate above it is critical, in /min."))
-        rules.pressureMaxHigh = reader.read(
-            .decimal("sos.bp_max", default: 170, in: 1...400, "Maximum blood pressure above it is critical, in mmHg."))
-        rules.pressureMinHigh = reader.read(
-            .decimal("sos.bp_min", default: 100, in: 1...300, "Minimum blood pressure above it is critical, in mmHg."))
+        let heart = rules.defaults[.heartRate]
+        rules.defaults[.heartRate] = Bounds(
+            low: reader.read(
+                .decimal("sos.hr_low", default: heart?.low ?? 45, in: 1...350, "Heart rate below it is critical, in /min.")),
+            high: reader.read(
+                .decimal("sos.hr_high", default: heart?.high ?? 120, in: 1...350, "Heart rate above it is critical, in /min.")))
+        let severe = rules.severe[.heartRate]
+        rules.severe[.heartRate] = Bounds(
+            low: reader.read(
+                .decimal(
+                    "sos.hr_severe_low", default: severe?.low ?? 35, in: 1...350,
+                    "Heart rate below it is severe, in /min: worse than what was answered or called for.")),
+            high: reader.read(
+                .decimal("sos.hr_severe_high", default: severe?.high ?? 160, in: 1...350, "Heart rate above it is severe, in /min.")))
+        rules.defaults[.bloodPressureMax] = Bounds(
+            low: nil,
+            high: reader.read(
+                .decimal(
+                    "sos.bp_max", default: rules.defaults[.bloodPressureMax]?.high ?? 170, in: 1...400,
+                    "Maximum blood pressure above it is critical, in mmHg.")))
+        rules.defaults[.bloodPressureMin] = Bounds(
+            low: nil,
+            high: reader.read(
+                .decimal(
+                    "sos.bp_min", default: rules.defaults[.bloodPressureMin]?.high ?? 100, in: 1...300,
+                    "Minimum blood pressure above it is critical, in mmHg.")))
         rules.pressureRule = reader.read(
             .choice("sos.bp_rule", default: .and, "Whether both pressures must be above their bounds, or one."))
         rules.sustain = reader.read(
@@ -163,8 +183,27 @@ struct Settings: Sendable {
             .flag("sos.seizure_calls_ambulance", default: false, "Whether repetitive shaking calls an ambulance, besides the contacts."))
         rules.alertRate = reader.read(
             .decimal("sos.alert_rate_hz", default: 3, in: 0.1...100, "Measurements a second asked of devices during an alert."))
-        if rules.heartRateLow >= rules.heartRateHigh { reader.refuse("sos.hr_low", "must be below sos.hr_high") }
+        answers(&rules, &reader)
+        if let heart = rules.defaults[.heartRate], let low = heart.low, let high = heart.high, low >= high {
+            reader.refuse("sos.hr_low", "must be below sos.hr_high")
+        }
         if rules.dispatchAt < rules.sustain { reader.refuse("sos.dispatch_at_s", "must not be below sos.sustain_s") }
         return rules
+    }
+
+    /// What "I am fine", doubt and a fall do (SOS-33, SOS-36, SOS-38).
+    private static func answers(_ rules: inout SupervisionRules, _ reader: inout SettingsReader) {
+        rules.mute = reader.read(
+            .seconds("sos.mute_s", default: 300, in: 30...900, "How long \"I am fine\" holds, at first; less for severe low values."))
+        rules.reask = reader.read(
+            .seconds("sos.reask_s", default: 60, in: 10...300, "How long who is asked again has to answer before the call."))
+        rules.calm = reader.read(
+            .seconds("sos.calm_s", default: 10, in: 1...120, "How long a value was in range before it begins anew."))
+        rules.doubt = reader.read(
+            .seconds("sos.doubt_s", default: 20, in: 5...60, "How long a doubted reading waits for another before the call."))
+        rules.fallPrompt = reader.read(
+            .seconds("sos.fall_prompt_s", default: 20, in: 5...120, "How long who fell has to answer before contacts and ambulance."))
+        rules.still = reader.read(
+            .seconds("sos.still_s", default: 20, in: 10...120, "How long somebody lies still after an impact until it is a fall."))
     }
 }

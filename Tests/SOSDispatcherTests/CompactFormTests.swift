@@ -28,7 +28,9 @@ struct CompactFormTests {
         var fit = PersonalFit([:], defaults: [:], rules: PersonalRules(), at: time(-7))
         (fit.bounds, fit.days) = ([.heartRate: Bounds(low: 51, high: 118.5)], 12)
         subscriber.fit = fit
-        subscriber.preferences = SupervisionPreferences(shaking: true, personalised: true, medicalNotes: "asthma", tellsMedicalNotes: true)
+        subscriber.preferences = SupervisionPreferences(
+            shaking: true, personalised: true, falls: true, fallsCallAmbulance: false, fallsPausedUntil: time(500), medicalNotes: "asthma",
+            tellsMedicalNotes: true)
         subscriber.pausedSince = time(-5)
         subscriber.placeTold = .doubtful
         subscriber.places.note(Position(latitude: -45.5, longitude: 9, altitude: 0.1 + 0.2, accuracy: 12), at: time(1))
@@ -37,20 +39,38 @@ struct CompactFormTests {
         subscriber.supervision.stage = .dispatched
         subscriber.supervision.subscribed = true
         subscriber.supervision.own = [.oxygenSaturation: Bounds(low: 90, high: nil)]
-        subscriber.supervision.latest[.heartRate] = LatestValue(value: -0.0, at: time(3), holdsUntil: time(603))
+        let low = Breach(.metric(.heartRate), .below)
+        let course = BreachCourse(
+            answers: 2, lowest: 20.5, isSevere: true, told: .init(lowest: 30, isSevere: false), askedInSilence: true, contactsKnow: true)
+        var signal = SourceSignal(at: time(3), declared: 0)
+        signal.heard(at: time(3603), declared: 0, SupervisionRules())
+        signal.heard(at: time(9603), declared: 0, SupervisionRules())
+        subscriber.supervision.sources["dev_1"] = Supervision.Source(
+            latest: [.heartRate: LatestValue(value: -0.0, at: time(3), measured: time(2), received: time(3))],
+            signals: [.heartRate: signal], runs: [low: Run(since: time(1), calmSince: time(0), length: 3, openings: [time(0), time(1)])],
+            unchanged: [.heartRate: UnchangedRun(value: 71.000_1, since: time(-600), count: 121)],
+            together: [.heartRate, .bloodPressureMax], tornSeen: false)
         subscriber.supervision.seizure = Supervision.Seizure(at: time(1), until: time(601), isCalledOff: true)
-        subscriber.supervision.episode = Episode(
-            trigger: Trigger(breach: Breach(metric: .heartRate, side: .above, limit: 120, value: 171.5), at: time(4), kind: .silence),
-            t0: time(5), receivedAt: time(6), parameters: [.bloodPressure, .silence, .metric(.heartRate)], normalSince: time(7),
-            settledAt: time(8))
-        subscriber.supervision.silenceDue = time(9)
+        let trigger = Trigger(PassedBound(metric: .heartRate, side: .above, limit: 120, value: 171.5), at: time(4), kind: .silence)
+        var episode = Episode(
+            trigger: trigger, t0: time(5), receivedAt: time(6),
+            open: [Breach(.bloodPressure, .above): course, Breach(.silence, .below): course, low: course], dueAt: time(9))
+        (episode.normalSince, episode.settledAt, episode.askedBackAt) = (time(7), time(8), time(9))
+        (episode.isKept, episode.helpIsHere, episode.isJudged, episode.firstTriedAt) = (true, false, true, time(1))
+        subscriber.supervision.episode = episode
+        (subscriber.supervision.doubt, subscriber.supervision.fall, subscriber.supervision.late) = (episode, episode, episode)
+        subscriber.supervision.mutes = [low: Supervision.Mute(course: course, until: time(300), isLapsed: true)]
+        subscriber.supervision.falls = Supervision.FallWatch(callsAmbulance: false, pausedUntil: time(500))
+        subscriber.supervision.impact = Supervision.Impact(measured: time(1), at: time(2))
+        (subscriber.supervision.joiningDue, subscriber.supervision.joiningLost) = (time(9), false)
+        subscriber.supervision.silences = [.bloodPressure: Supervision.Silence(since: time(8), isSaid: true)]
+        subscriber.supervision.sounded = [.bloodPressure: time(8)]
         subscriber.supervision.contactsDue = time(10)
         subscriber.supervision.contactsTold = true
         subscriber.supervision.lastHeard = Supervision.LastHeard(
             metric: .heartRate, value: 171.5, at: time(4), heardAt: time(5), receivedAt: time(6))
-        subscriber.supervision.heardTogether = [.heartRate, .bloodPressureMax]
-        subscriber.supervision.tornSeen = false
-        subscriber.supervision.unchanged = [.heartRate: UnchangedRun(value: 71.000_1, since: time(-600), count: 121)]
+        (subscriber.supervision.lastFall, subscriber.supervision.wallOffset) = (time(4), -17)
+        subscriber.supervision.help = Supervision.Help(at: time(4), countedAt: time(5))
         subscriber.supervision.charging = true
         subscriber.supervision.monitoringPaused = false
         subscriber.supervision.now = time(11)

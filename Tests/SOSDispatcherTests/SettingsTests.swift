@@ -24,8 +24,10 @@ struct SettingsTests {
         var reader = SettingsReader(environment: [:])
         let settings = SOSAssembly.settings(&reader)
         #expect(settings.rules == SupervisionRules())
-        #expect(settings.rules.heartRateLow == 45 && settings.rules.heartRateHigh == 120)
-        #expect(settings.rules.pressureMaxHigh == 170 && settings.rules.pressureMinHigh == 100 && settings.rules.pressureRule == .and)
+        #expect(settings.rules.defaults[.heartRate] == Bounds(low: 45, high: 120))
+        #expect(
+            settings.rules.defaults[.bloodPressureMax]?.high == 170 && settings.rules.defaults[.bloodPressureMin]?.high == 100
+                && settings.rules.pressureRule == .and)
         #expect(settings.rules.sustain == .seconds(3) && settings.rules.dispatchAt == .milliseconds(3500))
         #expect(settings.retry == .seconds(1))
     }

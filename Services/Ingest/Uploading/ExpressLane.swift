@@ -62,6 +62,8 @@ final class ExpressLane: Sendable {
     /// else. What is not later than all that is stored is no alarm: it was sent before.
     static func isAlarming(_ group: MetricGroup, since fresh: Int64, after stored: Int64) -> Bool {
         let metric = group.metric.definition
+        // Somebody calls for help, or fell.
+        if metric.shape == .event { return group.last >= fresh && group.last > stored }
         guard metric.watchedByDefault, let bounds = metric.bounds, group.last >= fresh, group.last > stored else { return false }
         return group.samples.contains { sample in
             let at = sample.at.milliseconds
@@ -150,9 +152,9 @@ extension ReadyUpload {
     /// The earliest time that an alarm may still look at.
     fileprivate var freshSince: Int64 { (receivedAt - ExpressLane.freshness).milliseconds }
 
-    /// Whether it brings a value, and not only places, that is recent.
+    /// Whether it brings a value or an event, and not only places, that is recent.
     fileprivate var isFresh: Bool {
         let since = freshSince
-        return plan.groups.contains { $0.last >= since && $0.metric.definition.shape == .scalar }
+        return plan.groups.contains { $0.last >= since && $0.metric.definition.shape != .position }
     }
 }

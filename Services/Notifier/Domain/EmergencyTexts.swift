@@ -11,6 +11,31 @@ extension MessageText {
             short: "TrackMe SOS: critical values on {time}. Are you all right? {link}",
             spoken: "This is TrackMe. Your values became critical on {time}. Open TrackMe and answer, or an ambulance is called.",
             title: "Are you all right?"),
+        .sosQuestion: MessageText(
+            subject: "Are you all right?",
+            body: "your device reported something on {time} that may be an emergency. Are you all right?\n\n"
+                + "Answer here, without logging in:\n{link}\n\nWithout an answer TrackMe looks for help.",
+            short: "TrackMe SOS: something may be wrong, {time}. Are you all right? {link}",
+            spoken: "This is TrackMe. Your device reported on {time} that something may be wrong. Open TrackMe and answer.",
+            title: "Are you all right?"),
+        .sosContactConcern: MessageText(
+            subject: "Something may be wrong: {name}",
+            body: "the device of {name}, who has named you as emergency contact, reported something on {time} that may be an emergency. "
+                + "TrackMe is asking {name}; please ask too.\n\nLast known place: {place}\nWhere, and what you can do: {link}",
+            short: "SOS {name}: something may be wrong, {time}, at {place}. {link}",
+            spoken: "This is TrackMe. The device of {name} reports on {time}, at {place}, that something may be wrong. "
+                + "Please ask whether everything is all right.",
+            title: "Something may be wrong"),
+        .sosContactWorse: MessageText(
+            subject: "It became worse: {name}",
+            body: "the state of {name} became worse on {time}. The emergency service is being told.",
+            short: "TrackMe SOS: the state of {name} became worse on {time}. The emergency service is being told.", title: "It became worse"
+        ),
+        .sosParameterSilent: MessageText(
+            subject: "AutomatedSOS no longer receives everything",
+            body: "your device has delivered nothing of this since {time}: {what}. Check that it is worn, charged and connected: "
+                + "until it comes again AutomatedSOS does not watch it.",
+            short: "TrackMe: not received since {time}: {what}. Check your device.", title: "Check your device"),
         .sosContactAlert: MessageText(
             subject: "Emergency: {name}",
             body: "{name} has named you as emergency contact and may be in danger since {time}. An emergency service is being called.\n\n"
@@ -73,6 +98,32 @@ extension MessageText {
             short: "TrackMe SOS: valori critici il {time}. Va tutto bene? {link}",
             spoken: "Qui TrackMe. I tuoi valori sono diventati critici il {time}. Apri TrackMe e rispondi, o viene chiamata un'ambulanza.",
             title: "Va tutto bene?"),
+        .sosQuestion: MessageText(
+            subject: "Va tutto bene?",
+            body: "il {time} il tuo dispositivo ha segnalato qualcosa che può essere un'emergenza. Va tutto bene?\n\n"
+                + "Rispondi qui, senza accesso:\n{link}\n\nSenza risposta TrackMe cerca aiuto.",
+            short: "TrackMe SOS: forse qualcosa non va, {time}. Va tutto bene? {link}",
+            spoken: "Qui TrackMe. Il {time} il tuo dispositivo ha segnalato che forse qualcosa non va. Apri TrackMe e rispondi.",
+            title: "Va tutto bene?"),
+        .sosContactConcern: MessageText(
+            subject: "Forse qualcosa non va: {name}",
+            body: "il {time} il dispositivo di {name}, che ti ha indicato come contatto di emergenza, ha segnalato qualcosa che può essere "
+                + "un'emergenza. TrackMe lo sta chiedendo a {name}; chiedi anche tu.\n\n"
+                + "Ultimo luogo noto: {place}\nDove si trova e che cosa puoi fare: {link}",
+            short: "SOS {name}: forse qualcosa non va, {time}, a {place}. {link}",
+            spoken:
+                "Qui TrackMe. Il dispositivo di {name} segnala il {time}, a {place}, che forse qualcosa non va. Chiedi se va tutto bene.",
+            title: "Forse qualcosa non va"),
+        .sosContactWorse: MessageText(
+            subject: "È peggiorato: {name}",
+            body: "lo stato di {name} è peggiorato il {time}. Il servizio di emergenza viene avvisato.",
+            short: "TrackMe SOS: lo stato di {name} è peggiorato il {time}. Il servizio di emergenza viene avvisato.",
+            title: "È peggiorato"),
+        .sosParameterSilent: MessageText(
+            subject: "AutomatedSOS non riceve più tutto",
+            body: "dal {time} il tuo dispositivo non consegna questo: {what}. Controlla che sia indossato, carico e collegato: "
+                + "finché non torna AutomatedSOS non lo sorveglia.",
+            short: "TrackMe: non ricevuto dal {time}: {what}. Controlla il dispositivo.", title: "Controlla il tuo dispositivo"),
         .sosContactAlert: MessageText(
             subject: "Emergenza: {name}",
             body: "{name} ti ha indicato come contatto di emergenza e può essere in pericolo dal {time}. "

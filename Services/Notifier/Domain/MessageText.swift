@@ -139,7 +139,8 @@ extension MessageTemplate {
             .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
             .memberInvited, .erasureOrdered, .erasureCompleted, .sosPrompt,
             .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
-            .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch,
+            .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch, .sosQuestion, .sosContactConcern, .sosContactWorse,
+            .sosParameterSilent,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
             .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,
             .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded, .paymentDisputed, .paymentChargedBack,
@@ -153,7 +154,7 @@ extension MessageTemplate {
     var isUrgent: Bool {
         switch self {
         case .sosPrompt, .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking,
-            .sosSilenceContacts, .sosSignalLost, .sosDispatch:
+            .sosSilenceContacts, .sosSignalLost, .sosDispatch, .sosQuestion, .sosContactConcern, .sosContactWorse, .sosParameterSilent:
             true
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
             .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,

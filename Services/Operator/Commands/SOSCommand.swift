@@ -213,7 +213,7 @@ enum TimelineText {
     static func lines(_ steps: [ReadTimeline.Step]) -> [String] {
         guard let first = steps.first?.at else { return ["nothing happened yet"] }
         return steps.map { step in
-            let after = "+\((step.at - first).wholeMilliseconds) ms".padded(to: 10, right: true)
+            let after = "+\(max(0, (step.at - first).wholeMilliseconds)) ms".padded(to: 10, right: true)
             return "\(step.at.rfc3339)  \(after)  \(step.actor.padded(to: 12))  \(step.event.padded(to: 20))  \(step.detail)"
         }
     }

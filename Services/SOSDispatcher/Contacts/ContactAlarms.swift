@@ -98,6 +98,11 @@ actor ContactAlarms {
         for tiding in heard {
             switch tiding.kind {
             case .dispatched: await begin(.emergency, tiding, at: tiding.at)
+            case .gotWorse: if tiding.worse?.isNewsToContacts == true { change(tiding) { $0.worsened(at: tiding.at) } }
+            case .doubted, .lateCritical: await begin(.concern, tiding, at: tiding.episode?.trigger.at ?? tiding.at)
+            case .fallUnanswered: await begin(.fall, tiding, at: tiding.episode?.trigger.at ?? tiding.at)
+            case .helpTooLate: await begin(.concern, tiding, at: tiding.since ?? tiding.at)
+            case .doubtEnded, .fallEnded: change(tiding) { $0.ended(.over, at: tiding.at) }
             case .shakingAlarm: await begin(.shaking, tiding, at: tiding.since ?? tiding.at)
             case .silenceContacts: await begin(.silence, tiding, at: tiding.since ?? tiding.at)
             case .goesOn:
@@ -110,7 +115,9 @@ actor ContactAlarms {
             case .signalReturned, .paused, .resumed: end(.silence, of: tiding.person, .over, at: tiding.at)
             case .unsubscribed:
                 for kind in [ContactCase.Kind.silence, .shaking] { end(kind, of: tiding.person, .over, at: tiding.at) }
-            case .opened, .confirmed, .gotWorse, .located, .helpArrived, .transient, .muted, .signalLost, .charging, .subscribed: break
+            case .opened, .confirmed, .askedAgain, .fell, .located, .helpArrived, .transient, .muted, .signalLost, .charging,
+                .subscribed:
+                break
             }
         }
     }
@@ -149,7 +156,10 @@ actor ContactAlarms {
     private func begin(_ kind: ContactCase.Kind, _ tiding: Tiding, at time: Timestamp) async {
         let occasion = tiding.emergency.map(Self.occasion) ?? capabilities.occasion(tiding.name)
         if cases[occasion] != nil {
-            change(occasion) { [now = clock.now] in $0.takenUpAgain(at: time, now) }
+            change(occasion) { [now = clock.now] in
+                let becomesEmergency = kind == .emergency && $0.becomesEmergency(tiding.emergency)
+                return $0.takenUpAgain(at: time, now, evenIfOpen: becomesEmergency)
+            }
             return hearWords(of: occasion)
         }
         let facts = await supervision.contactFacts(of: tiding.person)

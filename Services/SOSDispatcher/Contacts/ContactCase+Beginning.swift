@@ -31,9 +31,12 @@ extension ContactCase {
         switch tiding.kind {
         case .silenceContacts: kind = .silence
         case .shakingAlarm: kind = .shaking
+        case .doubted, .lateCritical, .helpTooLate: kind = .concern
+        case .fallUnanswered: kind = .fall
         default: return nil
         }
         self.init(
-            kind, tiding, named: capabilities.occasion(tiding.name), Facts(subscriber), at: tiding.since ?? tiding.at, alertedAt: alertedAt)
+            kind, tiding, named: tiding.emergency.map(ContactAlarms.occasion) ?? capabilities.occasion(tiding.name), Facts(subscriber),
+            at: tiding.since ?? tiding.episode?.trigger.at ?? tiding.at, alertedAt: alertedAt)
     }
 }

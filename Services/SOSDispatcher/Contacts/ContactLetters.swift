@@ -19,7 +19,7 @@ struct ContactLetters: Sendable {
             switch notice.matter {
             case .alert: [.sms, .call]
             case .call: [.call]
-            case .informed, .onTheWay, .falseAlarm: [.sms]
+            case .informed, .onTheWay, .falseAlarm, .worse: [.sms]
             }
         if who.email != nil, !channels.contains(.call) || channels.contains(.sms) { channels.insert(.mail) }
         return SendMessage(
@@ -35,7 +35,13 @@ struct ContactLetters: Sendable {
         case .informed: alarm.informedAt ?? alarm.beganAt
         case .onTheWay(let contact): alarm.contacts[contact].answeredAt ?? alarm.beganAt
         case .falseAlarm: alarm.endedAt ?? alarm.beganAt
+        case .worse(let number): worse(number, alarm)
         }
+    }
+
+    private func worse(_ number: Int, _ alarm: ContactCase) -> Timestamp {
+        let times = alarm.worseAt ?? []
+        return times.indices.contains(number - 1) ? times[number - 1] : alarm.beganAt
     }
 
     private func content(
@@ -49,6 +55,7 @@ struct ContactLetters: Sendable {
                 case .emergency: .sosContactAlert
                 case .shaking: .sosShaking
                 case .silence: .sosSilenceContacts
+                case .concern, .fall: .sosContactConcern
                 }
             let link = capabilities.contactLink(notice.to, of: alarm.id)
             return (
@@ -56,6 +63,7 @@ struct ContactLetters: Sendable {
                 ["name": name, "time": alarm.happenedAt.rfc3339, "place": alarm.place?.position.written ?? "none", "link": link]
             )
         case .informed: return (.sosAmbulanceInformed, ["name": name, "time": (alarm.informedAt ?? alarm.happenedAt).rfc3339])
+        case .worse(let number): return (.sosContactWorse, ["name": name, "time": worse(number, alarm).rfc3339])
         case .onTheWay(let contact): return (.sosContactInformed, ["name": name, "who": alarm.contacts[contact].who.name])
         case .falseAlarm: return (.sosContactFalseAlarm, ["name": name, "time": alarm.happenedAt.rfc3339])
         }

@@ -76,6 +76,8 @@ struct ContactPage: Sendable {
         case (nil, .emergency): say("Emergency", "Emergenza") + ": " + who(alarm)
         case (nil, .shaking): say("Shaking movements", "Movimenti di scuotimento") + ": " + who(alarm)
         case (nil, .silence): say("No signal", "Nessun segnale") + ": " + who(alarm)
+        case (nil, .concern): say("Something may be wrong", "Forse qualcosa non va") + ": " + who(alarm)
+        case (nil, .fall): say("A fall", "Una caduta") + ": " + who(alarm)
         }
     }
 
@@ -90,6 +92,13 @@ struct ContactPage: Sendable {
             say(
                 "The device of \(who) reports repeated shaking, as in a seizure.",
                 "Il dispositivo di \(who) segnala uno scuotimento ripetuto, come in una crisi convulsiva.")
+        case (nil, .concern):
+            say(
+                "The device of \(who) reported something that may be an emergency. \(who) is being asked: please ask too.",
+                "Il dispositivo di \(who) ha segnalato qualcosa che può essere un'emergenza. Lo si sta chiedendo a \(who): chiedi anche tu."
+            )
+        case (nil, .fall):
+            say("\(who) may have fallen and has not answered.", "\(who) può essere caduto e non ha risposto.")
         case (nil, .silence):
             say(
                 "Nothing is heard from the device of \(who). It may be an empty battery: please ask whether everything is all right.",

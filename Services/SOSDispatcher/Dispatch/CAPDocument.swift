@@ -44,7 +44,7 @@ enum CAPDocument {
         writer.leaf("event", "Medical emergency")
         writer.leaf("responseType", said.msgType == .cancel ? "AllClear" : "Assess")
         writer.leaf("urgency", said.urgency.capitalized)
-        writer.leaf("severity", said.severity.capitalized)
+        writer.leaf("severity", said.severity == "worse" ? "Extreme" : said.severity.capitalized)
         writer.leaf("certainty", said.certainty.capitalized)
         writer.leaf("onset", time(said.firstBreachAt))
         writer.leaf("expires", time(said.expires))
@@ -70,7 +70,8 @@ enum CAPDocument {
             ("location.method", said.location.method), ("location.trusted", String(said.location.trusted)),
         ]
         let optional: [(String, String?)] = [
-            ("ack.code", said.ack.code), ("takenBy", said.takenBy), ("subject.name", said.subject.name),
+            ("ack.code", said.ack.code), ("firstTriedAt", said.firstTriedAt), ("takenBy", said.takenBy),
+            ("subject.name", said.subject.name),
             ("subject.telephone", said.subject.telephone),
             ("subject.language", said.subject.language), ("subject.birthYear", said.subject.birthYear.map(String.init)),
             ("subject.sex", said.subject.sex), ("location.measuredAt", said.location.measuredAt),
@@ -81,6 +82,7 @@ enum CAPDocument {
         parameters += said.location.previous.map {
             ("location.previous", "\(written($0.lat)),\(written($0.lon)) \($0.measuredAt)")
         }
+        parameters += (said.worse ?? []).map { ("worse", [$0.parameter, $0.side].compactMap(\.self).joined(separator: " ")) }
         parameters.append(("trigger", said.trigger.kind))
         if let threshold = said.trigger.threshold { parameters.append(("trigger.threshold", passed(threshold))) }
         if let since = said.trigger.silentSince { parameters.append(("trigger.silentSince", since)) }

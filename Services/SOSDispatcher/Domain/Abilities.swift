@@ -11,8 +11,8 @@ enum NeededAbility: String, CaseIterable, Sendable {
     var detail: String {
         switch self {
         case .vitalParameter:
-            "No paired device delivers a vital parameter, such as the heart rate, at least every \(Self.realTime.components.seconds) seconds: "
-                + "pair one, or have it tracked from yours."
+            "No paired device delivers a parameter that has thresholds, such as the heart rate, at least every "
+                + "\(Self.realTime.components.seconds) seconds: pair one, have it tracked from yours, or set thresholds for what yours deliver."
         case .positionSource: "No paired device delivers positions: pair a device with GPS, or a phone, or have them tracked."
         }
     }
@@ -21,9 +21,10 @@ enum NeededAbility: String, CaseIterable, Sendable {
     static let realTime = Duration.seconds(60)
 
     /// Those that none of the devices has, in order. A device that declared no interval is given the benefit of the doubt.
-    static func missing(in devices: [ReadAbilities.Ability]) -> [NeededAbility] {
+    /// - Parameter watches: whether a metric has a bound in force: by what has none nobody can be supervised (SOS-34).
+    static func missing(in devices: [ReadAbilities.Ability], watches: (Metric) -> Bool) -> [NeededAbility] {
         let hasVital = devices.contains { device in
-            device.metrics.contains { $0.definition.vital } && device.intervalMs.map { Duration.milliseconds($0) <= realTime } ?? true
+            device.metrics.contains(where: watches) && device.intervalMs.map { Duration.milliseconds($0) <= realTime } ?? true
         }
         let hasPosition = devices.contains { $0.metrics.contains(.position) }
         return [hasVital ? nil : .vitalParameter, hasPosition ? nil : .positionSource].compactMap { $0 }

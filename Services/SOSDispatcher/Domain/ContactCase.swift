@@ -12,6 +12,10 @@ struct ContactCase: Hashable, Codable, Sendable {
         case emergency
         case shaking
         case silence
+        /// Something that may be an emergency while the person is asked: a doubted or late reading, a late call for help.
+        case concern
+        /// A fall that the person has not answered.
+        case fall
     }
 
     enum Answer: String, Codable, Sendable, CaseIterable {
@@ -47,6 +51,8 @@ struct ContactCase: Hashable, Codable, Sendable {
             /// The contact at this place of the list is on the way.
             case onTheWay(Int)
             case falseAlarm
+            /// It became worse, for the nth time.
+            case worse(Int)
         }
 
         /// Place in the list, from 0.
@@ -61,6 +67,7 @@ struct ContactCase: Hashable, Codable, Sendable {
             case .informed: "informed"
             case .onTheWay(let contact): "on-the-way-\(contact + 1)"
             case .falseAlarm: "false-alarm"
+            case .worse(let number): "worse-\(number)"
             }
         }
     }
@@ -84,6 +91,8 @@ struct ContactCase: Hashable, Codable, Sendable {
     var alertedAt: Timestamp
     /// By the wall clock.
     var informedAt: Timestamp?
+    /// When it became worse, each time that contacts hear of it; nil: never.
+    var worseAt: [Timestamp]?
     var end: End?
     /// By the wall clock: the links die some time after it.
     var endedAt: Timestamp?
@@ -125,11 +134,25 @@ struct ContactCase: Hashable, Codable, Sendable {
         return true
     }
 
+    /// False after the end.
+    mutating func worsened(at now: Timestamp) -> Bool {
+        guard end == nil else { return false }
+        worseAt = (worseAt ?? []) + [now]
+        return true
+    }
+
+    /// What was a concern is called for. False where it was an emergency before.
+    mutating func becomesEmergency(_ called: EmergencyID?) -> Bool {
+        guard kind != .emergency else { return false }
+        (kind, emergency) = (.emergency, called)
+        return true
+    }
+
     /// The person asked for help again after it had been called off.
     /// - Parameter steady: the same instant on the machine's time line.
-    mutating func takenUpAgain(at now: Timestamp, _ steady: Timestamp) -> Bool {
-        guard end != nil else { return false }
-        (end, endedAt, informedAt, sent, calls, lastCallAt) = (nil, nil, nil, [], 0, nil)
+    mutating func takenUpAgain(at now: Timestamp, _ steady: Timestamp, evenIfOpen: Bool = false) -> Bool {
+        guard end != nil || evenIfOpen else { return false }
+        (end, endedAt, informedAt, worseAt, sent, calls, lastCallAt) = (nil, nil, nil, nil, [], 0, nil)
         (happenedAt, beganAt, alertedAt) = (now, now, steady)
         for index in contacts.indices { (contacts[index].answer, contacts[index].answeredAt) = (nil, nil) }
         round += 1

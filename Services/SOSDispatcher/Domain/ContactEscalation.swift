@@ -51,6 +51,7 @@ enum ContactEscalation {
         case nil: break
         }
         let going = alarm.contacts.indices.filter { $0 != position && alarm.contacts[$0].answer?.isHelp == true }
-        return [.alert] + (alarm.informedAt == nil ? [] : [.informed]) + going.map { .onTheWay($0) }
+        return [.alert] + (alarm.informedAt == nil ? [] : [.informed]) + (alarm.worseAt ?? []).indices.map { .worse($0 + 1) }
+            + going.map { .onTheWay($0) }
     }
 }

@@ -33,6 +33,8 @@ struct DispatchFacts: Sendable {
     var calledOffBy: AnswerPrompt.Answer?
     /// Whether the place is what an update is about.
     var isLocated = false
+    /// What became worse, where that is what the message is about.
+    var worse: Worse?
     var trace: String
     /// What acknowledges the message by text or telephone.
     var code: String?
@@ -50,18 +52,21 @@ extension DispatchMessage {
         status = letterhead.status
         sent = facts.sent.rfc3339
         firstBreachAt = facts.episode.receivedAt.rfc3339
+        firstTriedAt = facts.episode.firstTriedAt?.rfc3339
         decidedAt = facts.decidedAt.rfc3339
         expires = (facts.sent + DispatchLetterhead.validity).rfc3339
         references = DispatchMessage.references(before: facts.id)
         sender = Sender(organisation: letterhead.organisation, system: "sos-dispatcher", contact: letterhead.contact)
         headline = DispatchMessage.headline(began, facts)
         trigger = Trigger(
-            kind: kind.rawValue, automatic: true,
-            threshold: kind == .silence ? nil : PassedThreshold(began.breach, at: began.at, course),
+            kind: kind.rawValue, automatic: kind != .manual,
+            threshold: kind.hasValue ? PassedThreshold(began.passed, at: began.at, course) : nil,
             silentSince: kind == .silence ? began.at.rfc3339 : nil)
         parameters = DispatchMessage.passed(facts.subscriber, thresholds)
+        worse = facts.worse.map(DispatchMessage.worsenings)
         (urgency, severity, certainty) = facts.kind == .cancel ? ("past", "unknown", "unlikely") : ("immediate", "extreme", "observed")
         if facts.kind != .cancel, kind == .silence { (severity, certainty) = ("severe", "possible") }
+        if worse != nil { (severity, certainty) = ("worse", "observed") }
         subject = Subject(pid: facts.pid, facts.subscriber.card)
         location = Location(facts.subscriber.places, home: facts.subscriber.card?.address, at: facts.sent)
         vitals = DispatchMessage.vitals(course)
@@ -74,6 +79,7 @@ extension DispatchMessage {
 
     private static func headline(_ trigger: SOSDispatcher.Trigger, _ facts: DispatchFacts) -> String {
         let danger = danger(trigger)
+        if let worse = facts.worse { return "Worse: \(self.danger(worse.trigger)); first: \(danger)" }
         return switch facts.kind {
         case .alert: "Person in danger: \(danger)"
         case .update where facts.isLocated: "Person in danger, position now known; first: \(danger)"
@@ -83,11 +89,13 @@ extension DispatchMessage {
     }
 
     private static func danger(_ trigger: SOSDispatcher.Trigger) -> String {
-        let (breach, definition) = (trigger.breach, trigger.breach.metric.definition)
+        let (passed, definition) = (trigger.passed, trigger.passed.metric.definition)
         return switch trigger.kind {
         case .threshold:
-            "\(definition.english) \(written(breach.value)) \(definition.unit), \(breach.side.rawValue) \(written(breach.limit))"
+            "\(definition.english) \(written(passed.value)) \(definition.unit), \(passed.side.rawValue) \(written(passed.limit))"
         case .shaking: "repetitive shaking motion as in a seizure"
+        case .fall: "fall, no answer since"
+        case .manual: "the person calls for help"
         case .silence: "no vital sign received since \(trigger.at.rfc3339), contacts alerted"
         }
     }
@@ -98,12 +106,12 @@ extension DispatchMessage {
     }
 
     private static func passed(_ subscriber: Subscriber, _ thresholds: Thresholds) -> [PassedThreshold] {
-        let latest = subscriber.supervision.latest
-        return latest.sorted { $0.key.number < $1.key.number }.compactMap { metric, known in
-            guard !thresholds.critical(metric, by: latest).isEmpty, let breach = thresholds.breach(of: metric, value: known.value)
-            else { return nil }
-            return PassedThreshold(breach, at: known.at, subscriber.course)
-        }
+        subscriber.supervision.criticalValues(thresholds).map { PassedThreshold($0.passed, at: $0.at, subscriber.course) }
+    }
+
+    private static func worsenings(_ worse: Worse) -> [Worsening] {
+        let named = worse.breaches.map { Worsening(parameter: "\($0.parameter)", side: $0.side.rawValue) }
+        return named.isEmpty ? [Worsening(parameter: worse.trigger.word, side: nil)] : named
     }
 
     private static func vitals(_ course: RecentCourse) -> [Vital] {
@@ -113,13 +121,18 @@ extension DispatchMessage {
     }
 }
 
+extension Trigger.Kind {
+    /// Whether a value says what went wrong.
+    fileprivate var hasValue: Bool { self == .threshold || self == .shaking }
+}
+
 extension DispatchMessage.PassedThreshold {
-    fileprivate init(_ breach: Breach, at: Timestamp, _ course: RecentCourse) {
-        let definition = breach.metric.definition
+    fileprivate init(_ passed: PassedBound, at: Timestamp, _ course: RecentCourse) {
+        let definition = passed.metric.definition
         self.init(
-            metric: definition.code, loinc: definition.loinc, side: breach.side.rawValue, limit: breach.limit, value: breach.value,
+            metric: definition.code, loinc: definition.loinc, side: passed.side.rawValue, limit: passed.limit, value: passed.value,
             unit: definition.unit, at: at.rfc3339,
-            samples: (course.readings[breach.metric] ?? []).map { .init(at: $0.at.rfc3339, value: $0.value) })
+            samples: (course.readings[passed.metric] ?? []).map { .init(at: $0.at.rfc3339, value: $0.value) })
     }
 }
 

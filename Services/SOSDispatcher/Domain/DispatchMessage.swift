@@ -47,8 +47,14 @@ struct DispatchMessage: Codable, Hashable, Sendable {
         var samples: [Value]
     }
 
+    /// A parameter and a direction (SOS-31), or `fall`.
+    struct Worsening: Codable, Hashable, Sendable {
+        var parameter: String
+        var side: String?
+    }
+
     struct Trigger: Codable, Hashable, Sendable {
-        /// `threshold`, `shaking` or `silence`.
+        /// `threshold`, `shaking`, `silence`, `fall` or `manual`.
         var kind: String
         var automatic: Bool
         /// Of `threshold` and `shaking`.
@@ -136,6 +142,8 @@ struct DispatchMessage: Codable, Hashable, Sendable {
     var status: Status
     var sent: String
     var firstBreachAt: String
+    /// When the device first tried to send the first critical reading, where it says so (SOS-41).
+    var firstTriedAt: String?
     var decidedAt: String
     var expires: String
     var references: [String]
@@ -143,6 +151,8 @@ struct DispatchMessage: Codable, Hashable, Sendable {
     var headline: String
     var trigger: Trigger
     var parameters: [PassedThreshold]
+    /// What became worse since the last message, where that is what the message is about.
+    var worse: [Worsening]?
     var urgency: String
     var severity: String
     var certainty: String

@@ -16,6 +16,7 @@ struct DispatchText: Hashable, Sendable {
             ("t", DispatchText.time(message.sent)),
         ]
         if message.status != .actual { fields.append(("s", message.status.rawValue)) }
+        if message.worse != nil { fields.append(("x", "W")) }
         fields += DispatchText.place(message.location)
         // The first to go where there is no room.
         let further = [

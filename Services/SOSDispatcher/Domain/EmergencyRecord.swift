@@ -6,6 +6,8 @@ struct EmergencyRecord: Hashable, Sendable {
     enum State: String, Sendable, CaseIterable {
         case alerted
         case confirmed
+        /// The person is asked once more (SOS-33).
+        case askedAgain = "asked-again"
         case dispatching
         case dispatched
         case stoodDown = "stood-down"
@@ -17,7 +19,7 @@ struct EmergencyRecord: Hashable, Sendable {
     let id: EmergencyID
     let person: PersonID
     /// When ingest received the first critical entry, by its own clock.
-    let t0: Timestamp
+    var t0: Timestamp
     var state = State.alerted
     var dispatchedAt: Timestamp?
     var acknowledgedAt: Timestamp?
@@ -28,6 +30,7 @@ struct EmergencyRecord: Hashable, Sendable {
         switch kind {
         case .opened: (state, closedAt) = (.alerted, nil)
         case .confirmed: state = .confirmed
+        case .askedAgain: (state, closedAt) = (.askedAgain, nil)
         case .dispatched:
             (state, closedAt) = (.dispatching, nil)
             dispatchedAt = dispatchedAt ?? time
@@ -39,7 +42,9 @@ struct EmergencyRecord: Hashable, Sendable {
         case .transient: (state, closedAt) = (.transient, time)
         case .muted: (state, closedAt) = (.muted, time)
         case .closed: (state, closedAt) = (.closed, time)
-        case .updated, .located, .signalLost, .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff, .charging: break
+        case .worse, .located, .doubted, .doubtEnded, .fell, .fallEnded, .fallUnanswered, .lateCritical, .helpTooLate, .signalLost,
+            .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff, .charging:
+            break
         }
     }
 }

@@ -73,13 +73,11 @@ struct PersonalFit: Hashable, Codable, Sendable {
     var isEnough: Bool { !bounds.isEmpty }
 
     /// Metrics that have a default are fitted; others stay off until set by person or operator (CON-27).
-    static let metrics: [Metric] = [.heartRate, .bloodPressureMax, .bloodPressureMin]
-
     /// - Parameter defaults: of the operator, by metric.
     init(_ history: [Metric: [HistoryMinute]], defaults: [Metric: Bounds], rules: PersonalRules, at: Timestamp) {
         self.at = at
-        for metric in PersonalFit.metrics {
-            guard let usual = defaults[metric], let minutes = history[metric], let spread = Spread(minutes) else { continue }
+        for (metric, usual) in defaults {
+            guard let minutes = history[metric], let spread = Spread(minutes) else { continue }
             days = max(days, spread.days)
             guard spread.days >= rules.leastDays, spread.minutes >= PersonalRules.leastMinutes else { continue }
             bounds[metric] = PersonalFit.bounds(of: metric, spread, usual: usual, rules)

@@ -31,11 +31,11 @@ extension Subscriber {
     /// Keeps in mind how well the emergency service knows the place, once an action has told it anything, or needs it no more.
     mutating func noteTold(_ action: SupervisionAction) {
         switch action.kind {
-        case .dispatched, .updated, .located:
+        case .dispatched, .worse, .located:
             placeTold = action.episode.map { places.knowledge(at: $0.wall(action.at)) }
         case .helpArrived, .cancelled, .transient, .muted, .closed: placeTold = nil
-        case .opened, .confirmed, .acknowledged, .signalLost, .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff,
-            .charging:
+        case .opened, .askedAgain, .confirmed, .acknowledged, .doubted, .doubtEnded, .fell, .fallEnded, .fallUnanswered, .lateCritical,
+            .helpTooLate, .signalLost, .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff, .charging:
             break
         }
     }

@@ -24,7 +24,8 @@ struct Subscriber: Hashable, Codable, Sendable {
     /// Supervision goes by what is set here, from the next upload on.
     private mutating func setSupervision() {
         supervision.goBy(
-            personal: preferences?.personalised ?? true ? fit?.bounds ?? [:] : [:], shaking: preferences?.shaking ?? false)
+            personal: preferences?.personalised ?? true ? fit?.bounds ?? [:] : [:], shaking: preferences?.shaking ?? false,
+            falls: preferences?.fallWatch)
     }
 
     /// Keeps the places and values of an upload for a message that may be needed.

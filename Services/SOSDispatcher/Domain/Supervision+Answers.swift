@@ -9,57 +9,110 @@ extension Supervision {
         var refusal: Failure?
         /// Whether the call had gone out before it (SOS-21).
         var alreadyDispatched: Bool
-        /// The emergency that it was about.
+        /// The emergency, or the question, that it was about.
         var episode: Episode?
+        /// "Help is here" before anybody has taken the call: it counts when it is said again (SOS-35).
+        var asksBack = false
     }
 
-    /// The answer to the prompt, or the report of a false alarm (SOS-14, SOS-21).
-    mutating func answered(_ answer: AnswerPrompt.Answer, at time: Timestamp) -> Outcome {
+    /// The answer to the prompt, the report of a false alarm, or a call for help (SOS-14, SOS-21, SOS-35).
+    /// - Parameter wall: the same instant by a wall clock: a call for help is named after it.
+    mutating func answered(_ answer: AnswerPrompt.Answer, at time: Timestamp, wall: Timestamp? = nil) -> Outcome {
         let due = timePassed(to: time)
-        var outcome = Outcome(actions: due, refusal: nil, alreadyDispatched: hasDispatched, episode: state.episode)
+        var outcome = Outcome(
+            actions: due, refusal: nil, alreadyDispatched: hasDispatched, episode: state.episode ?? state.beside.first)
         switch answer {
         case .fine, .falseAlarm: outcome.actions += calledOff(answer)
         case .help:
-            if state.episode == nil { outcome.refusal = Failure(.conflict, "there is no alert to answer") }
-            outcome.actions += helpAsked()
-        case .helpIsHere: outcome.actions += helpArrived()
+            guard state.subscribed || state.stage != .off else {
+                outcome.refusal = Failure(.notFound, "this person is not subscribed")
+                break
+            }
+            if let wall { state.wallOffset = (wall - state.now).wholeMilliseconds }
+            outcome.actions += helped(at: self.wall(state.now))
+            outcome.episode = outcome.episode ?? state.episode
+        case .helpIsHere:
+            outcome.actions += helpArrived()
+            outcome.asksBack = state.stage == .dispatching
         }
         outcome.actions += timePassed(to: state.now)
         return outcome
     }
 
     private mutating func calledOff(_ answer: AnswerPrompt.Answer) -> [SupervisionAction] {
+        state.help?.countedAt = nil
+        let ended = endBeside()
         switch state.stage {
-        case .alerted, .confirmed:
+        case .alerted, .confirmed, .askedAgain:
             let muted = action(.muted)
-            let episode = state.episode
+            let open = state.episode?.open ?? [:]
             leaveEmergency()
-            state.episode = state.subscribed ? episode : nil
-            return [muted]
+            if state.subscribed { mute(open) }
+            return ended + [muted]
         case .dispatching, .dispatched:
             state.stage = .stoodDown
             let cancelled = action(.cancelled(answer))
-            return state.subscribed ? [cancelled] : [cancelled, ended(.closed)]
-        case .monitoring, .suspended:
-            return shakingCalledOff()
-        case .off, .paused, .stoodDown:
-            return []
+            guard state.subscribed else { return ended + [cancelled, self.ended(.closed)] }
+            mute(state.episode?.open ?? [:])
+            // Nothing that is measured would ever end it.
+            let isOver = state.episode?.isKept == true && critical(thresholds).isEmpty
+            return ended + (isOver ? [cancelled, self.ended(.closed)] : [cancelled])
+        case .monitoring, .suspended: return ended + shakingCalledOff()
+        case .off, .paused, .stoodDown: return ended
         }
     }
 
-    private mutating func helpAsked() -> [SupervisionAction] {
-        guard state.episode != nil, state.stage != .dispatching, state.stage != .dispatched else { return [] }
-        // Values were not followed while nobody was called; only fresh ones may close it again.
-        if state.stage != .alerted, state.stage != .confirmed { state.episode?.normalSince = nil }
-        // The silence goes on beside it, and closes it in the end.
-        if state.stage == .suspended { state.silenceDue = state.now }
-        state.stage = .dispatching
-        state.episode?.settledAt = nil
-        return [action(.dispatched(.asked))]
+    /// What was asked beside an emergency is answered.
+    mutating func endBeside() -> [SupervisionAction] {
+        var actions: [SupervisionAction] = []
+        if let fall = state.fall { actions.append(action(.fallEnded, about: fall)) }
+        if let doubt = state.doubt {
+            actions.append(action(.doubtEnded, about: doubt))
+            mute(doubt.open)
+        }
+        (state.fall, state.doubt, state.late, state.impact) = (nil, nil, nil, nil)
+        return actions
+    }
+
+    // MARK: Help
+
+    /// A call for help that a device reports.
+    mutating func helpReported(_ entry: Sample, in upload: Upload) -> [SupervisionAction] {
+        if upload.age(of: entry) <= SupervisionRules.oldestEvent { return helped(at: entry.at) }
+        return [action(.helpTooLate, of: nil, since: entry.at)]
+    }
+
+    /// - Parameter at: its own time. One that came before is no other one.
+    private mutating func helped(at time: Timestamp) -> [SupervisionAction] {
+        if let last = state.help {
+            guard time > last.at, last.countedAt.map({ state.now - $0 > SupervisionRules.sameHelp }) ?? true else { return [] }
+        }
+        state.help = Help(at: time, countedAt: state.now)
+        let (fall, doubt) = (state.fall, state.doubt)
+        (state.fall, state.doubt, state.late, state.impact) = (nil, nil, nil, nil)
+        switch state.stage {
+        case .off: return []
+        case .monitoring, .suspended, .paused:
+            let manual = Episode(trigger: Trigger(.help, at: time, kind: .manual), t0: state.now, receivedAt: wall(state.now))
+            return call(for: fall ?? doubt ?? manual, isKept: true, .asked)
+        case .stoodDown:
+            for breach in state.episode?.open.keys.map(\.self) ?? [] { state.mutes?[breach] = nil }
+            if let doubt { takeIn(doubt) }
+        case .alerted, .confirmed, .askedAgain, .dispatching, .dispatched:
+            if let doubt { takeIn(doubt) }
+        }
+        state.episode?.isKept = true
+        return [call(.asked)]
     }
 
     private mutating func helpArrived() -> [SupervisionAction] {
+        if state.stage == .dispatched { state.episode?.helpIsHere = true }
         guard state.stage == .dispatching else { return [] }
+        guard let asked = state.episode?.askedBackAt, state.now - asked <= SupervisionRules.askedBackFor else {
+            state.episode?.askedBackAt = state.now
+            return []
+        }
+        state.episode?.helpIsHere = true
         return settled(.helpArrived)
     }
 

@@ -14,8 +14,8 @@ extension Supervision {
         switch state.stage {
         case .monitoring, .suspended:
             return due + adopted(theirs)
-        case .alerted, .confirmed:
-            guard let own = state.episode, theirs.isEarlier(than: own) else { return due }
+        case .alerted, .confirmed, .askedAgain:
+            guard let own = state.episode, state.stage == .askedAgain || theirs.isEarlier(than: own) else { return due }
             let ended = SupervisionAction(kind: .transient, at: state.now, episode: own)
             return due + [ended] + adopted(theirs)
         case .off, .paused, .dispatching, .dispatched, .stoodDown:
@@ -27,31 +27,66 @@ extension Supervision {
         var adopted = state
         adopted.stage = .alerted
         adopted.episode = theirs
+        for breach in theirs.open.keys {
+            if let muted = adopted.mutes?.removeValue(forKey: breach) { adopted.episode?.open[breach] = muted.course }
+        }
         self = Supervision(rules: rules, state: adopted)
-        return [SupervisionAction(kind: .opened, at: state.now, episode: theirs)]
+        return [action(.opened)]
     }
 }
 
 extension Episode {
     /// The same order on both sides, whoever asks.
     fileprivate func isEarlier(than other: Episode) -> Bool {
-        let (one, two) = (trigger.breach.metric.code, other.trigger.breach.metric.code)
+        let (one, two) = (trigger.passed.metric.code, other.trigger.passed.metric.code)
         return (receivedAt, trigger.at, one) < (other.receivedAt, other.trigger.at, two)
+    }
+
+    fileprivate mutating func shift(by offset: Duration) {
+        t0 = t0 + offset
+        normalSince = normalSince.map { $0 + offset }
+        settledAt = settledAt.map { $0 + offset }
+        dueAt = dueAt.map { $0 + offset }
+        askedBackAt = askedBackAt.map { $0 + offset }
     }
 }
 
 extension Supervision.State {
     /// The same state on another machine's time line.
     func shifted(by offset: Duration) -> Supervision.State {
+        guard now.milliseconds != .min else { return self }
         var shifted = self
-        shifted.silenceDue = silenceDue.map { $0 + offset }
-        if now.milliseconds != .min { shifted.now = now + offset }
-        if var episode {
-            episode.t0 = episode.t0 + offset
-            episode.normalSince = episode.normalSince.map { $0 + offset }
-            episode.settledAt = episode.settledAt.map { $0 + offset }
-            shifted.episode = episode
+        shifted.now = now + offset
+        shifted.joiningDue = joiningDue.map { $0 + offset }
+        shifted.contactsDue = contactsDue.map { $0 + offset }
+        shifted.wallOffset = wallOffset.map { $0 - offset.wholeMilliseconds }
+        shifted.sources = sources.mapValues { $0.shifted(by: offset) }
+        shifted.silences = silences?.mapValues { Supervision.Silence(since: $0.since + offset, isSaid: $0.isSaid) }
+        shifted.sounded = sounded?.mapValues { $0 + offset }
+        shifted.seizure?.until = (seizure?.until ?? now) + offset
+        shifted.lastHeard?.heardAt = (lastHeard?.heardAt ?? now) + offset
+        shifted.impact?.measured = (impact?.measured ?? now) + offset
+        shifted.help?.countedAt = help?.countedAt.map { $0 + offset }
+        shifted.mutes = mutes?.mapValues { Supervision.Mute(course: $0.course, until: $0.until + offset, isLapsed: $0.isLapsed) }
+        for question in [\Supervision.State.episode, \.doubt, \.fall, \.late] { shifted[keyPath: question]?.shift(by: offset) }
+        return shifted
+    }
+}
+
+extension Supervision.Source {
+    fileprivate func shifted(by offset: Duration) -> Self {
+        var shifted = self
+        for metric in latest.keys {
+            shifted.latest[metric]?.measured = (latest[metric]?.measured ?? Timestamp(milliseconds: 0)) + offset
+            shifted.latest[metric]?.received = (latest[metric]?.received ?? Timestamp(milliseconds: 0)) + offset
         }
+        for (metric, signal) in signals { shifted.signals[metric]?.last = signal.last + offset }
+        shifted.runs = runs?.mapValues { run in
+            Run(
+                since: run.since.map { $0 + offset }, calmSince: run.calmSince.map { $0 + offset }, length: run.length,
+                openings: run.openings.map { $0 + offset })
+        }
+        for (metric, run) in unchanged ?? [:] { shifted.unchanged?[metric]?.since = run.since + offset }
         return shifted
     }
 }

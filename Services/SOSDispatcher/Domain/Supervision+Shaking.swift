@@ -11,7 +11,7 @@ extension Supervision {
 
     /// Reports that follow each other are one alarm.
     mutating func shaken(_ entry: Sample) -> [SupervisionAction] {
-        let until = state.now + rules.valueHolds
+        let until = state.now + SupervisionRules.valueHolds
         if var known = state.seizure, state.now < known.until {
             known.until = until
             state.seizure = known
@@ -22,9 +22,9 @@ extension Supervision {
     }
 
     /// A seizure has no value that comes back in range: it is critical until nothing of it was reported for a while.
-    var seizureParameters: Set<Parameter> {
+    var seizureBreaches: Set<Breach> {
         guard rules.seizureCallsAmbulance, let seizure = state.seizure, state.now < seizure.until else { return [] }
-        return [.metric(.shaking)]
+        return [Breach(.metric(.shaking), .above)]
     }
 
     /// The contacts have been alerted without there being an emergency: they hear that it was nothing.
@@ -39,7 +39,8 @@ extension Supervision {
 extension Supervision.CriticalEntry {
     /// - Parameter entry: of shaking; its value is how many seconds it lasted, where that is known.
     init(shaking entry: Sample) {
-        let breach = Breach(metric: .shaking, side: .above, limit: 0, value: entry.value ?? 0)
-        self.init(trigger: Trigger(breach: breach, at: entry.at, kind: .shaking), parameters: [.metric(.shaking)])
+        self.init(
+            trigger: Trigger(.shaking, lasting: entry.value, at: entry.at, kind: .shaking),
+            breaches: [Breach(.metric(.shaking), .above)])
     }
 }

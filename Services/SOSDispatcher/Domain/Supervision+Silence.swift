@@ -1,67 +1,171 @@
-// When nothing is heard of a person: whom that concerns, and when (SOS-25, SOS-27, CON-32).
+// When nothing is heard of a parameter, or of a person: whom that concerns, and when (SOS-25, SOS-27, SOS-34, CON-32).
 
 import Contracts
 
 extension Supervision {
-    /// Nothing stops a call on its way: until it is acknowledged, silence changes nothing (SOS-25).
-    var silenceFallsDue: Timestamp? {
-        guard state.subscribed, let due = state.silenceDue else { return nil }
-        return switch state.stage {
-        case .monitoring, .suspended: state.monitoringPaused == true ? nil : due
-        case .stoodDown: due
-        case .dispatched: max(due, state.episode?.settledAt ?? due) + rules.silenceBeforeClosing
-        case .off, .paused, .alerted, .confirmed, .dispatching: nil
+    // MARK: Signals
+
+    /// Nothing stops a call on its way, and where help was sent the person need not be warned.
+    var listensForSilence: Bool {
+        switch state.stage {
+        case .monitoring, .suspended: state.monitoringPaused != true
+        case .stoodDown: state.monitoringPaused != true
+        case .off, .paused, .alerted, .confirmed, .askedAgain, .dispatching, .dispatched: false
         }
     }
 
-    var contactsFallDue: Timestamp? {
-        guard state.subscribed, state.stage == .suspended, state.monitoringPaused != true, state.charging != true else { return nil }
-        return state.contactsDue
+    /// Until when each signal that is not measured on demand is heard: another source of a metric keeps it heard, no other metric does.
+    var deadlines: [Parameter: Timestamp] {
+        var latest: [Metric: Timestamp] = [:]
+        for source in state.sources.values {
+            for (metric, signal) in source.signals {
+                guard let deadline = signal.deadline(of: metric, rules) else { continue }
+                latest[metric] = max(latest[metric] ?? deadline, deadline)
+            }
+        }
+        var deadlines: [Parameter: Timestamp] = [:]
+        for (metric, deadline) in latest { deadlines[metric.signal] = min(deadlines[metric.signal] ?? deadline, deadline) }
+        return deadlines
     }
 
-    /// Signs of life. The newest upload with one names the silence that may follow.
-    mutating func heard(_ upload: Upload, _ entries: [Sample]) -> [SupervisionAction] {
-        let due = state.now + rules.silenceLimit(declaredInterval: upload.declaredInterval)
-        state.silenceDue = max(state.silenceDue ?? due, due)
-        (state.contactsDue, state.contactsTold, state.tornSeen) = (nil, nil, nil)
-        state.heardTogether = Set(entries.map(\.type).filter(\.definition.vital))
-        guard let entry = entries.last else { return [] }
-        let at = min(entry.at, upload.receivedAt)
-        if at >= state.lastHeard?.at ?? at {
+    var nextSilence: (signal: Parameter, due: Timestamp)? {
+        deadlines.filter { state.silences?[$0.key] == nil }
+            .min { ($0.value, $0.key) < ($1.value, $1.key) }.map { ($0.key, $0.value) }
+    }
+
+    /// Whether nothing is heard by which an emergency could be seen.
+    var isSilent: Bool {
+        if state.joiningLost == true { return true }
+        let deadlines = deadlines
+        guard deadlines.keys.allSatisfy({ state.silences?[$0] != nil }) else { return false }
+        return !deadlines.isEmpty || state.charging == true
+    }
+
+    /// Signs of life: whatever had fallen silent returns.
+    mutating func heard(_ counting: [Sample], in upload: Upload, _ thresholds: Thresholds) -> [SupervisionAction] {
+        let declared = upload.declaredInterval?.wholeMilliseconds ?? 0
+        let known = Set(state.sources.values.flatMap(\.signals.keys))
+        var source = state.sources[upload.source] ?? Source()
+        let watched = Set(counting.map(\.type)).filter(thresholds.watches)
+        for metric in watched {
+            source.signals[metric]?.heard(at: state.now, declared: declared, rules)
+            if source.signals[metric] == nil { source.signals[metric] = SourceSignal(at: state.now, declared: declared) }
+        }
+        source.together = Set(counting.map(\.type).filter(\.definition.vital))
+        source.tornSeen = nil
+        state.sources[upload.source] = source
+        guard !watched.isEmpty else { return [] }
+        noteLastHeard(counting.filter { watched.contains($0.type) }, in: upload)
+        var actions: [SupervisionAction] = []
+        let wasJoining = state.joiningDue != nil || state.joiningLost == true
+        if state.joiningLost == true { actions.append(action(.signalReturned(nil), of: nil, since: state.lastHeard?.at)) }
+        (state.joiningDue, state.joiningLost) = (nil, nil)
+        let deadlines = deadlines
+        for (signal, silence) in (state.silences ?? [:]).sorted(by: { $0.key < $1.key }) {
+            guard let deadline = deadlines[signal], deadline > state.now else { continue }
+            state.silences?[signal] = nil
+            if silence.isSaid { actions.append(action(.signalReturned(signal), of: nil, since: state.lastHeard?.at)) }
+        }
+        if state.silences?.isEmpty == true { state.silences = nil }
+        let isNew = wasJoining || !watched.isSubset(of: known)
+        if state.stage == .suspended, isNew || !isSilent { state.stage = .monitoring }
+        if !concernsHeart { (state.contactsDue, state.contactsTold) = (nil, nil) }
+        return actions
+    }
+
+    private mutating func noteLastHeard(_ entries: [Sample], in upload: Upload) {
+        for entry in entries {
+            let at = min(entry.at, upload.receivedAt)
+            if let last = state.lastHeard, at < last.at { continue }
             state.lastHeard = LastHeard(
                 metric: entry.type, value: entry.value ?? 0, at: at, heardAt: state.now, receivedAt: upload.receivedAt)
         }
-        guard state.stage == .suspended else { return [] }
-        state.stage = .monitoring
-        return [action(.signalReturned, of: nil, since: at)]
     }
 
-    /// An emergency that is over but for values back in range ends here: with the device off they would never come.
-    mutating func fellSilent() -> [SupervisionAction] {
-        // Where help was sent the contacts know already.
-        if state.stage == .dispatched { state.contactsTold = true }
-        let closed = emergencyRuns ? [ended(.closed)] : []
-        guard state.monitoringPaused != true else { return closed }
-        state.stage = .suspended
-        guard state.charging != true else { return closed + [action(.charging, of: nil)] }
-        state.contactsDue = state.contactsTold == true ? nil : state.now + rules.silenceContacts
-        return closed + [action(.signalLost, of: nil, since: state.lastHeard?.at)]
+    // MARK: Silence
+
+    mutating func nothingHeard() -> [SupervisionAction] {
+        (state.joiningDue, state.joiningLost) = (nil, true)
+        return warned(of: nil)
+    }
+
+    mutating func fellSilent(_ signal: Parameter) -> [SupervisionAction] {
+        var silences = state.silences ?? [:]
+        silences[signal] = Silence(since: state.now, isSaid: state.charging != true)
+        state.silences = silences
+        return warned(of: signal)
+    }
+
+    private mutating func warned(of signal: Parameter?) -> [SupervisionAction] {
+        let isCharging = state.charging == true
+        var actions: [SupervisionAction] = []
+        if !isCharging {
+            let key = signal ?? .silence
+            var lost = action(.signalLost(signal), of: nil, since: state.lastHeard?.at)
+            lost.sounds = state.sounded?[key].map { state.now - $0 >= SupervisionRules.soundEvery } ?? true
+            if lost.sounds { state.sounded = (state.sounded ?? [:]).merging([key: state.now]) { $1 } }
+            actions.append(lost)
+            let isTold = state.contactsTold == true || state.contactsDue != nil
+            if !isTold, signal == .metric(.heartRate) || isSilent { state.contactsDue = state.now + rules.silenceContacts }
+        }
+        guard isSilent else { return actions }
+        if state.stage == .stoodDown {
+            actions.append(ended(.closed))
+        } else {
+            state.stage = .suspended
+        }
+        return isCharging ? actions + [action(.charging, of: nil)] : actions
+    }
+
+    // MARK: Contacts
+
+    /// Whether a silence concerns the heart, or everything.
+    private var concernsHeart: Bool { state.silences?[.metric(.heartRate)] != nil || isSilent }
+
+    var contactsFallDue: Timestamp? {
+        guard state.monitoringPaused != true, state.charging != true else { return nil }
+        return state.stage == .monitoring || state.stage == .suspended ? state.contactsDue : nil
     }
 
     /// Once for each silence. An ambulance is only called where something was ever heard: the emergency refers to that entry.
     mutating func contactsMustKnow() -> [SupervisionAction] {
         state.contactsTold = true
         let told = action(.silenceContacts, of: nil, since: state.lastHeard?.at)
-        guard rules.silenceCallsAmbulance, let last = state.lastHeard else { return [told] }
-        let breach = Breach(metric: last.metric, side: .below, limit: last.value, value: last.value)
+        guard rules.silenceCallsAmbulance, isSilent, let last = state.lastHeard else { return [told] }
+        let passed = PassedBound(metric: last.metric, side: .below, limit: last.value, value: last.value)
         state.stage = .alerted
-        // If it is called off, or closed, the silence itself goes on.
-        state.silenceDue = state.now
         state.episode = Episode(
-            trigger: Trigger(breach: breach, at: last.at, kind: .silence), t0: state.now,
-            receivedAt: last.receivedAt + (state.now - last.heardAt), parameters: [.silence])
+            trigger: Trigger(passed, at: last.at, kind: .silence), t0: state.now,
+            receivedAt: last.receivedAt + (state.now - last.heardAt), open: [Breach(.silence, .below): BreachCourse()])
         return [told, action(.opened)]
     }
+
+    /// Ingest itself is not heard, so that nobody can be: contacts hear of silences of the person's own alone.
+    mutating func putOffContacts(at time: Timestamp) {
+        guard let due = state.contactsDue, due <= time else { return }
+        state.contactsDue = time + rules.silenceContacts
+    }
+
+    // MARK: An emergency that nothing is heard of
+
+    /// With the device off, or a call for help that nobody takes back, values in range would never come.
+    func closingDue(_ episode: Episode) -> Timestamp? {
+        guard let settled = episode.settledAt else { return nil }
+        let silence = (deadlines.values + [state.joiningDue].compactMap(\.self)).max()
+        let dues = [
+            silence.map { max($0, settled) + SupervisionRules.silenceBeforeClosing },
+            episode.isKept == true ? settled + SupervisionRules.keptFor : nil,
+        ]
+        return dues.compactMap(\.self).min()
+    }
+
+    mutating func closedByTime() -> [SupervisionAction] {
+        // Where help was sent the contacts know already.
+        state.contactsTold = true
+        return [ended(.closed)]
+    }
+
+    // MARK: Circumstances
 
     /// Everything that measures the person was put on charge, or something was taken off it. An emergency goes on (CON-32).
     mutating func charging(_ isCharging: Bool, declaredInterval: Duration?, at time: Timestamp) -> [SupervisionAction] {
@@ -72,33 +176,56 @@ extension Supervision {
         (state.contactsDue, state.contactsTold) = (nil, nil)
         guard isCharging else {
             // Off its charger it must be heard again.
-            let heardBy = state.now + rules.silenceLimit(declaredInterval: declaredInterval)
-            state.silenceDue = max(state.silenceDue ?? heardBy, heardBy)
-            return due
+            joinSignals(declaredInterval)
+            return due + timePassed(to: state.now)
         }
         guard !emergencyRuns, state.monitoringPaused != true else { return due }
+        (state.joiningDue, state.joiningLost) = (nil, nil)
+        state.silences = deadlines.mapValues { _ in Silence(since: state.now, isSaid: false) }
         state.stage = .suspended
-        state.silenceDue = nil
         return due + [action(.charging, of: nil)]
+    }
+
+    /// Everything's recording was paused or resumed (ACC-28): meanwhile silence is the person's own. An emergency goes on.
+    mutating func monitoring(isPaused: Bool, declaredInterval: Duration?, at time: Timestamp) -> [SupervisionAction] {
+        let due = timePassed(to: time)
+        guard isPaused != (state.monitoringPaused ?? false) else { return due }
+        state.monitoringPaused = isPaused ? true : nil
+        // Whoever pauses or resumes is there.
+        (state.contactsDue, state.contactsTold) = (nil, nil)
+        if !isPaused, state.stage != .off, state.stage != .paused { joinSignals(declaredInterval) }
+        return due
     }
 
     /// The dispatcher was not listening for a while: silence counts from `time` on, since it was its own.
     mutating func listeningAgain(at time: Timestamp) {
-        if let due = state.silenceDue { state.silenceDue = max(due, time + rules.signalLost) }
-        if let due = state.contactsDue { state.contactsDue = max(due, time + rules.signalLost) }
+        let earliest = time + rules.signalLost
+        for (name, source) in state.sources {
+            for (metric, signal) in source.signals {
+                guard let deadline = signal.deadline(of: metric, rules), deadline < earliest, state.silences?[metric.signal] == nil else {
+                    continue
+                }
+                state.sources[name]?.signals[metric]?.last = signal.last + (earliest - deadline)
+            }
+        }
+        if let due = state.joiningDue { state.joiningDue = max(due, earliest) }
+        if let due = state.contactsDue { state.contactsDue = max(due, earliest) }
     }
 
-    /// Ingest itself is not heard, so that nobody can be: contacts hear of silences of the person's own alone.
-    mutating func putOffContacts(at time: Timestamp) {
-        guard let due = state.contactsDue, due <= time else { return }
-        state.contactsDue = time + rules.silenceContacts
+    /// As if no signal had ever been heard: one must be by then.
+    mutating func joinSignals(_ declaredInterval: Duration?) {
+        for name in state.sources.keys { state.sources[name]?.signals = [:] }
+        (state.silences, state.joiningLost) = (nil, nil)
+        (state.contactsDue, state.contactsTold) = (nil, nil)
+        state.joiningDue = state.now + rules.silenceLimit(interval: declaredInterval)
+        if state.stage == .suspended { state.stage = .monitoring }
     }
 
-    /// As if nothing had ever been heard.
-    mutating func forgetSignal() {
-        state.latest = [:]
-        (state.silenceDue, state.contactsDue, state.contactsTold) = (nil, nil, nil)
-        (state.lastHeard, state.unchanged, state.seizure) = (nil, nil, nil)
-        (state.heardTogether, state.tornSeen) = (nil, nil)
+    /// As if nothing had ever been measured, asked or answered.
+    mutating func forgetEverything() {
+        state.sources = [:]
+        (state.joiningDue, state.joiningLost, state.silences, state.contactsDue, state.contactsTold) = (nil, nil, nil, nil, nil)
+        (state.mutes, state.doubt, state.fall, state.late, state.impact) = (nil, nil, nil, nil, nil)
+        (state.lastHeard, state.seizure) = (nil, nil)
     }
 }

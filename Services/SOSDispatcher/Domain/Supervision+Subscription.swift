@@ -10,7 +10,7 @@ extension Supervision {
         if state.stage == .off {
             beginMonitoring(declaredInterval)
         } else if !state.subscribed {
-            state.silenceDue = state.now + rules.silenceLimit(declaredInterval: declaredInterval)
+            joinSignals(declaredInterval)
         }
         state.subscribed = true
         forgetUnwatched()
@@ -20,29 +20,38 @@ extension Supervision {
     /// The person's history gives other bounds (SOS-07); they count from the next upload on. Empty: the defaults again.
     mutating func personalised(_ bounds: [Metric: Bounds], at time: Timestamp) -> [SupervisionAction] {
         let due = timePassed(to: time)
-        state.goBy(personal: bounds, shaking: state.shaking ?? false)
+        state.goBy(personal: bounds, shaking: state.shaking ?? false, falls: state.falls)
         forgetUnwatched()
         return due
     }
 
-    /// What the person wants to be watched besides (SOS-23).
-    mutating func preferences(shaking: Bool, at time: Timestamp) -> [SupervisionAction] {
+    /// What the person wants to be watched besides (SOS-23, SOS-36).
+    mutating func preferences(shaking: Bool, falls: FallWatch? = nil, at time: Timestamp) -> [SupervisionAction] {
         let due = timePassed(to: time)
-        state.goBy(personal: state.personal ?? [:], shaking: shaking)
+        state.goBy(personal: state.personal ?? [:], shaking: shaking, falls: falls)
         return due
     }
 
     private mutating func forgetUnwatched() {
-        let watched = thresholds.watched
-        state.latest = state.latest.filter { watched.contains($0.key) }
+        let thresholds = thresholds
+        for (name, source) in state.sources {
+            let unwatched = Set(source.latest.keys).union(source.signals.keys).filter { !thresholds.watches($0) }
+            guard !unwatched.isEmpty else { continue }
+            state.sources[name]?.forget(unwatched)
+            state.sources[name]?.signals = source.signals.filter { !unwatched.contains($0.key) }
+        }
+        let signals = Set(state.sources.values.flatMap { $0.signals.keys.map(\.signal) })
+        state.silences = state.silences?.filter { signals.contains($0.key) }
     }
 
     /// Ends supervision at once; a running emergency is still completed (SOS-03).
     mutating func unsubscribed(at time: Timestamp) -> [SupervisionAction] {
         let due = timePassed(to: time)
         state.subscribed = false
+        (state.doubt, state.fall, state.late, state.impact, state.mutes) = (nil, nil, nil, nil, nil)
         switch state.stage {
         case .alerted, .confirmed, .dispatching: return due
+        case .askedAgain: return due + [ended(.transient)]
         case .dispatched, .stoodDown: return due + [ended(.closed)]
         case .off, .monitoring, .suspended, .paused:
             leaveEmergency()
@@ -55,12 +64,12 @@ extension Supervision {
         var outcome = Outcome(actions: timePassed(to: time), refusal: nil, alreadyDispatched: hasDispatched, episode: state.episode)
         switch state.stage {
         case .monitoring, .suspended:
+            outcome.actions += endBeside()
             state.stage = .paused
-            state.episode = nil
-            forgetSignal()
+            forgetEverything()
         case .paused: break
         case .off: outcome.refusal = Failure(.notFound, "this person is not subscribed")
-        case .alerted, .confirmed, .dispatching, .dispatched, .stoodDown:
+        case .alerted, .confirmed, .askedAgain, .dispatching, .dispatched, .stoodDown:
             outcome.refusal = Failure(.conflict, "an emergency is running: answer the prompt or report a false alarm first")
         }
         return outcome
@@ -73,23 +82,12 @@ extension Supervision {
         return outcome
     }
 
-    /// Everything's recording was paused or resumed (ACC-28): meanwhile silence is the person's own. An emergency goes on.
-    mutating func monitoring(isPaused: Bool, declaredInterval: Duration?, at time: Timestamp) -> [SupervisionAction] {
-        let due = timePassed(to: time)
-        guard isPaused != (state.monitoringPaused ?? false) else { return due }
-        state.monitoringPaused = isPaused ? true : nil
-        // Whoever pauses or resumes is there.
-        (state.contactsDue, state.contactsTold) = (nil, nil)
-        if !isPaused, state.stage != .off, state.stage != .paused {
-            state.silenceDue = state.now + rules.silenceLimit(declaredInterval: declaredInterval)
-        }
-        return due
-    }
-
-    private mutating func beginMonitoring(_ declaredInterval: Duration?) {
+    mutating func beginMonitoring(_ declaredInterval: Duration?) {
         state.stage = .monitoring
         state.episode = nil
-        forgetSignal()
-        state.silenceDue = state.now + rules.silenceLimit(declaredInterval: declaredInterval)
+        let fall = state.fall
+        forgetEverything()
+        state.fall = fall
+        joinSignals(declaredInterval)
     }
 }

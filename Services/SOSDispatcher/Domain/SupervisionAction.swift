@@ -2,6 +2,16 @@
 
 import Contracts
 
+/// What became worse in an emergency that was called for (SOS-32, SOS-36).
+struct Worse: Hashable, Sendable {
+    /// The entry by which it did.
+    var trigger: Trigger
+    /// Empty for a fall.
+    var breaches: [Breach]
+    /// Whether the contacts hear of it: once by breach.
+    var isNewsToContacts: Bool
+}
+
 /// One thing that happened in a supervision, in order; the service stores, says and sends what follows from it.
 struct SupervisionAction: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
@@ -9,8 +19,10 @@ struct SupervisionAction: Hashable, Sendable {
         case transient
         case confirmed
         case dispatched(DispatchCause)
-        /// Further parameters became critical after the call.
-        case updated([Parameter])
+        /// Further breaches after the call, or one of them beyond what the emergency service knows.
+        case worse(Worse)
+        /// A mute ended, or what was muted begins anew: the person is asked once more (SOS-33).
+        case askedAgain
         /// Where the person is has become known, or can be relied on, only after the call.
         case located
         case acknowledged
@@ -18,8 +30,22 @@ struct SupervisionAction: Hashable, Sendable {
         case muted
         case cancelled(AnswerPrompt.Answer)
         case closed
-        case signalLost
-        case signalReturned
+        /// A reading that may be none: the person is asked, the contacts are told (SOS-38).
+        case doubted
+        /// Another reading, or the person, says that it was nothing.
+        case doubtEnded
+        /// A fall was reported or judged: the person is asked (SOS-36).
+        case fell
+        case fallEnded
+        /// Nobody answered: the contacts are told, and an ambulance is called unless the person does not want that.
+        case fallUnanswered
+        /// A critical reading that came too late to call for: the person is asked, the contacts are told (SOS-37).
+        case lateCritical
+        /// A call for help that came too late: the contacts are told (SOS-35).
+        case helpTooLate
+        /// Of one signal, or of everything since joining.
+        case signalLost(Parameter?)
+        case signalReturned(Parameter?)
         /// The person was warned of the signal loss long enough ago: now the contacts.
         case silenceContacts
         /// The wearable felt repetitive shaking (SOS-23).
@@ -41,8 +67,12 @@ struct SupervisionAction: Hashable, Sendable {
     var at: Timestamp
     /// As it stands after the action; nil for those that belong to no emergency.
     var episode: Episode?
+    /// What is asked beside an emergency; it is named as the emergency that it would become.
+    var question: Episode?
     /// Own time of the entry that it goes by, where it belongs to no emergency: the last sign of life, the shaking.
     var since: Timestamp?
+    /// Whether the warning of a silence sounds.
+    var sounds = true
 
     /// The word for it in the list of `docs/sos-rules.md` §4; nil for what that list leaves out.
     var listed: String? {
@@ -51,19 +81,37 @@ struct SupervisionAction: Hashable, Sendable {
         case .transient: "transient"
         case .confirmed: "confirmed"
         case .dispatched: "dispatched"
+        case .worse: "worse"
+        case .askedAgain: "asked-again"
         case .acknowledged: "acknowledged"
         case .muted: "muted"
         case .cancelled: "cancelled"
         case .closed: "closed"
+        case .doubted: "doubted"
+        case .doubtEnded: "doubt-ended"
+        case .fell: "fell"
+        case .fallEnded: "fall-ended"
+        case .fallUnanswered: "fall-contacts"
+        case .lateCritical: "late-critical"
+        case .helpTooLate: "help-contacts"
         case .signalLost: "signal-lost"
         case .signalReturned: "signal-returned"
         case .silenceContacts: "silence-contacts"
-        case .updated, .located, .helpArrived, .shakingAlarm, .shakingCalledOff, .charging: nil
+        case .located, .helpArrived, .shakingAlarm, .shakingCalledOff, .charging: nil
+        }
+    }
+
+    /// What the list names beside the word.
+    var subject: String {
+        switch kind {
+        case .signalLost(let signal), .signalReturned(let signal): signal?.description ?? "-"
+        case .worse(let worse): worse.trigger.passed.metric.code
+        default: (episode ?? question)?.trigger.passed.metric.code ?? "-"
         }
     }
 
     /// One line of that list.
     var line: String? {
-        listed.map { "\(at.milliseconds) \($0) \(episode?.trigger.breach.metric.code ?? "-")" }
+        listed.map { "\(at.milliseconds) \($0) \(subject)" }
     }
 }

@@ -10,10 +10,10 @@ struct SupervisionRules: Hashable, Sendable {
         case or
     }
 
-    var heartRateLow = 45.0
-    var heartRateHigh = 120.0
-    var pressureMaxHigh = 170.0
-    var pressureMinHigh = 100.0
+    /// What is critical unless a person has other bounds, by metric: the registry's, until the operator sets others (ING-06, SOS-05).
+    var defaults: [Metric: Bounds]
+    /// Beyond these a breach is severe (SOS-32).
+    var severe: [Metric: Bounds]
     var pressureRule = PressureRule.and
     /// How long an alert must last before the call is due even if values recover (SOS-12).
     var sustain = Duration.seconds(3)
@@ -31,22 +31,77 @@ struct SupervisionRules: Hashable, Sendable {
     var seizureCallsAmbulance = false
     /// Measurements per second that devices are asked for from an alert until the episode is over (SOS-11).
     var alertRate = 3.0
+    /// How long "I am fine" holds (SOS-33).
+    var mute = Duration.seconds(300)
+    /// How long somebody who is asked again has to answer.
+    var reask = Duration.seconds(60)
+    /// How long a breach was in range before it begins anew.
+    var calm = Duration.seconds(10)
+    /// How long a doubted reading waits for another (SOS-38).
+    var doubt = Duration.seconds(20)
+    /// How long whoever fell has to answer (SOS-36).
+    var fallPrompt = Duration.seconds(20)
+    /// How long somebody lies still after an impact until it is called for.
+    var still = Duration.seconds(20)
+
     /// How long values stay normal before an acknowledged emergency is closed.
     var normalBeforeClosing = Duration.seconds(120)
-    /// How much longer than for a signal loss an acknowledged emergency waits for a sign of life; then it is closed, since one
-    /// that stayed open would take in the next one.
-    var silenceBeforeClosing = Duration.seconds(3600)
-    /// How long the latest value of a metric stands for how the person is, at least; nobody is critical by yesterday's reading.
-    /// As long does shaking stand for a seizure.
-    var valueHolds = Duration.seconds(600)
+
+    /// The defaults are what the registry says.
+    init(registry: [MetricDefinition] = Metric.all.map(\.definition)) {
+        func bounds(_ side: KeyPath<MetricDefinition, Bounds?>) -> [Metric: Bounds] {
+            var found: [Metric: Bounds] = [:]
+            for definition in registry {
+                guard let metric = Metric(number: definition.number), let bounds = definition[keyPath: side] else { continue }
+                found[metric] = bounds
+            }
+            return found
+        }
+        (defaults, severe) = (bounds(\.bounds), bounds(\.severe))
+    }
+}
+
+/// What is fixed by `docs/sos-rules.md`.
+extension SupervisionRules {
+    /// How much longer than for a signal loss an acknowledged emergency waits for a sign of life; then it is closed, since one that
+    /// stayed open would take in the next one.
+    static let silenceBeforeClosing = Duration.seconds(3600)
+    /// After so long an emergency that values do not close is over.
+    static let keptFor = Duration.seconds(86_400)
+    /// How long the latest value of a metric stands for how the person is, at least. As long does shaking stand for a seizure, and as
+    /// old may a reading be that is told to the contacts.
+    static let valueHolds = Duration.seconds(600)
+    /// Openings of one breach within this time are counted, and readings of another source believed.
+    static let recent = Duration.seconds(60)
+    static let openingsThatSustain = 3
+    static let longestMute = Duration.seconds(900)
+    static let severeLowMute = Duration.seconds(60)
+    static let reaskLow = Duration.seconds(20)
+    /// A call for help within this time of another is the same one.
+    static let sameHelp = Duration.seconds(10)
+    /// Calls for help, and falls, that come later than this are past.
+    static let oldestEvent = Duration.seconds(900)
+    /// A source that measures less often is asked by somebody each time.
+    static let longestInterval = Duration.seconds(3600)
+    /// So often may a warning of one signal sound.
+    static let soundEvery = Duration.seconds(21_600)
+    /// How long "help is here" can be said a second time to count.
+    static let askedBackFor = Duration.seconds(60)
 
     /// How long a source may be silent: three of its own intervals, if it measures seldom.
-    func silenceLimit(declaredInterval: Duration?) -> Duration {
-        max(signalLost, (declaredInterval ?? .zero) * 3)
+    func silenceLimit(interval: Duration?) -> Duration {
+        max(signalLost, (interval ?? .zero) * 3)
     }
 
     /// How long a value of such a source is the latest one.
-    func holding(declaredInterval: Duration?) -> Duration {
-        max(valueHolds, (declaredInterval ?? .zero) * 3)
+    static func holding(interval: Duration) -> Duration {
+        max(valueHolds, interval * 3)
+    }
+
+    func muteLength(of breach: Breach, _ course: BreachCourse) -> Duration {
+        switch breach.side {
+        case .below: course.isSevere ? min(mute, Self.severeLowMute) : mute
+        case .above: min(mute * (1 << min(course.answers - 1, 10)), max(mute, Self.longestMute))
+        }
     }
 }

@@ -15,7 +15,7 @@ struct ThresholdReplay: Sendable {
     /// One alert that there would have been.
     struct Alert: Hashable, Sendable {
         var at: Timestamp
-        var breach: Breach
+        var passed: PassedBound
         /// Whether the call would have gone out, or values were back in range before.
         var called = false
     }
@@ -58,7 +58,7 @@ struct ThresholdReplay: Sendable {
         for action in actions {
             switch action.kind {
             case .opened:
-                if let episode = action.episode { alerts.append(Alert(at: episode.receivedAt, breach: episode.trigger.breach)) }
+                if let episode = action.episode { alerts.append(Alert(at: episode.receivedAt, passed: episode.trigger.passed)) }
             case .dispatched:
                 if !alerts.isEmpty { alerts[alerts.count - 1].called = true }
                 follow(machine.acknowledged(at: action.at))
@@ -81,8 +81,7 @@ struct ReplayPlan: Sendable {
         var critical: [Timestamp] = []
         for (metric, minutes) in history {
             for minute in minutes
-            where thresholds.breach(of: metric, value: minute.least) != nil || thresholds.breach(of: metric, value: minute.greatest) != nil
-            {
+            where thresholds.passed(metric, minute.least) != nil || thresholds.passed(metric, minute.greatest) != nil {
                 critical.append(minute.at)
             }
         }

@@ -1,8 +1,8 @@
-// Which values are critical for one person: own bounds over personalised ones over defaults, and the pair rule (SOS-05 to SOS-08).
+// Which values are critical for one person: own bounds over personalised ones over the registry's, and the pair rule (SOS-05 to SOS-08).
 
 import Contracts
 
-/// What can be critical by itself: one metric against its own bounds, or blood pressure as a pair.
+/// What can be critical, and what can fall silent: one metric, or blood pressure as a pair.
 enum Parameter: Hashable, Sendable {
     case metric(Metric)
     case bloodPressure
@@ -10,7 +10,7 @@ enum Parameter: Hashable, Sendable {
     case silence
 }
 
-extension Parameter: Codable, CustomStringConvertible {
+extension Parameter: Codable, Comparable, CustomStringConvertible {
     private static let pairName = "blood-pressure"
     private static let silenceName = "silence"
 
@@ -22,14 +22,70 @@ extension Parameter: Codable, CustomStringConvertible {
         }
     }
 
+    init?(_ text: some StringProtocol) {
+        switch String(text) {
+        case Parameter.pairName: self = .bloodPressure
+        case Parameter.silenceName: self = .silence
+        default:
+            guard let metric = Metric(code: text) else { return nil }
+            self = .metric(metric)
+        }
+    }
+
+    static func < (one: Parameter, other: Parameter) -> Bool { one.description < other.description }
+
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        self =
-            switch try container.decode(String.self) {
-            case Parameter.pairName: .bloodPressure
-            case Parameter.silenceName: .silence
-            default: .metric(try container.decode(Metric.self))
-            }
+        guard let parameter = Parameter(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "unknown parameter")
+        }
+        self = parameter
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// A parameter and a direction (SOS-31): what is open, answered or muted is a set of these.
+struct Breach: Hashable, Sendable {
+    enum Side: String, Codable, Sendable {
+        case below
+        case above
+    }
+
+    var parameter: Parameter
+    var side: Side
+
+    init(_ parameter: Parameter, _ side: Side) {
+        (self.parameter, self.side) = (parameter, side)
+    }
+
+    /// The metrics whose values make it.
+    var metrics: [Metric] {
+        switch parameter {
+        case .metric(let metric): [metric]
+        case .bloodPressure: [.bloodPressureMax, .bloodPressureMin]
+        case .silence: []
+        }
+    }
+}
+
+extension Breach: Codable, Comparable, CustomStringConvertible {
+    var description: String { "\(parameter) \(side.rawValue)" }
+
+    static func < (one: Breach, other: Breach) -> Bool {
+        one.parameter == other.parameter ? one.side == .below && other.side == .above : one.parameter < other.parameter
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let words = try container.decode(String.self).split(separator: " ")
+        guard words.count == 2, let parameter = Parameter(words[0]), let side = Side(rawValue: String(words[1])) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no breach")
+        }
+        self.init(parameter, side)
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -39,14 +95,9 @@ extension Parameter: Codable, CustomStringConvertible {
 }
 
 /// How a value left its range.
-struct Breach: Hashable, Codable, Sendable {
-    enum Side: String, Codable, Sendable {
-        case below
-        case above
-    }
-
+struct PassedBound: Hashable, Codable, Sendable {
     var metric: Metric
-    var side: Side
+    var side: Breach.Side
     var limit: Double
     var value: Double
 }
@@ -56,69 +107,82 @@ struct Thresholds: Sendable {
     private let own: [Metric: Bounds]
     private let personal: [Metric: Bounds]
     private let rules: SupervisionRules
+    /// Maximum and minimum judged together, besides their severe bounds: as long as neither has an upper bound of its own.
+    let pairInForce: Bool
 
     /// - Parameters:
     ///   - own: what the person set; goes before everything else.
     ///   - personal: out of the person's history; goes before the defaults.
     init(own: [Metric: Bounds], personal: [Metric: Bounds] = [:], rules: SupervisionRules) {
         (self.own, self.personal, self.rules) = (own, personal, rules)
+        pairInForce = rules.pressureRule == .and && own[.bloodPressureMax]?.high == nil && own[.bloodPressureMin]?.high == nil
     }
 
     /// Every metric with a bound in force, those of the pair included.
     var watched: Set<Metric> {
-        var watched = Set(own.filter(\.value.saysSomething).keys).union(personal.filter(\.value.saysSomething).keys)
-        watched.formUnion([.heartRate])
-        if pairInForce || rules.pressureRule == .or { watched.formUnion([.bloodPressureMax, .bloodPressureMin]) }
-        return watched
+        Set([own, personal, rules.defaults].flatMap { $0.filter(\.value.saysSomething).keys })
     }
 
     /// Whether the metric is among `watched`; asked of every entry, so it makes no set.
     func watches(_ metric: Metric) -> Bool {
-        if metric == .heartRate || own[metric]?.saysSomething ?? false || personal[metric]?.saysSomething ?? false { return true }
-        return metric.otherOfPair != nil && (pairInForce || rules.pressureRule == .or)
-    }
-
-    /// Maximum and minimum judged together, by personalised bounds or defaults: as long as neither has an upper bound of its own.
-    var pairInForce: Bool {
-        rules.pressureRule == .and && own[.bloodPressureMax]?.high == nil && own[.bloodPressureMin]?.high == nil
+        [own[metric], personal[metric], rules.defaults[metric]].contains { $0?.saysSomething ?? false }
     }
 
     /// The metric's bounds that stand alone, each side for itself: the person's own, else the personalised, else the default.
     func bounds(of metric: Metric) -> Bounds {
-        Bounds(
-            low: own[metric]?.low ?? personal[metric]?.low ?? (metric == .heartRate ? rules.heartRateLow : nil),
+        let usual = rules.defaults[metric]
+        return Bounds(
+            low: own[metric]?.low ?? personal[metric]?.low ?? usual?.low,
             high: own[metric]?.high ?? personalHigh(of: metric) ?? defaultHigh(of: metric))
     }
 
     /// How the value is outside the metric's bounds or its half of the pair; nil where it is in range.
-    func breach(of metric: Metric, value: Double) -> Breach? {
+    func passed(_ metric: Metric, _ value: Double) -> PassedBound? {
         let alone = bounds(of: metric)
-        if let low = alone.low, value < low { return Breach(metric: metric, side: .below, limit: low, value: value) }
-        if let high = alone.high ?? pairHigh(of: metric), value > high {
-            return Breach(metric: metric, side: .above, limit: high, value: value)
+        if let low = alone.low, value < low { return PassedBound(metric: metric, side: .below, limit: low, value: value) }
+        for high in [alone.high, pairHigh(of: metric)] {
+            if let high, value > high { return PassedBound(metric: metric, side: .above, limit: high, value: value) }
         }
         return nil
     }
 
-    /// Every parameter that is critical by these latest values.
-    func critical(by latest: [Metric: LatestValue]) -> Set<Parameter> {
-        var critical: Set<Parameter> = []
+    /// The limits that a value is held against first, its half of the pair included; nil where there is none.
+    func inForce(_ metric: Metric) -> Bounds? {
+        let alone = bounds(of: metric)
+        let inForce = Bounds(low: alone.low, high: [alone.high, pairHigh(of: metric)].compactMap(\.self).min())
+        return inForce.saysSomething ? inForce : nil
+    }
+
+    /// Every breach that is critical by one source's latest values.
+    func critical(by latest: [Metric: LatestValue]) -> Set<Breach> {
+        var critical: Set<Breach> = []
         for metric in latest.keys {
             critical.formUnion(self.critical(metric, by: latest))
         }
         return critical
     }
 
-    /// The parameters that are critical by this metric's latest value; those of a pair need the other's value too.
-    func critical(_ metric: Metric, by latest: [Metric: LatestValue]) -> Set<Parameter> {
+    /// The breaches that are critical by this metric's latest value; those of a pair need the other's value too.
+    func critical(_ metric: Metric, by latest: [Metric: LatestValue]) -> [Breach] {
         guard let value = latest[metric]?.value else { return [] }
-        var critical: Set<Parameter> = []
+        var critical: [Breach] = []
         let alone = bounds(of: metric)
-        if alone.low.map({ value < $0 }) ?? false || alone.high.map({ value > $0 }) ?? false { critical.insert(.metric(metric)) }
+        if alone.low.map({ value < $0 }) ?? false { critical.append(Breach(.metric(metric), .below)) }
+        if alone.high.map({ value > $0 }) ?? false { critical.append(Breach(.metric(metric), .above)) }
         if isAboveHalf(metric, value), let other = metric.otherOfPair, let partner = latest[other]?.value, isAboveHalf(other, partner) {
-            critical.insert(.bloodPressure)
+            critical.append(Breach(.bloodPressure, .above))
         }
         return critical
+    }
+
+    /// Whether the value is beyond the breach's severe bound (SOS-32); where the registry has none, every critical value is.
+    func isSevere(_ value: Double, for breach: Breach) -> Bool {
+        guard case .metric(let metric) = breach.parameter, let severe = rules.severe[metric] else { return true }
+        let bounds = bounds(of: metric)
+        return switch breach.side {
+        case .below: severe.low.map { value < min($0, bounds.low ?? $0) } ?? true
+        case .above: severe.high.map { value > max($0, bounds.high ?? $0) } ?? true
+        }
     }
 
     private func isAboveHalf(_ metric: Metric, _ value: Double) -> Bool {
@@ -130,27 +194,21 @@ struct Thresholds: Sendable {
         pairInForce && metric.otherOfPair != nil ? nil : personal[metric]?.high
     }
 
+    /// By itself a pressure is critical where it is severe, unless the operator lets each stand alone.
     private func defaultHigh(of metric: Metric) -> Double? {
-        switch metric {
-        case .heartRate: rules.heartRateHigh
-        case .bloodPressureMax where rules.pressureRule == .or: rules.pressureMaxHigh
-        case .bloodPressureMin where rules.pressureRule == .or: rules.pressureMinHigh
-        default: nil
-        }
+        let usual = rules.defaults[metric]?.high
+        guard metric.otherOfPair != nil, rules.pressureRule == .and else { return usual }
+        return rules.severe[metric]?.high ?? usual
     }
 
     private func pairHigh(of metric: Metric) -> Double? {
-        guard pairInForce else { return nil }
-        return switch metric {
-        case .bloodPressureMax: personal[metric]?.high ?? rules.pressureMaxHigh
-        case .bloodPressureMin: personal[metric]?.high ?? rules.pressureMinHigh
-        default: nil
-        }
+        guard pairInForce, metric.otherOfPair != nil else { return nil }
+        return personal[metric]?.high ?? rules.defaults[metric]?.high
     }
 }
 
 extension Bounds {
-    fileprivate var saysSomething: Bool { low != nil || high != nil }
+    var saysSomething: Bool { low != nil || high != nil }
 }
 
 extension Metric {
@@ -162,12 +220,7 @@ extension Metric {
         default: nil
         }
     }
-}
 
-/// The newest value of one metric that supervision goes by, and when it was measured (never later than it was received).
-struct LatestValue: Hashable, Codable, Sendable {
-    var value: Double
-    var at: Timestamp
-    /// The last time at which it still says something about the person.
-    var holdsUntil: Timestamp
+    /// What falls silent with it: one act measures both pressures (SOS-34).
+    var signal: Parameter { otherOfPair == nil ? .metric(self) : .bloodPressure }
 }

@@ -92,6 +92,8 @@ struct OpenedEmergency: Hashable, Codable, Sendable {
     /// When ingest received the first critical entry, by its own clock: the same for both.
     var receivedAt: Timestamp
     var parameters: Set<Parameter>
+    /// nil from a release that knew no directions.
+    var breaches: Set<Breach>?
 }
 
 struct GivenAnswer: Hashable, Codable, Sendable {
@@ -101,6 +103,8 @@ struct GivenAnswer: Hashable, Codable, Sendable {
     var answer: AnswerPrompt.Answer
     /// From `t0` of the emergency: it tells the same on both time lines.
     var afterMs: Int64
+    /// Of a call for help where nothing ran: its own time, after which the emergency is named.
+    var at: Timestamp?
 }
 
 struct MadeAttempt: Hashable, Codable, Sendable {

@@ -9,6 +9,7 @@ struct SubscriberSettings: Hashable, Codable, Sendable {
     var own: [Metric: Bounds]
     var personal: [Metric: Bounds]?
     var shaking: Bool?
+    var falls: Supervision.FallWatch?
     /// The rest, without supervision, places and course, which each dispatcher has from ingest, what was told of the place, and without
     /// the card from consent.
     private var rest: Subscriber
@@ -18,6 +19,7 @@ struct SubscriberSettings: Hashable, Codable, Sendable {
         isPaused = subscriber.supervision.stage == .paused
         own = subscriber.supervision.own
         (personal, shaking) = (subscriber.supervision.personal, subscriber.supervision.shaking)
+        falls = subscriber.supervision.falls
         rest = subscriber
         (rest.supervision, rest.places, rest.course, rest.card) = (Supervision.State(), LatestPlaces(), RecentCourse(), nil)
         rest.placeTold = nil

@@ -25,17 +25,26 @@ extension SupervisionService {
             effects.people.insert(settings.person)
         }
         for tiding in effects.tidings where tiding.kind == .opened && tiding.person != canary {
-            guard let emergency = tiding.emergency, let episode = tiding.episode, pair.opens(emergency) else { continue }
+            guard let emergency = tiding.emergency, let episode = tiding.episode, episode.trigger.kind.isFoundByValues,
+                pair.opens(emergency)
+            else { continue }
             changes.told.append(
                 .opened(
                     OpenedEmergency(
-                        person: tiding.person, trigger: episode.trigger, receivedAt: episode.receivedAt, parameters: episode.parameters)))
+                        person: tiding.person, trigger: episode.trigger, receivedAt: episode.receivedAt, parameters: episode.parameters,
+                        breaches: Set(episode.open.keys))))
         }
     }
 
     /// The person has answered on this side.
     func tellAnswer(_ answer: AnswerPrompt.Answer, of person: PersonID, in episode: Episode?) {
         guard let episode else { return }
+        // A call for help where nothing ran is named after itself, so that both sides call for one emergency.
+        if episode.trigger.kind == .manual, answer == .help {
+            changes.told.append(
+                .answered(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at)))
+            return
+        }
         changes.told.append(
             .answered(
                 GivenAnswer(
@@ -59,7 +68,13 @@ extension SupervisionService {
             }
         }
         changes.heard += facts.filter(\.isKept)
-        for case .answered(let answer) in facts { takeAnswers(of: answer.person, &effects) }
+        for case .answered(let answer) in facts {
+            if answer.emergency == nil, answer.answer == .help, let at = answer.at {
+                change(answer.person, &effects) { $0.answered(.help, at: clock.steady(fromWall: at), wall: at).actions }
+            } else {
+                takeAnswers(of: answer.person, &effects)
+            }
+        }
         for fact in facts {
             switch fact {
             case .settings(let settings):
@@ -126,13 +141,17 @@ extension SupervisionService {
         guard pair.opens(emergency) else { return }
         let theirs = Episode(
             trigger: opened.trigger, t0: clock.steady(fromWall: opened.receivedAt), receivedAt: opened.receivedAt,
-            parameters: opened.parameters)
+            open: opened.open)
         change(opened.person, &effects) { $0.otherOpened(theirs, at: clock.now) }
     }
 
     /// Lets answers count that were given on the other side, each once, as soon as their emergency runs here.
     func takeAnswers(of person: PersonID, _ effects: inout Effects) {
-        guard pair.hasAnswers, let episode = people[person]?.subscriber.supervision.episode else { return }
+        guard pair.hasAnswers, let state = people[person]?.subscriber.supervision else { return }
+        for episode in [state.episode].compactMap(\.self) + state.beside { takeAnswers(of: person, in: episode, &effects) }
+    }
+
+    private func takeAnswers(of person: PersonID, in episode: Episode, _ effects: inout Effects) {
         let emergency = names.emergency(of: person, episode.trigger)
         let known = people[person]?.answered
         let taken = known?.emergency == emergency ? known?.count ?? 0 : 0
@@ -146,6 +165,19 @@ extension SupervisionService {
                     at: .now, actor: "person", action: "answered", object: names.auditName(of: person),
                     detail: "\(answer.answer.rawValue), at the other dispatcher"))
         }
+    }
+}
+
+extension Trigger.Kind {
+    /// Whether the other side is told, so that both go by the earlier entry; the rest each finds by the same time or the same words.
+    fileprivate var isFoundByValues: Bool { self != .manual && self != .fall }
+}
+
+extension OpenedEmergency {
+    fileprivate var open: [Breach: BreachCourse] {
+        let side = trigger.passed.side
+        let named = breaches ?? Set(parameters.map { Breach($0, $0 == .metric(trigger.passed.metric) ? side : .above) })
+        return Dictionary(uniqueKeysWithValues: named.map { ($0, BreachCourse()) })
     }
 }
 
@@ -163,7 +195,9 @@ extension Supervision {
     /// As the person has set it on the other side.
     fileprivate mutating func set(_ settings: SubscriberSettings, at time: Timestamp) -> [SupervisionAction] {
         var actions = subscribed(own: settings.own, declaredInterval: nil, at: time)
-        actions += personalised(settings.personal ?? [:], at: time) + preferences(shaking: settings.shaking ?? false, at: time)
+        actions +=
+            personalised(settings.personal ?? [:], at: time)
+            + preferences(shaking: settings.shaking ?? false, falls: settings.falls, at: time)
         if settings.isPaused {
             actions += paused(at: time).actions
         } else if state.stage == .paused {

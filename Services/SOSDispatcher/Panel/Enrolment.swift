@@ -13,11 +13,19 @@ struct Enrolment: Sendable {
 
     /// Whether anybody can be watched over by devices that they have (SOS-02).
     /// - Throws: `conflict`, which names what is missing; what ingest says where it does not answer.
-    func requireAbilities(of person: PersonID) async throws {
-        let missing = try await ingest.missing(of: person)
+    func requireAbilities(of person: PersonID, own: [Metric: Bounds]? = nil) async throws {
+        let missing = try await missing(of: person, own: own)
         guard missing.isEmpty else {
             throw Failure(.conflict, "AutomatedSOS was not joined. " + missing.map(\.detail).joined(separator: " "))
         }
+    }
+
+    /// What the person's devices lack, by these bounds of theirs or, where there are none, by those that are in force.
+    func missing(of person: PersonID, own: [Metric: Bounds]?) async throws -> [NeededAbility] {
+        var state = await supervision.subscriber(of: person)?.supervision ?? Supervision.State()
+        if let own { state.own = own }
+        let thresholds = state.thresholds(by: supervision.rules)
+        return try await ingest.missing(of: person, watches: thresholds.watches)
     }
 
     /// Starts supervision, or changes what is given of one who is supervised already.

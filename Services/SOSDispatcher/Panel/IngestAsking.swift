@@ -12,8 +12,8 @@ struct IngestAsking: Sendable {
     let history: @Sendable (ReadHistory) async throws -> ReadHistory.Reply
 
     /// What a person's active devices cannot do.
-    func missing(of person: PersonID) async throws -> [NeededAbility] {
-        NeededAbility.missing(in: try await abilities(person).devices)
+    func missing(of person: PersonID, watches: (Metric) -> Bool) async throws -> [NeededAbility] {
+        NeededAbility.missing(in: try await abilities(person).devices, watches: watches)
     }
 
     /// Every minute of a period that has entries.

@@ -22,7 +22,7 @@ struct Panel: Sendable {
     /// Repeating it changes nothing but what is given.
     /// - Throws: `ability-missing`; `Failure` `unavailable` where ingest is silent: nobody is subscribed on a guess (SOS-02).
     func join(_ person: PersonID, _ wish: Wish, at now: Timestamp) async throws {
-        let missing = try await enrolment.ingest.missing(of: person)
+        let missing = try await enrolment.missing(of: person, own: wish.own)
         guard missing.isEmpty else { throw Problem.abilityMissing(missing) }
         try await enrolment.enrol(person, own: wish.own, answer: nil) { subscriber in
             if subscriber.clauses?.version != SubscriptionClauses.version {
@@ -43,7 +43,7 @@ struct Panel: Sendable {
 
     /// What of the person's devices is missing; nil where ingest does not say.
     func missing(of person: PersonID) async -> [NeededAbility]? {
-        try? await enrolment.ingest.missing(of: person)
+        try? await enrolment.missing(of: person, own: nil)
     }
 
     // MARK: Contacts

@@ -34,7 +34,14 @@ extension SupervisionPreferences: Documented {
         .required("personalised", .boolean, "Whether thresholds are fitted to one's own last 30 days."),
         .optional(
             "medicalNotes", JSONSchema.string(length: 0...longestNotes).nullable(), "Illnesses, allergies, medicines, in one's own words."),
-        .required("tellsMedicalNotes", .boolean, "Whether an emergency service may read the notes.")
+        .required("tellsMedicalNotes", .boolean, "Whether an emergency service may read the notes."),
+        .optional("falls", JSONSchema.boolean.nullable(), "Whether a fall is an alarm."),
+        .optional(
+            "fallsCallAmbulance", JSONSchema.boolean.nullable(),
+            "Whether a fall that is not answered calls an ambulance, besides the contacts; as long as nothing is said it does."),
+        .optional(
+            "fallsPausedUntil", JSONSchema.integer(in: 0...Int.max).nullable(),
+            "Until when sport keeps falls from counting, in ms since 1970; at most four hours ahead.")
     ).named("SupervisionPreferences")
 }
 
@@ -53,6 +60,13 @@ struct SubscriptionAnswer: Codable, Sendable {
         var detail: String
     }
 
+    /// How one parameter is heard (SOS-34).
+    struct SignalState: Codable, Sendable {
+        var parameter: String
+        var state: String
+        var since: String?
+    }
+
     var subscribed: Bool
     /// A stage of supervision.
     var state: String
@@ -62,13 +76,18 @@ struct SubscriptionAnswer: Codable, Sendable {
     var warning: String?
     /// Whether an emergency goes on.
     var emergencyRuns: Bool
+    var isProtected: Bool
+    var signals: [SignalState]
+    var mutedUntil: [String: String]?
     var missing: [Missing]?
     var notice: String
     var clauses: Clauses
 }
 
 extension SubscriptionAnswer: Documented {
-    static let states = ["off", "monitoring", "suspended", "paused", "alerted", "confirmed", "dispatching", "dispatched", "stood-down"]
+    static let states = [
+        "off", "monitoring", "suspended", "paused", "alerted", "confirmed", "asked-again", "dispatching", "dispatched", "stood-down",
+    ]
 
     static let schema = JSONSchema.object(
         .required("subscribed", .boolean), .required("state", .oneOf(states)),
@@ -76,6 +95,15 @@ extension SubscriptionAnswer: Documented {
         .optional("pausedSince", .time), .optional("nextReminder", .time),
         .optional("warning", .string(), "What the person must know about the state."),
         .required("emergencyRuns", .boolean, "Leaving does not end it."),
+        .required("isProtected", .boolean, "Whether something is heard by which an emergency can be seen."),
+        .required(
+            "signals",
+            .array(
+                of: .object(
+                    .required("parameter", .string(), "The code of a metric, or `blood-pressure`."),
+                    .required("state", .oneOf(SignalStanding.allCases.map(\.rawValue))), .optional("since", .time, "Of a silence.")
+                ).named("Signal")), "Every parameter that has thresholds, and whether it is heard."),
+        .optional("mutedUntil", .map(of: .time), "Until when each breach is muted that was answered, by parameter and side."),
         .optional(
             "missing",
             .array(

@@ -42,7 +42,7 @@ struct PersonalFitting: Sendable {
     func fit(_ person: PersonID, at now: Timestamp) async throws {
         let period = (now - .seconds(Int64(PersonalRules.days) * 86_400))..<now
         var history: [Metric: [HistoryMinute]] = [:]
-        for metric in PersonalFit.metrics { history[metric] = try await ingest.minutes(metric, of: person, in: period) }
+        for metric in supervision.defaults.keys { history[metric] = try await ingest.minutes(metric, of: person, in: period) }
         await supervision.fitted(PersonalFit(history, defaults: supervision.defaults, rules: rules, at: now), of: person)
     }
 }

@@ -116,6 +116,9 @@ struct SubscriptionRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let chosen = Self.tidied(try await exchange.json(SupervisionPreferences.self))
+            if let until = chosen.fallsPausedUntil, until > exchange.receivedAt + SupervisionPreferences.longestFallPause {
+                throw Problem.invalidBody([.init(pointer: "/fallsPausedUntil", detail: "lies more than four hours ahead")])
+            }
             try await PanelDoor.answering { try await panel.supervision.prefer(chosen, of: person) }
             return try .json(chosen)
         }
@@ -145,6 +148,11 @@ struct SubscriptionRoutes: Sendable {
             pausedSince: since?.rfc3339, nextReminder: next?.rfc3339,
             warning: isPaused ? SubscriptionClauses.pauseWarning(language, reminderHours: "\(hours)") : nil,
             emergencyRuns: Supervision(rules: panel.supervision.rules, state: state).emergencyRuns,
+            isProtected: state.subscribed && state.isProtected(by: panel.supervision.rules),
+            signals: state.subscribed
+                ? state.signals(by: panel.supervision.rules).map {
+                    .init(parameter: "\($0.parameter)", state: $0.standing.rawValue, since: $0.since?.rfc3339)
+                } : [], mutedUntil: state.mutedUntil.isEmpty ? nil : state.mutedUntil.mapValues(\.rfc3339),
             missing: missing?.map { .init(ability: $0.rawValue, detail: $0.detail) }, notice: SubscriptionClauses.notice(language),
             clauses: .init(
                 version: SubscriptionClauses.version, language: language, text: SubscriptionClauses.text(language),

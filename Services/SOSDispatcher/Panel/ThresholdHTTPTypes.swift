@@ -78,8 +78,8 @@ struct ForecastAlert: Codable, Sendable, Documented {
     var called: Bool
 
     init(_ alert: ThresholdReplay.Alert) {
-        (at, type, side) = (alert.at.rfc3339, alert.breach.metric.code, alert.breach.side.rawValue)
-        (value, threshold, called) = (alert.breach.value, alert.breach.limit, alert.called)
+        (at, type, side) = (alert.at.rfc3339, alert.passed.metric.code, alert.passed.side.rawValue)
+        (value, threshold, called) = (alert.passed.value, alert.passed.limit, alert.called)
     }
 
     static let schema = JSONSchema.object(

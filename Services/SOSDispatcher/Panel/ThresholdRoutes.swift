@@ -85,12 +85,3 @@ struct ThresholdRoutes: Sendable {
             detail: fit.isEnough ? nil : "There are not enough data yet to fit thresholds to you: the defaults stay.")
     }
 }
-
-extension Thresholds {
-    /// The limits that a value is held against, its half of the pair included; nil where there is none.
-    func inForce(_ metric: Metric) -> Bounds? {
-        let low = breach(of: metric, value: -.infinity).flatMap { $0.side == .below ? $0.limit : nil }
-        let high = breach(of: metric, value: .infinity).flatMap { $0.side == .above ? $0.limit : nil }
-        return low == nil && high == nil ? nil : Bounds(low: low, high: high)
-    }
-}

@@ -20,19 +20,29 @@ struct PersonLetters: Sendable {
         case .acknowledged:
             template = .sosAmbulanceInformed
             values["name"] = name.isEmpty ? (language == .italian ? "te" : "you") : name
-        case .signalLost: template = .sosSignalLost
+        case .signalLost:
+            template = tiding.signal == nil ? .sosSignalLost : .sosParameterSilent
+            if let signal = tiding.signal { values["what"] = Self.name(of: signal, language) }
         case .charging: template = .sosCharging
         case .opened, .goesOn, .confirmed, .dispatched, .gotWorse, .located, .helpArrived, .transient, .muted, .cancelled, .closed,
+            .askedAgain, .doubted, .doubtEnded, .fell, .fallEnded, .fallUnanswered, .lateCritical, .helpTooLate,
             .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff, .subscribed, .unsubscribed, .paused, .resumed:
             return nil
         }
         return message(capabilities.message(tiding.name), template, values, to: tiding, language)
     }
 
+    private static func name(of signal: Parameter, _ language: Language) -> String {
+        guard case .metric(let metric) = signal else { return language == .italian ? "Pressione" : "Blood pressure" }
+        return language == .italian ? metric.definition.italian : metric.definition.english
+    }
+
     /// The way to the prompt of an emergency; the same one again after a crash.
     func prompt(_ emergency: EmergencyID, since t0: Timestamp, about tiding: Tiding, _ language: Language) -> SendMessage {
-        message(
-            capabilities.message("\(emergency)|prompt"), .sosPrompt,
+        let isCall = tiding.kind == .opened || tiding.kind == .goesOn
+        return message(
+            capabilities.message(isCall ? "\(emergency)|prompt" : "\(emergency)|\(tiding.kind.rawValue)"),
+            isCall ? .sosPrompt : .sosQuestion,
             ["time": t0.rfc3339, "link": capabilities.promptLink(emergency)], to: tiding, language)
     }
 
@@ -40,7 +50,8 @@ struct PersonLetters: Sendable {
         _ id: Contracts.MessageID, _ template: MessageTemplate, _ values: [String: String], to tiding: Tiding, _ language: Language
     ) -> SendMessage {
         SendMessage(
-            message: id, recipient: Recipient(person: tiding.person), channels: [.push, .inbox], template: template, language: language,
+            message: id, recipient: Recipient(person: tiding.person), channels: tiding.sounds ? [.push, .inbox] : [.inbox],
+            template: template, language: language,
             values: values, notAfter: tiding.at + Self.life)
     }
 }

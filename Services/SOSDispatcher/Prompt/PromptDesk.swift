@@ -82,11 +82,11 @@ actor PromptDesk {
 
     private func follow(_ tiding: Tiding, of emergency: EmergencyID) {
         switch tiding.kind {
-        case .opened:
-            // Nothing was answered before: the store need not be asked.
-            answered[emergency] = answered[emergency] ?? Answered()
+        case .opened, .askedAgain, .doubted, .fell, .lateCritical:
+            // Nothing was answered before, or it is asked anew: the store need not be asked.
+            answered[emergency] = Answered()
             openDoor(emergency, of: tiding.person, closedAt: nil)
-        case .transient, .muted, .closed: openDoor(emergency, of: tiding.person, closedAt: tiding.at)
+        case .transient, .muted, .closed, .doubtEnded, .fallEnded: openDoor(emergency, of: tiding.person, closedAt: tiding.at)
         default: openDoor(emergency, of: tiding.person, closedAt: nil)
         }
     }
@@ -117,11 +117,11 @@ actor PromptDesk {
     private func message(about tiding: Tiding) async -> SendMessage? {
         guard !tiding.isKept else { return nil }
         let (name, language) = await supervision.address(of: tiding.person)
-        guard tiding.kind == .opened || tiding.kind == .goesOn else {
+        guard [.opened, .goesOn, .askedAgain, .doubted, .fell, .lateCritical].contains(tiding.kind) else {
             return letters.letter(about: tiding, name: name, language)
         }
         guard let emergency = tiding.emergency, let prompt = await supervision.prompt(of: tiding.person, abortWindow: abortWindow),
-            prompt.emergency == emergency, prompt.isShown
+            prompt.emergency == emergency
         else { return nil }
         return letters.prompt(emergency, since: prompt.t0, about: tiding, language)
     }
@@ -130,14 +130,15 @@ actor PromptDesk {
 
     /// What there is to see wherever the person looks; nil where there is nothing.
     func prompt(of person: PersonID) async -> PromptState? {
-        await supervision.prompt(of: person, abortWindow: abortWindow).flatMap { $0.isShown ? $0 : nil }
+        await supervision.prompt(of: person, abortWindow: abortWindow)
     }
 
     /// What the page of a link shows.
     enum Page: Sendable {
         case open(PromptState)
         /// It is over: how it ended, and whether the call had gone out.
-        case over(EmergencyRecord.State, dispatched: Bool)
+        /// - Parameter mutedUntil: when "I am fine" ends, by the wall clock; nil where nothing is muted.
+        case over(EmergencyRecord.State, dispatched: Bool, mutedUntil: Timestamp?)
     }
 
     /// nil for a link that opens nothing, or not any more.
@@ -147,7 +148,8 @@ actor PromptDesk {
             return (door, .open(prompt))
         }
         let record = try await emergencies.emergency(door.emergency)
-        return (door, .over(record?.state ?? .closed, dispatched: record?.dispatchedAt != nil))
+        let mutedUntil = await supervision.subscriber(of: door.person)?.supervision.mutedUntil.values.max()
+        return (door, .over(record?.state ?? .closed, dispatched: record?.dispatchedAt != nil, mutedUntil: mutedUntil))
     }
 
     func door(_ capability: String) -> Door? {
@@ -162,11 +164,14 @@ actor PromptDesk {
     /// "I need help" after "I am fine" is never swallowed.
     func answer(_ answer: AnswerPrompt.Answer, to emergency: EmergencyID, by person: PersonID) async throws -> PromptStore.Given {
         let last = answered[emergency]
-        if let last, last.answer == answer, let reply = last.reply { return try await reply.value }
+        // A call for help may be repeated: what is one and the same, supervision knows.
+        if let last, last.answer == answer, answer != .help, let reply = last.reply { return try await reply.value }
         let reply = Task { try await give(answer, to: emergency, by: person, isFirst: last == nil) }
         answered[emergency] = Answered(answer: answer, reply: reply)
         do {
-            return try await reply.value
+            let given = try await reply.value
+            if given.asksBack, answered[emergency]?.reply == reply { answered[emergency] = Answered() }
+            return given
         } catch {
             if answered[emergency]?.reply == reply { answered[emergency] = Answered() }
             throw error
@@ -177,18 +182,24 @@ actor PromptDesk {
         _ answer: AnswerPrompt.Answer, to emergency: EmergencyID, by person: PersonID, isFirst: Bool
     ) async throws -> PromptStore.Given {
         // After a restart only the store knows; where it cannot be read the answer counts.
-        if isFirst, let known = try? await store.latest(of: emergency), known.answer == answer { return known }
+        if isFirst, answer != .help, let known = try? await store.latest(of: emergency), known.answer == answer { return known }
         let at = Timestamp.now
         let reply = try await supervision.answerPrompt(person, about: emergency, answer) { reply in
-            PromptStore.remembering(
+            if reply.asksBack == true { return nil }
+            return PromptStore.remembering(
                 .init(answer: answer, at: at, alreadyDispatched: reply.alreadyDispatched), of: emergency, by: person)
         }
-        return PromptStore.Given(answer: answer, at: at, alreadyDispatched: reply.alreadyDispatched)
+        return PromptStore.Given(
+            answer: answer, at: at, alreadyDispatched: reply.alreadyDispatched, asksBack: reply.asksBack ?? false)
     }
 
-    /// For an alarm without an emergency: the contacts hear that it was nothing. Said again it changes nothing.
-    func callOffShaking(_ answer: AnswerPrompt.Answer, by person: PersonID) async throws -> PromptStore.Given {
-        try await supervision.callOffShaking(person, answer)
-        return PromptStore.Given(answer: answer, at: .now, alreadyDispatched: false)
+    /// Without the name of an emergency: the one that is open or asked about is meant. Where there is none, help is called for, and all
+    /// else says that an alarm of the contacts was nothing (SOS-35).
+    func answer(
+        _ answer: AnswerPrompt.Answer, by person: PersonID
+    ) async throws -> (emergency: EmergencyID?, given: PromptStore.Given) {
+        if let asked = await supervision.asked(of: person) { return (asked, try await self.answer(answer, to: asked, by: person)) }
+        let reply = try await supervision.answerPrompt(person, answer) { _ in nil }
+        return (reply.emergency, PromptStore.Given(answer: answer, at: .now, alreadyDispatched: reply.alreadyDispatched))
     }
 }

@@ -13,7 +13,7 @@ struct PromptPage: Sendable {
     func page(_ page: PromptDesk.Page, at now: Timestamp) throws -> HTTPAnswer {
         switch page {
         case .open(let prompt): try open(prompt, at: now)
-        case .over(let state, let dispatched): try over(state, dispatched)
+        case .over(let state, let dispatched, let mutedUntil): try over(state, dispatched, mutedUntil, at: now)
         }
     }
 
@@ -28,15 +28,18 @@ struct PromptPage: Sendable {
     }
 
     private func open(_ prompt: PromptState, at now: Timestamp) throws -> HTTPAnswer {
-        let left = max(0, ((prompt.callAt - now).wholeMilliseconds + 999) / 1000)
+        let leftMs = prompt.callAt.map { max(0, ($0 - now).wholeMilliseconds) } ?? 0
+        let counts = prompt.sound != nil && prompt.phase != .calling && prompt.callAt != nil
         let answers = prompt.answers(at: now)
         let values: [String: any Sendable] = [
-            "state": state(prompt), "isAsking": prompt.phase == .asking, "left": String(left),
-            "leftMs": String((prompt.callAt - now).wholeMilliseconds),
+            "state": state(prompt), "isAsking": counts, "left": String((leftMs + 999) / 1000),
+            "leftMs": String(leftMs), "sound": prompt.sound?.rawValue ?? "", "hold": say("hold for 2 seconds", "tieni premuto 2 secondi"),
             "countdown": say("Call in", "Chiamata tra"), "seconds": say("seconds", "secondi"), "version": prompt.version,
             "group": say("Your answer", "La tua risposta"), "hasAnswers": !answers.isEmpty,
             "buttons": answers.map { answer in
-                ["value": answer.rawValue, "label": label(answer, prompt.phase), "style": style(answer, prompt, at: now)]
+                [
+                    "value": answer.rawValue, "label": label(answer), "style": style(answer, prompt, at: now), "isHeld": answer == .help,
+                ] as [String: any Sendable]
             },
             "hint": hint(prompt),
         ]
@@ -44,7 +47,9 @@ struct PromptPage: Sendable {
             title: title(prompt.phase), template: Self.template, values: values, language: language, script: Self.script)
     }
 
-    private func over(_ state: EmergencyRecord.State, _ dispatched: Bool) throws -> HTTPAnswer {
+    private func over(
+        _ state: EmergencyRecord.State, _ dispatched: Bool, _ mutedUntil: Timestamp?, at now: Timestamp
+    ) throws -> HTTPAnswer {
         let text =
             switch (state, dispatched) {
             case (.transient, _):
@@ -55,22 +60,31 @@ struct PromptPage: Sendable {
                     "The emergency is closed. The emergency service had been called.",
                     "L'emergenza è chiusa. Il servizio di emergenza era stato chiamato.")
             }
+        let muted = mutedUntil.flatMap { until -> String? in
+            let time = "\(until.rfc3339.dropFirst(11).prefix(5)) UTC"
+            return until > now ? say("You are asked about it again from \(time) on.", "Ti verrà chiesto di nuovo dalle \(time).") : nil
+        }
+        let help: [String: any Sendable] = [
+            "value": AnswerPrompt.Answer.help.rawValue, "label": label(.help), "style": "danger", "isHeld": true,
+        ]
         return try .page(
-            title: say("It is over", "È finita"), template: "<p class=\"notice\" role=\"status\">{{text}}</p><p>{{hint}}</p>",
-            values: ["text": text, "hint": say("If you need help now, call 112.", "Se hai bisogno di aiuto adesso, chiama il 112.")],
-            language: language)
+            title: say("It is over", "È finita"), template: Self.overTemplate,
+            values: [
+                "text": [text, muted].compactMap(\.self).joined(separator: " "), "buttons": [help],
+                "group": say("Call for help", "Chiedi aiuto"), "hold": say("hold for 2 seconds", "tieni premuto 2 secondi"),
+                "hint": say("If you need help now, press here or call 112.", "Se hai bisogno di aiuto adesso, premi qui o chiama il 112."),
+            ], language: language, script: Self.holdScript)
     }
 
     // MARK: Words
 
     private func title(_ phase: PromptState.Phase) -> String {
         switch phase {
-        case .asking: say("Are you all right?", "Va tutto bene?")
+        case .asking, .askingAgain, .fell, .doubtful: say("Are you all right?", "Va tutto bene?")
         case .calling: say("Help is being called", "Si sta chiamando aiuto")
         case .informed: say("Help is informed", "Il soccorso è informato")
         case .helpIsHere: say("Help is here", "Il soccorso è qui")
         case .calledOff: say("Called off", "Annullato")
-        case .muted: say("You are fine", "Stai bene")
         }
     }
 
@@ -79,6 +93,27 @@ struct PromptPage: Sendable {
         case .asking:
             reason(prompt.trigger) + " "
                 + say("Without an answer an ambulance is called.", "Senza risposta viene chiamata un'ambulanza.")
+        case .askingAgain:
+            reason(prompt.trigger) + " "
+                + say(
+                    "You said that you are fine, and it is so still or again. Without an answer an ambulance is called.",
+                    "Hai detto che stai bene, ed è ancora o di nuovo così. Senza risposta viene chiamata un'ambulanza.")
+        case .fell:
+            say(
+                "Your device felt a fall. Without an answer your contacts are told and help is called.",
+                "Il tuo dispositivo ha sentito una caduta. Senza risposta vengono avvisati i contatti e chiamati i soccorsi.")
+        case .doubtful where prompt.callAt == nil:
+            say(
+                "A critical value of some minutes ago has only come now. Your contacts are told.",
+                "È arrivato solo ora un valore critico di qualche minuto fa. I tuoi contatti vengono avvisati.")
+        case .doubtful:
+            say(
+                "One of your values is critical, or the sensor came off. Without an answer an ambulance is called.",
+                "Un tuo valore è critico, o il sensore si è staccato. Senza risposta viene chiamata un'ambulanza.")
+        case .calling where prompt.asksBack:
+            say(
+                "No emergency service has taken the call yet. Is help really with you? Then press it once more.",
+                "Nessun servizio di emergenza ha ancora preso la chiamata. Il soccorso è davvero con te? Allora premi ancora una volta.")
         case .calling:
             say(
                 "The call has gone out. Still trying until the emergency service answers.",
@@ -89,7 +124,6 @@ struct PromptPage: Sendable {
             say(
                 "The call had already gone out. The emergency service is being told that it is not needed.",
                 "La chiamata era già partita. Si sta dicendo al servizio di emergenza che non serve.")
-        case .muted: say("Nobody was called.", "Nessuno è stato chiamato.")
         }
     }
 
@@ -97,22 +131,24 @@ struct PromptPage: Sendable {
         switch trigger {
         case .threshold: say("Your values are critical.", "I tuoi valori sono critici.")
         case .shaking: say("Your device feels repeated shaking.", "Il tuo dispositivo sente uno scuotimento ripetuto.")
+        case .fall: say("Your device felt a fall.", "Il tuo dispositivo ha sentito una caduta.")
+        case .manual: say("You called for help.", "Hai chiesto aiuto.")
         case .silence: say("Nothing is heard from your device.", "Dal tuo dispositivo non arriva nulla.")
         }
     }
 
     private func hint(_ prompt: PromptState) -> String {
         switch prompt.phase {
-        case .asking: ""
+        case .asking, .askingAgain, .fell, .doubtful: ""
         case .calling, .informed, .helpIsHere:
             say(
                 "A false alarm can be reported until the emergency is closed.",
                 "Un falso allarme può essere segnalato finché l'emergenza non è chiusa.")
-        case .calledOff, .muted: say("You can still ask for help.", "Puoi ancora chiedere aiuto.")
+        case .calledOff: say("You can still ask for help.", "Puoi ancora chiedere aiuto.")
         }
     }
 
-    private func label(_ answer: AnswerPrompt.Answer, _ phase: PromptState.Phase) -> String {
+    private func label(_ answer: AnswerPrompt.Answer) -> String {
         switch answer {
         case .fine: say("I am fine", "Sto bene")
         case .help: say("I need help", "Ho bisogno di aiuto")
@@ -134,29 +170,74 @@ struct PromptPage: Sendable {
 
     private static let template = """
         <noscript><meta http-equiv="refresh" content="3"></noscript>
-        <p class="notice" role="status" id="state" data-version="{{version}}">{{state}}</p>
+        <p class="notice" role="status" id="state" data-version="{{version}}" data-sound="{{sound}}">{{state}}</p>
         {{#isAsking}}<p class="count">{{countdown}} <strong id="left" role="timer" data-left="{{leftMs}}">{{left}}</strong> {{seconds}}</p>
         {{/isAsking}}
         <form method="post" class="answers" aria-label="{{group}}">
-        {{#buttons}}<button type="submit" name="answer" value="{{value}}" class="{{style}}">{{label}}</button>
+        {{#buttons}}<button type="submit" name="answer" value="{{value}}" class="{{style}}"{{#isHeld}} data-hold="{{hold}}"{{/isHeld}}>{{label}}</button>
         {{/buttons}}
         </form>
         <p>{{hint}}</p>
         """
 
-    /// Counts down and looks again when there is something new; the page works without it.
-    private static let script = """
+    private static let overTemplate = """
+        <p class="notice" role="status">{{text}}</p>
+        <p>{{hint}}</p>
+        <form method="post" class="answers" aria-label="{{group}}">
+        {{#buttons}}<button type="submit" name="answer" value="{{value}}" class="{{style}}" data-hold="{{hold}}">{{label}}</button>
+        {{/buttons}}
+        </form>
+        """
+
+    /// A call for help is held for two seconds, by finger or key, so that no pocket makes it (SOS-35). Without scripts a press counts.
+    private static let holdScript = """
         (() => {
-          const left = document.getElementById('left');
-          if (left) {
-            const end = performance.now() + Number(left.dataset.left);
-            setInterval(() => { left.textContent = Math.max(0, Math.ceil((end - performance.now()) / 1000)); }, 200);
+          for (const button of document.querySelectorAll('button[data-hold]')) {
+            button.append(' (' + button.dataset.hold + ')');
+            let timer = null;
+            let isHeld = false;
+            const begin = () => {
+              if (timer || isHeld) return;
+              button.classList.add('held');
+              timer = setTimeout(() => { isHeld = true; button.form.requestSubmit(button); }, 2000);
+            };
+            const end = () => { clearTimeout(timer); timer = null; button.classList.remove('held'); };
+            button.addEventListener('pointerdown', begin);
+            for (const name of ['pointerup', 'pointerleave', 'pointercancel', 'keyup', 'blur']) button.addEventListener(name, end);
+            button.addEventListener('keydown', event => { if (event.key === 'Enter' || event.key === ' ') begin(); });
+            button.addEventListener('click', event => { if (!isHeld) event.preventDefault(); });
           }
-          const version = document.getElementById('state').dataset.version;
-          const events = new EventSource(location.pathname + '/events?after=' + encodeURIComponent(version));
-          const again = () => { events.close(); location.replace(location.pathname); };
-          events.addEventListener('prompt', again);
-          events.addEventListener('removed', () => { if (!version.endsWith('.muted')) again(); });
         })();
         """
+
+    /// Counts down and looks again when there is something new; the page works without it.
+    private static let script =
+        holdScript + """
+
+            (() => {
+              const left = document.getElementById('left');
+              if (left) {
+                const end = performance.now() + Number(left.dataset.left);
+                setInterval(() => { left.textContent = Math.max(0, Math.ceil((end - performance.now()) / 1000)); }, 200);
+              }
+              const state = document.getElementById('state');
+              const version = state.dataset.version;
+              // Three sounds that nobody confuses (IEC 60601-1-8): a call, a question, silence.
+              const tones = { call: [880, 880, 880, 0, 880, 880], question: [660, 0, 660], silence: [440] }[state.dataset.sound];
+              try {
+                const audio = tones && new AudioContext();
+                tones && tones.forEach((tone, index) => {
+                  if (!tone) return;
+                  const note = new OscillatorNode(audio, { frequency: tone });
+                  note.connect(audio.destination);
+                  note.start(audio.currentTime + index * 0.25);
+                  note.stop(audio.currentTime + index * 0.25 + 0.15);
+                });
+              } catch { /* No sound is allowed before the page was touched. */ }
+              const events = new EventSource(location.pathname + '/events?after=' + encodeURIComponent(version));
+              const again = () => { events.close(); location.replace(location.pathname); };
+              events.addEventListener('prompt', again);
+              events.addEventListener('removed', again);
+            })();
+            """
 }

@@ -55,23 +55,27 @@ struct PromptRoutes: Sendable {
 
     private var answer: Route {
         Route(
-            .post, "/sos/v1/prompt/answers", access: .person, summary: "Answers the prompt, or reports a false alarm",
-            description: "The same answer to the same emergency again gets the first receipt again. The service's time counts.",
+            .post, "/sos/v1/prompt/answers", access: .person, summary: "Answers the prompt, reports a false alarm, or calls for help",
+            description:
+                "Without the name of an emergency the one that is open is meant. `help` calls an ambulance at once, whatever is open "
+                + "or is not; within ten seconds it is one call. `help-is-here` before an emergency service has taken the call is asked back: "
+                + "it counts when it is said again within a minute. The same answer to the same emergency again gets the first receipt again. The service's time counts.",
             body: .json(PromptReplyBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [.json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over"), .problem(503, "unavailable")]
         ) { exchange in
             let person = try exchange.person
             let body: PromptReplyBody = try await exchange.json()
             return try await Self.answering {
-                let given =
-                    if let emergency = body.emergency {
-                        try await desk.answer(body.answer, to: emergency, by: person)
+                let (emergency, given) =
+                    if let named = body.emergency {
+                        (EmergencyID?.some(named), try await desk.answer(body.answer, to: named, by: person))
                     } else {
-                        try await desk.callOffShaking(body.answer, by: person)
+                        try await desk.answer(body.answer, by: person)
                     }
                 return try .json(
                     PromptReceipt(
-                        emergency: body.emergency, answer: given.answer, at: given.at.rfc3339, alreadyDispatched: given.alreadyDispatched))
+                        emergency: emergency, answer: given.answer, at: given.at.rfc3339, alreadyDispatched: given.alreadyDispatched,
+                        asksBack: given.asksBack ? true : nil))
             }
         }
     }

@@ -11,6 +11,8 @@ struct PromptStore: Sendable {
         var answer: AnswerPrompt.Answer
         var at: Timestamp
         var alreadyDispatched: Bool
+        /// It does not count yet and is not stored.
+        var asksBack = false
     }
 
     let store: Store

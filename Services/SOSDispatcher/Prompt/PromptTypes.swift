@@ -9,29 +9,39 @@ struct PromptBody: Codable, Sendable, Documented {
     var phase: String
     var trigger: String
     var t0: String
-    var callAt: String
+    var callAt: String?
     var abortUntil: String
     var dispatchedAt: String?
     var acknowledgedAt: String?
     var parameters: [String]
+    var mutedUntil: [String: String]?
+    var asksBack: Bool?
+    var sound: String?
 
     init(_ prompt: PromptState) {
         (emergency, phase, trigger) = (prompt.emergency, prompt.phase.rawValue, prompt.trigger.rawValue)
-        (t0, callAt, abortUntil) = (prompt.t0.rfc3339, prompt.callAt.rfc3339, prompt.abortUntil.rfc3339)
+        (t0, callAt, abortUntil) = (prompt.t0.rfc3339, prompt.callAt?.rfc3339, prompt.abortUntil.rfc3339)
         (dispatchedAt, acknowledgedAt) = (prompt.dispatchedAt?.rfc3339, prompt.acknowledgedAt?.rfc3339)
         parameters = prompt.parameters
+        mutedUntil = prompt.mutedUntil.isEmpty ? nil : prompt.mutedUntil.mapValues(\.rfc3339)
+        (asksBack, sound) = (prompt.asksBack ? true : nil, prompt.sound?.rawValue)
     }
 
     static let schema = JSONSchema.object(
         .required("emergency", .identifier(Emergency.self)),
         .required(
-            "phase", .oneOf(PromptState.Phase.allCases.filter { $0 != .muted }.map(\.rawValue)),
-            "`asking`: count down to `callAt`. `calling`: still trying to reach the emergency service. `informed`: it has taken the call."),
+            "phase", .oneOf(PromptState.Phase.allCases.map(\.rawValue)),
+            "`asking`, `asking-again`, `fell`, `doubtful`: count down to `callAt`, where there is one. `calling`: still trying to reach the emergency service. `informed`: it has taken the call."
+        ),
         .required("trigger", .oneOf(Trigger.Kind.allCases.map(\.rawValue)), "What the alert came from."),
-        .required("t0", .time, "When the first critical value was received."), .required("callAt", .time, "When the call goes out."),
+        .required("t0", .time, "When the first critical value was received."),
+        .optional("callAt", .time, "When the call goes out; absent where nobody is called unasked."),
         .required("abortUntil", .time, "Until when the button that calls it off is to be prominent."),
         .optional("dispatchedAt", .time), .optional("acknowledgedAt", .time),
-        .required("parameters", .array(of: .string()), "What became critical, by the codes of metrics, and `blood-pressure`.")
+        .required("parameters", .array(of: .string()), "What became critical, by the codes of metrics, and `blood-pressure`."),
+        .optional("mutedUntil", .map(of: .time), "Until when each breach is muted that was answered, by parameter and side."),
+        .optional("asksBack", .boolean, "`help-is-here` was said before anybody has taken the call: say it again if it is so."),
+        .optional("sound", .oneOf(PromptState.Sound.allCases.map(\.rawValue)), "What is to be heard: one of three sounds.")
     ).named("Prompt")
 }
 
@@ -51,7 +61,7 @@ struct PromptReplyBody: Codable, Sendable, Documented {
     static let schema = JSONSchema.object(
         .optional(
             "emergency", .identifier(Emergency.self),
-            "Of the prompt that is answered; absent calls off an alarm of shaking of which only the contacts know."),
+            "Of the prompt that is answered; absent: of the one that is open."),
         .required("answer", .oneOf(AnswerPrompt.Answer.allCases.map(\.rawValue)))
     ).named("PromptReply")
 }
@@ -62,11 +72,13 @@ struct PromptReceipt: Codable, Sendable, Documented {
     var answer: AnswerPrompt.Answer
     var at: String
     var alreadyDispatched: Bool
+    var asksBack: Bool?
 
     static let schema = JSONSchema.object(
-        .optional("emergency", .identifier(Emergency.self), "As it was sent."),
+        .optional("emergency", .identifier(Emergency.self), "That was answered, or that a call for help began."),
         .required("answer", .oneOf(AnswerPrompt.Answer.allCases.map(\.rawValue))),
         .required("at", .time, "When it was received: the service's time counts."),
-        .required("alreadyDispatched", .boolean, "Whether the call had gone out by then; the emergency service is then told.")
+        .required("alreadyDispatched", .boolean, "Whether the call had gone out by then; the emergency service is then told."),
+        .optional("asksBack", .boolean, "It does not count yet: say it again within a minute.")
     ).named("PromptReceipt")
 }

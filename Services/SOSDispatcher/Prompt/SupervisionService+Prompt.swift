@@ -6,30 +6,34 @@ import ServiceKit
 extension SupervisionService {
     /// nil where no emergency of the person runs or is muted.
     func prompt(of person: PersonID, abortWindow: Duration) -> PromptState? {
-        guard let state = people[person]?.subscriber.supervision, let episode = state.episode else { return nil }
-        let emergency = names.emergency(of: person, episode.trigger)
-        return PromptState(
-            state, emergency: emergency, record: records[person].flatMap { $0.id == emergency ? $0 : nil }, dispatchAt: rules.dispatchAt,
-            abortWindow: abortWindow)
+        guard let state = people[person]?.subscriber.supervision else { return nil }
+        return PromptState(state, record: records[person], rules: rules, abortWindow: abortWindow) {
+            names.emergency(of: person, $0)
+        }
     }
 
-    /// Takes the answer if it is about the emergency that runs; a late answer must not call off the next one.
+    /// Whether it is what the person is asked or told about.
+    private func isAsked(_ emergency: EmergencyID, of person: PersonID) -> Bool {
+        guard let state = people[person]?.subscriber.supervision else { return false }
+        return ([state.episode].compactMap(\.self) + state.beside).contains { names.emergency(of: person, $0.trigger) == emergency }
+    }
+
+    /// Takes the answer if it is about what runs or is asked; a late answer must not call off the next one. A call for help always
+    /// counts (SOS-35).
     func answerPrompt(
         _ person: PersonID, about emergency: EmergencyID, _ given: AnswerPrompt.Answer,
         answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
     ) async throws -> AnswerPrompt.Reply {
-        guard let episode = people[person]?.subscriber.supervision.episode, names.emergency(of: person, episode.trigger) == emergency else {
+        guard given == .help || isAsked(emergency, of: person) else {
             throw Failure(.conflict, "this emergency is over")
         }
         return try await answerPrompt(person, given, answer: answer)
     }
 
-    /// Takes the word that shaking was nothing, unless an emergency runs: that one is answered by its name.
-    func callOffShaking(_ person: PersonID, _ given: AnswerPrompt.Answer) async throws {
-        guard given == .fine || given == .falseAlarm, people[person]?.subscriber.supervision.episode == nil else {
-            throw Failure(.conflict, "name the emergency that is answered")
-        }
-        _ = try await answerPrompt(person, given) { _ in nil }
+    /// What an answer without a name is about; nil where nothing runs or is asked.
+    func asked(of person: PersonID) -> EmergencyID? {
+        guard let state = people[person]?.subscriber.supervision, let episode = state.episode ?? state.beside.first else { return nil }
+        return names.emergency(of: person, episode.trigger)
     }
 
     /// Announces it once it is stored, together with what the person is told of it.

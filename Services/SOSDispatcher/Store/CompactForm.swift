@@ -18,7 +18,10 @@ enum CompactForm {
         "bounds", "days", "latitude", "longitude", "altitude", "accuracy", "address", "birthYear", "email", "id", "language",
         "medicalNotes", "name", "personalised", "sex", "telephone", "tellsMedicalNotes", "version", "monitoring", "suspended",
         "dispatched", "above", "below", "it", "en", "heart-rate", "blood-pressure-max", "blood-pressure-min", "oxygen-saturation",
-        "body-temperature", "pulse-rate", "respiration-rate", "blood-pressure-mean", "glucose",
+        "body-temperature", "pulse-rate", "respiration-rate", "blood-pressure-mean", "glucose", "sources", "signals", "last", "interval",
+        "gaps", "measured", "received", "together",
+        "runs", "length", "openings", "calmSince", "open", "answers", "lowest", "isSevere", "told", "mutes", "dueAt", "joiningDue",
+        "wallOffset", "silences", "sounded", "isSaid", "firstTriedAt", "falls",
     ]
 
     /// Deepest nesting that is read.

@@ -6,7 +6,7 @@ extension SupervisionAction {
     /// In the audit log and the timeline.
     var word: String {
         switch kind {
-        case .updated: "got-worse"
+        case .worse: "got-worse"
         case .helpArrived: "help-arrived"
         case .opened: "alerted"
         case .shakingAlarm: "shaking-reported"
@@ -21,8 +21,11 @@ extension SupervisionAction {
     var said: String? {
         switch kind {
         case .opened, .dispatched, .acknowledged, .cancelled, .transient, .muted, .closed: listed
-        case .confirmed, .updated, .located, .helpArrived, .signalLost, .signalReturned: nil
-        case .silenceContacts, .shakingAlarm, .shakingCalledOff, .charging: nil
+        case .askedAgain: "asked-again"
+        case .worse: "worse"
+        case .confirmed, .located, .helpArrived, .signalLost, .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff,
+            .charging, .doubted, .doubtEnded, .fell, .fallEnded, .fallUnanswered, .lateCritical, .helpTooLate:
+            nil
         }
     }
 
@@ -46,7 +49,9 @@ extension SupervisionAction {
     func message(since began: Timestamp, now: Timestamp) -> DispatchMessage.Kind? {
         switch kind {
         case .dispatched: .alert
-        case .updated, .located: .update
+        // A worse one takes the place of an alert that nobody has taken.
+        case .worse: episode?.settledAt == nil ? .alert : .update
+        case .located: .update
         case .cancelled: .cancel
         case .muted: mayBeRepeated(since: began, now: now) ? .cancel : nil
         default: nil
@@ -62,9 +67,14 @@ extension SupervisionAction {
 
     var actor: String {
         switch kind {
-        case .muted, .cancelled, .helpArrived, .shakingCalledOff, .dispatched(.asked): "person"
+        case .muted, .cancelled, .helpArrived, .shakingCalledOff, .fallEnded, .helpTooLate, .dispatched(.asked): "person"
         default: "dispatcher"
         }
+    }
+
+    /// What became worse; nil where that is not what it is about.
+    var worse: Worse? {
+        if case .worse(let worse) = kind { worse } else { nil }
     }
 
     var calledOffBy: AnswerPrompt.Answer? {
@@ -79,7 +89,11 @@ extension SupervisionAction {
     var detail: String {
         switch kind {
         case .opened: episode?.trigger.detail ?? ""
-        case .updated(let parameters): parameters.map(\.description).joined(separator: ", ")
+        case .worse(let worse):
+            worse.breaches.isEmpty ? worse.trigger.word : worse.breaches.map(\.description).joined(separator: ", ")
+        case .signalLost(let signal), .signalReturned(let signal): signal?.description ?? ""
+        case .askedAgain: (episode?.open.keys.sorted() ?? []).map(\.description).joined(separator: ", ")
+        case .doubted, .fell, .lateCritical: question?.trigger.detail ?? ""
         case .dispatched(let cause): cause.rawValue
         case .cancelled(let answer): answer.rawValue
         default: ""
@@ -95,9 +109,11 @@ extension DispatchMessage.Kind {
 extension Trigger {
     fileprivate var detail: String {
         switch kind {
-        case .threshold: "\(breach.metric) \(breach.side.rawValue) its bound"
+        case .threshold: "\(passed.metric) \(passed.side.rawValue) its bound"
         case .shaking: "repetitive shaking motion"
-        case .silence: "nothing heard since the last \(breach.metric)"
+        case .fall: "a fall"
+        case .manual: "a call for help"
+        case .silence: "nothing heard since the last \(passed.metric)"
         }
     }
 }

@@ -11,7 +11,6 @@ extension SupervisionService {
         guard atOnce else { return false }
         people[person] = nil
         subjects["\(person)"] = nil
-        early.forget(person)
         if let record = records.removeValue(forKey: person) { sequences[record.id] = nil }
         changes.remove(person)
         return true

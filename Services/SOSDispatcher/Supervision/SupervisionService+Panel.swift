@@ -14,11 +14,7 @@ extension SupervisionService {
 
     /// Of everybody who has no bounds of their own.
     nonisolated var defaults: [Metric: Bounds] {
-        [
-            .heartRate: Bounds(low: rules.heartRateLow, high: rules.heartRateHigh),
-            .bloodPressureMax: Bounds(low: nil, high: rules.pressureMaxHigh),
-            .bloodPressureMin: Bounds(low: nil, high: rules.pressureMinHigh),
-        ]
+        rules.defaults
     }
 
     /// Subscribers whose bounds were fitted longest ago, or never; those who want none are left out.

@@ -9,11 +9,11 @@ extension SupervisionService {
         _ actions: [SupervisionAction], _ machine: Supervision, _ subscriber: inout Subscriber, _ person: PersonID, _ effects: inout Effects
     ) {
         for action in actions {
-            follow(action, subscriber, person, &effects)
+            follow(action, machine, subscriber, person, &effects)
             subscriber.noteTold(action)
         }
         guard let located = subscriber.located(machine) else { return }
-        follow(located, subscriber, person, &effects)
+        follow(located, machine, subscriber, person, &effects)
         subscriber.noteTold(located)
     }
 

@@ -45,14 +45,14 @@ extension SupervisionService {
         var effects = Effects()
         var outcome: Supervision.Outcome?
         change(person, &effects) { machine in
-            let answered = machine.answered(given, at: clock.now)
+            let answered = machine.answered(given, at: clock.now, wall: .now)
             outcome = answered
             return answered.actions
         }
         if outcome?.refusal == nil { tellAnswer(given, of: person, in: outcome?.episode) }
         let reply = AnswerPrompt.Reply(
             alreadyDispatched: outcome?.alreadyDispatched ?? false,
-            emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) })
+            emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) }, asksBack: outcome?.asksBack == true ? true : nil)
         try await finish(effects, of: person, "answered", answer(reply), outcome?.refusal, detail: given.rawValue)
         return reply
     }

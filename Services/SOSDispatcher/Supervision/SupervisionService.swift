@@ -42,8 +42,8 @@ actor SupervisionService {
     /// Messages made so far in the emergencies that may still make one.
     var sequences: [EmergencyID: Int] = [:]
     var changes = StoreBatch()
-    /// Judged on ingest's express lane, and not heard in their place yet.
-    var early = EarlyEntries()
+    /// Judged on ingest's fast path, and not heard in their place yet.
+    var early = EarlyUploads()
     /// What was decided by entries and is being stored and carried out.
     private var underWay: [Int: Task<Void, Never>] = [:]
     private var settlements = 0
@@ -131,8 +131,7 @@ actor SupervisionService {
             guard let person = subjects[event.header.subject], event.header.type == SamplesRecorded.type,
                 var recorded = decode(event), people[person]?.hears(event.header) == true
             else { continue }
-            recorded.samples = early.take(outOf: recorded.samples, of: person)
-            guard !recorded.samples.isEmpty else { continue }
+            guard leaveOutEarly(&recorded, of: person, at: at, &effects) else { continue }
             hear(recorded, of: person, at: at, &effects)
             // Not after the rest of the stretch, which may be long.
             if !effects.people.isEmpty {
@@ -178,9 +177,7 @@ actor SupervisionService {
 
     /// - Parameter at: when ingest received it, on the steady clock; nil to go by the wall clock alone.
     func hear(_ recorded: SamplesRecorded, of person: PersonID, at received: Timestamp? = nil, _ effects: inout Effects) {
-        let upload = Supervision.Upload(
-            at: received ?? clock.steady(fromWall: recorded.receivedAt), receivedAt: recorded.receivedAt,
-            declaredInterval: recorded.intervalMs.map { .milliseconds($0) }, entries: recorded.samples)
+        let upload = upload(recorded, at: received)
         change(person, &effects, after: upload) { $0.uploaded(upload) }
         metrics.decided(after: .now - recorded.receivedAt)
     }
@@ -252,7 +249,7 @@ extension SupervisionService {
         followAll(actions, machine, &subscriber, person, &effects)
         watched.subscriber = subscriber
         keep(watched, person, machine)
-        if machine.state.episode != nil { takeAnswers(of: person, &effects) }
+        if machine.state.episode != nil || !machine.state.beside.isEmpty { takeAnswers(of: person, &effects) }
     }
 
     private func keep(_ watched: Watched, _ person: PersonID, _ machine: Supervision) {
@@ -269,33 +266,45 @@ extension SupervisionService {
         }
     }
 
-    func follow(_ action: SupervisionAction, _ subscriber: Subscriber, _ person: PersonID, _ effects: inout Effects) {
+    func follow(
+        _ action: SupervisionAction, _ machine: Supervision, _ subscriber: Subscriber, _ person: PersonID, _ effects: inout Effects
+    ) {
         let at = clock.wall(fromSteady: action.at)
         effects.people.insert(person)
         guard let episode = action.episode else {
             guard person != canary else { return }
-            tell(Tiding(person: person, kind: Tiding.Kind(action.kind), at: at, since: action.since), subscriber, &effects)
+            // Beside an emergency the person is asked under the name that it would have.
+            let asked = action.question.map { names.emergency(of: person, $0.trigger) }
+            var tiding = Tiding(person: person, kind: Tiding.Kind(action.kind), at: at, since: action.since)
+            (tiding.emergency, tiding.episode, tiding.sounds) = (asked, action.question, action.sounds)
+            // Where nothing at all is heard the warning names no parameter.
+            if case .signalLost(let signal) = action.kind, machine.state.stage != .suspended { tiding.signal = signal }
+            tell(tiding, subscriber, &effects)
             changes.audit.append(
-                AuditNote(at: at, actor: "dispatcher", action: action.word, object: names.auditName(of: person), detail: ""))
+                AuditNote(
+                    at: at, actor: action.actor, action: action.word, object: asked.map { "\($0)" } ?? names.auditName(of: person),
+                    detail: action.detail))
             return
         }
         let emergency = names.emergency(of: person, episode.trigger)
         var record =
             records[person].flatMap { $0.id == emergency ? $0 : nil }
             ?? EmergencyRecord(id: emergency, person: person, t0: episode.receivedAt)
+        if record.closedAt != nil, action.kind == .opened || action.kind == .askedAgain { record.t0 = episode.receivedAt }
         record.follow(action.kind, at: at)
         records[person] = record
         changes.emergencies[emergency] = record
         if person != canary {
             note(action, of: record, at)
-            let tiding = Tiding(person: person, kind: Tiding.Kind(action.kind), emergency: emergency, episode: episode, at: at)
+            var tiding = Tiding(person: person, kind: Tiding.Kind(action.kind), emergency: emergency, episode: episode, at: at)
+            if case .worse(let worse) = action.kind { tiding.worse = worse }
             tell(tiding, subscriber, &effects)
         }
         if let kind = message(of: action, in: emergency, at: at) {
             send(kind, action, episode, subscriber, person, emergency, &effects)
         }
         if action.kind == .helpArrived { effects.stops.append(emergency) }
-        if record.closedAt != nil, action.kind != .muted {
+        if record.closedAt != nil, action.kind != .muted, action.kind != .transient || episode.dueAt == nil {
             sequences[emergency] = nil
             Task { await dispatcher.closed(emergency) }
         }
@@ -327,7 +336,7 @@ extension SupervisionService {
         let decidedAt = episode.wall(action.at)
         let facts = DispatchFacts(
             id: id, kind: kind, episode: episode, subscriber: subscriber, rules: rules, pid: names.pid(of: person), decidedAt: decidedAt,
-            sent: decidedAt, calledOffBy: action.calledOffBy, isLocated: action.kind == .located,
+            sent: decidedAt, calledOffBy: action.calledOffBy, isLocated: action.kind == .located, worse: action.worse,
             trace: String("\(emergency)".suffix(Crockford.digits)),
             code: names.code(of: id))
         do {

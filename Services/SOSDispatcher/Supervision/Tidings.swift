@@ -10,7 +10,9 @@ struct Tiding: Hashable, Sendable {
         case opened
         case confirmed
         case dispatched
-        /// Further parameters became critical after the call.
+        /// The person is asked once more: a mute ended, or what was muted begins anew.
+        case askedAgain = "asked-again"
+        /// Further breaches after the call, or one beyond what the emergency service knows.
         case gotWorse = "got-worse"
         /// Where the person is has become known, or can be relied on, only after the call.
         case located
@@ -22,6 +24,17 @@ struct Tiding: Hashable, Sendable {
         case closed
         /// A new process found the emergency running: whoever missed a tiding of it reads it up. Comes at every start.
         case goesOn = "goes-on"
+        // Of what is asked beside an emergency.
+        case doubted
+        case doubtEnded = "doubt-ended"
+        case fell
+        case fallEnded = "fall-ended"
+        /// Nobody answered the fall: the contacts are to know.
+        case fallUnanswered = "fall-contacts"
+        /// A critical reading came too late to call for: the person and the contacts are to know.
+        case lateCritical = "late-critical"
+        /// A call for help came too late: the contacts are to know.
+        case helpTooLate = "help-contacts"
         // Of the signal.
         case signalLost = "signal-lost"
         case signalReturned = "signal-returned"
@@ -50,11 +63,20 @@ struct Tiding: Hashable, Sendable {
     /// Of a silence, the last sign of life; of shaking, when it was felt; nil where that is not known, and for emergencies.
     var since: Timestamp?
 
+    /// What became worse, of `gotWorse`.
+    var worse: Worse?
+    /// Of a signal that fell silent while others are heard; nil where nothing is.
+    var signal: Parameter?
+    /// Whether a warning of silence sounds.
+    var sounds = true
+
     /// Whether what the person is told of it was stored with it, and is on its way by itself.
     var isKept = false
 
     /// The same whenever the same thing is told again: whatever is sent because of it is named after it.
-    var name: String { "\(person)|\(kind.rawValue)|\(emergency.map { "\($0)" } ?? String((since ?? at).milliseconds))" }
+    var name: String {
+        "\(person)|\(kind.rawValue)\(signal.map { ".\($0)" } ?? "")|\(emergency.map { "\($0)" } ?? String((since ?? at).milliseconds))"
+    }
 }
 
 extension Tiding {
@@ -73,7 +95,15 @@ extension Tiding.Kind {
             case .transient: .transient
             case .confirmed: .confirmed
             case .dispatched: .dispatched
-            case .updated: .gotWorse
+            case .worse: .gotWorse
+            case .askedAgain: .askedAgain
+            case .doubted: .doubted
+            case .doubtEnded: .doubtEnded
+            case .fell: .fell
+            case .fallEnded: .fallEnded
+            case .fallUnanswered: .fallUnanswered
+            case .lateCritical: .lateCritical
+            case .helpTooLate: .helpTooLate
             case .located: .located
             case .acknowledged: .acknowledged
             case .helpArrived: .helpArrived

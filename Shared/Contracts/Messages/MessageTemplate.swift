@@ -29,6 +29,14 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case announcement
     /// To the person: whether everything is all right (SOS-13).
     case sosPrompt = "sos-prompt"
+    /// To the person: the same question where nobody is called within seconds: asked again, a fall, a doubted or late reading.
+    case sosQuestion = "sos-question"
+    /// To the contacts: something that may be an emergency, while the person is asked (SOS-36 to SOS-38).
+    case sosContactConcern = "sos-contact-concern"
+    /// To the contacts: what was called for has become worse (SOS-32).
+    case sosContactWorse = "sos-contact-worse"
+    /// To the person: one parameter has fallen silent, others have not (SOS-34).
+    case sosParameterSilent = "sos-parameter-silent"
     /// To an emergency contact, as text and call (SOS-22).
     case sosContactAlert = "sos-contact-alert"
     case sosContactFalseAlarm = "sos-contact-false-alarm"
@@ -109,9 +117,10 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .erasureCompleted: ["certificate"]
         case .exportReady: ["name", "hours"]
         case .announcement: ["title", "text"]
-        case .sosPrompt: ["time", "link"]
-        case .sosContactAlert, .sosShaking, .sosSilenceContacts: ["name", "time", "place", "link"]
-        case .sosContactFalseAlarm, .sosAmbulanceInformed: ["name", "time"]
+        case .sosPrompt, .sosQuestion: ["time", "link"]
+        case .sosParameterSilent: ["time", "what"]
+        case .sosContactAlert, .sosContactConcern, .sosShaking, .sosSilenceContacts: ["name", "time", "place", "link"]
+        case .sosContactFalseAlarm, .sosAmbulanceInformed, .sosContactWorse: ["name", "time"]
         case .sosContactInformed: ["name", "who"]
         case .sosSignalLost, .sosCharging, .sosPauseReminder: ["time"]
         case .sosDispatch: ["text"]

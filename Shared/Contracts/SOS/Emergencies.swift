@@ -97,7 +97,7 @@ package struct AnswerPrompt: BusRequest {
     package static let askers: Set<Peer> = [.trackme]
     package static let mutates = true
 
-    /// `fine` and `false-alarm` call off what runs. `help` calls at once, also after that; `conflict` where nothing runs. `help-is-here`
+    /// `fine` and `false-alarm` call off what runs. `help` calls at once, whatever runs or does not (SOS-35). `help-is-here`
     /// ends the calling.
     package enum Answer: String, Codable, Sendable, CaseIterable {
         case fine
@@ -117,11 +117,13 @@ package struct AnswerPrompt: BusRequest {
     package struct Reply: Codable, Sendable {
         /// Whether the call had already gone out when the answer arrived (SOS-21).
         package var alreadyDispatched: Bool
-        /// The one that was answered; nil where none ran.
+        /// The one that was answered, or that a call for help began; nil where none ran.
         package var emergency: EmergencyID?
+        /// `help-is-here` before anybody has taken the call does not count yet: it has to be said again within 60 s. nil is false.
+        package var asksBack: Bool?
 
-        package init(alreadyDispatched: Bool, emergency: EmergencyID?) {
-            (self.alreadyDispatched, self.emergency) = (alreadyDispatched, emergency)
+        package init(alreadyDispatched: Bool, emergency: EmergencyID?, asksBack: Bool? = nil) {
+            (self.alreadyDispatched, self.emergency, self.asksBack) = (alreadyDispatched, emergency, asksBack)
         }
     }
 }

@@ -95,6 +95,10 @@ package struct MetricDefinition: Sendable {
     package let watchedByDefault: Bool
     /// What is taken to be in range unless a person has own bounds (SOS-05, MYD-08); a value equal to a bound is in range.
     package let bounds: Bounds?
+    /// Beyond these a value is severe (SOS-32); a side without one takes the bound itself.
+    package let severe: Bounds?
+    /// Whether it is measured when somebody decides to, so that its absence is no silence (SOS-34).
+    package let isOnDemand: Bool
     /// As people read it (UI-04); so is `italian`.
     package let english: String
     package let italian: String

@@ -104,10 +104,11 @@ class Heard:                                    # §3.5: one metric of one sourc
     gaps: list = field(default_factory=list)
 
     def interval(self):
-        if self.declared > 0:
-            return self.declared
         gaps = sorted(self.gaps)
-        return gaps[math.ceil(0.95 * len(gaps)) - 1] if gaps else 0
+        if not gaps or self.declared > 0 and len(gaps) < 3:
+            return self.declared
+        rank = math.ceil((0.95 if len(gaps) >= 20 else 0.5) * len(gaps))
+        return max(self.declared, gaps[rank - 1])
 
     def is_on_demand(self, metric):
         return metric in ON_DEMAND or self.declared <= 0 and self.interval() > 3_600_000
@@ -664,7 +665,8 @@ class Machine:
                 self.signals[metric, source] = Heard(t, interval)
                 continue
             if t != heard.last:
-                heard.gaps = (heard.gaps + [t - heard.last])[-200:]
+                explained = interval > 0 and t - heard.last <= max(self.rules["signal_lost"], 3 * interval)
+                heard.gaps = (heard.gaps + [0 if explained else t - heard.last])[-200:]
             heard.last, heard.declared = t, interval
         self.joining_due = None
         returned = sorted(name for name in self.silent if (due := self.deadline(name)) is None or due > t)

@@ -91,8 +91,8 @@ struct PairTests {
 
     private static func episode(at time: Timestamp) -> Episode {
         Episode(
-            trigger: Trigger(breach: Breach(metric: .heartRate, side: .below, limit: 45, value: 30), at: time), t0: time,
-            receivedAt: time, parameters: [.metric(.heartRate)])
+            trigger: Trigger(PassedBound(metric: .heartRate, side: .below, limit: 45, value: 30), at: time), t0: time,
+            receivedAt: time, open: [Breach(.metric(.heartRate), .below): BreachCourse()])
     }
 
     @Test(
@@ -129,7 +129,7 @@ struct PairTests {
         let shifted = machine.state.shifted(by: .seconds(10))
         #expect(shifted.episode?.t0 == machine.state.episode.map { $0.t0 + .seconds(10) })
         #expect(shifted.episode?.receivedAt == machine.state.episode?.receivedAt)
-        #expect(shifted.silenceDue == machine.state.silenceDue.map { $0 + .seconds(10) })
+        #expect(shifted.sources[""]?.signals[.heartRate]?.last == machine.state.now + .seconds(10))
         let person = PersonID.random()
         let facts: [PairFact] = [
             Self.attempt(3, .cancel), .answered(GivenAnswer(person: person, emergency: Self.emergency, answer: .fine, afterMs: 1200)),

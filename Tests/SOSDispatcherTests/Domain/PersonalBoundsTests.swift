@@ -99,17 +99,17 @@ struct PersonalBoundsTests {
 @Suite("What AutomatedSOS needs of devices")
 struct AbilityTests {
     @Test(
-        "SOS-02, CON-26: one vital parameter in real time and one source of positions, from any devices; what is missing is named",
+        "SOS-02, SOS-34, CON-26: one parameter with a bound in force, in real time, and one source of positions, from any devices; what is missing is named",
         arguments: [
             ([], [.vitalParameter, .positionSource]), ([(["heart-rate"], 1000)], [.positionSource]),
             ([(["position"], 1000)], [.vitalParameter]), ([(["heart-rate", "position"], 1000)], []),
-            ([(["oxygen-saturation"], nil), (["position", "distance"], 900_000)], []),
+            ([(["oxygen-saturation"], nil), (["position", "distance"], 900_000)], [.vitalParameter]),
             ([(["heart-rate", "position"], 60_000)], []), ([(["heart-rate", "position"], 60_001)], [.vitalParameter]),
             ([(["glucose", "weight", "position"], 1000)], [.vitalParameter]),
         ] as [([([String], Int64?)], [NeededAbility])])
     func missing(devices: [([String], Int64?)], missing: [NeededAbility]) {
         let abilities = devices.map { ReadAbilities.Ability(metrics: $0.0.compactMap { Metric(code: $0) }, intervalMs: $0.1) }
-        #expect(NeededAbility.missing(in: abilities) == missing)
+        #expect(NeededAbility.missing(in: abilities) { Thresholds(own: [:], rules: SupervisionRules()).watches($0) } == missing)
     }
 }
 

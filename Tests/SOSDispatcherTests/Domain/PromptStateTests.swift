@@ -14,12 +14,11 @@ struct PromptStateTests {
         var state = Supervision.State()
         state.stage = stage
         state.episode = Episode(
-            trigger: Trigger(breach: Breach(metric: .heartRate, side: .below, limit: 45, value: 31), at: Self.t0), t0: Self.t0,
-            receivedAt: Self.t0, parameters: [.metric(.heartRate)])
+            trigger: Trigger(PassedBound(metric: .heartRate, side: .below, limit: 45, value: 31), at: Self.t0), t0: Self.t0,
+            receivedAt: Self.t0, open: [Breach(.metric(.heartRate), .below): BreachCourse()])
         var record = EmergencyRecord(id: Self.emergency, person: PersonID(bits: 1), t0: Self.t0)
         if acknowledged { record.follow(.acknowledged, at: Self.t0) }
-        return PromptState(
-            state, emergency: Self.emergency, record: record, dispatchAt: .milliseconds(3500), abortWindow: .seconds(60))
+        return PromptState(state, record: record, rules: SupervisionRules(), abortWindow: .seconds(60)) { _ in Self.emergency }
     }
 
     @Test(
@@ -27,12 +26,12 @@ struct PromptStateTests {
         arguments: [
             (Supervision.Stage.alerted, PromptState.Phase.asking), (.confirmed, .asking), (.dispatching, .calling),
             (.dispatched, .helpIsHere),
-            (.stoodDown, .calledOff), (.monitoring, .muted), (.suspended, .muted),
+            (.stoodDown, .calledOff), (.askedAgain, .askingAgain),
         ])
     func phases(stage: Supervision.Stage, phase: PromptState.Phase) throws {
         let shown = try #require(prompt(stage))
-        #expect(shown.phase == phase && shown.isShown == (phase != .muted))
-        #expect(shown.callAt == Self.t0 + .milliseconds(3500) && shown.abortUntil == Self.t0 + .seconds(60))
+        #expect(shown.phase == phase && shown.abortUntil == Self.t0 + .seconds(60))
+        #expect(phase != .asking || shown.callAt == Self.t0 + .milliseconds(3500))
         #expect(shown.parameters == ["heart-rate"])
     }
 
@@ -42,8 +41,7 @@ struct PromptStateTests {
         #expect(prompt(.off) == nil && prompt(.paused) == nil)
         var idle = Supervision.State()
         idle.stage = .monitoring
-        #expect(
-            PromptState(idle, emergency: Self.emergency, record: nil, dispatchAt: .seconds(3), abortWindow: .seconds(60)) == nil)
+        #expect(PromptState(idle, record: nil, rules: SupervisionRules(), abortWindow: .seconds(60)) { _ in Self.emergency } == nil)
     }
 
     @Test(
@@ -54,12 +52,11 @@ struct PromptStateTests {
         #expect(calling.answers(at: Self.t0 + .seconds(61)).first == .help)
         for seconds in [0, 61] { #expect(Set(calling.answers(at: Self.t0 + .seconds(seconds))) == Set(AnswerPrompt.Answer.allCases)) }
         #expect(prompt(.stoodDown)?.answers(at: Self.t0) == [.help])
-        #expect(prompt(.monitoring)?.answers(at: Self.t0) == [.help])
     }
 
     @Test("what changes the picture changes the version, and nothing else does")
     func versions() {
-        let stages: [Supervision.Stage] = [.alerted, .dispatching, .dispatched, .stoodDown, .monitoring]
+        let stages: [Supervision.Stage] = [.alerted, .dispatching, .dispatched, .stoodDown, .askedAgain]
         #expect(Set(stages.compactMap { prompt($0)?.version }).count == stages.count)
         #expect(prompt(.alerted)?.version == prompt(.confirmed)?.version)
     }

@@ -8,7 +8,7 @@ import Foundation
 /// Rows of a CSV file as what happens to one subscriber, in order.
 struct Recording: Sendable {
     enum Happening: Sendable {
-        case upload([Sample])
+        case upload([Sample], source: String = "")
         case said(String)
     }
 
@@ -22,7 +22,7 @@ struct Recording: Sendable {
     }
 
     static let columns: [String: String] = [
-        "HR_bpm": "heart-rate", "ABPSys_mmHg": "blood-pressure-max", "ABPDias_mmHg": "blood-pressure-min",
+        "HR_bpm": "heart-rate", "heart_rate_bpm": "heart-rate", "ABPSys_mmHg": "blood-pressure-max", "ABPDias_mmHg": "blood-pressure-min",
         "ABPMean_mmHg": "blood-pressure-mean", "PULSE_bpm": "pulse-rate", "RESP_pm": "respiration-rate", "SpO2_%": "oxygen-saturation",
         "NBPSys_mmHg": "cuff-blood-pressure-max", "NBPDias_mmHg": "cuff-blood-pressure-min", "NBPMean_mmHg": "cuff-blood-pressure-mean",
     ]
@@ -31,6 +31,8 @@ struct Recording: Sendable {
         fileURLWithPath: ProcessInfo.processInfo.environment["TEST_DATA"] ?? "../shared/data", isDirectory: true
     ).appendingPathComponent("icu-vitals-32h.csv")
     static var isThere: Bool { FileManager.default.isReadableFile(atPath: file.path) }
+
+    private static let events: [String: Metric] = ["help-event": .help, "fall": .fall]
 
     private(set) var happenings: [(at: Timestamp, what: Happening)] = []
 
@@ -41,8 +43,16 @@ struct Recording: Sendable {
             guard let time = line.first.flatMap({ Timestamp(rfc3339: $0) }) else { continue }
             let cells = Array(zip(names, line))
             let event = cells.first { $0.0 == "event" }.map { String($0.1) } ?? ""
+            let source = cells.first { $0.0 == "source" }.map { String($0.1) } ?? ""
             if event.isEmpty {
-                add(Recording.samples(cells, at: time), at: time)
+                add(Recording.samples(cells, at: time), of: source, at: time)
+            } else if let metric = Recording.events[event] {
+                let age = cells.first { $0.0 == "age_ms" }.flatMap { Int64($0.1) } ?? 0
+                happenings.append(
+                    (
+                        time,
+                        .upload([Sample(type: metric, at: Timestamp(milliseconds: time.milliseconds - age), value: nil)], source: source)
+                    ))
             } else {
                 happenings.append((time, .said(event)))
             }
@@ -60,11 +70,13 @@ struct Recording: Sendable {
     }
 
     /// Rows with one time that follow each other are one upload.
-    private mutating func add(_ samples: [Sample], at time: Timestamp) {
-        if let last = happenings.last, last.at == time, case .upload(let earlier) = last.what {
-            happenings[happenings.count - 1].what = .upload(earlier + samples)
+    private mutating func add(_ samples: [Sample], of source: String, at time: Timestamp) {
+        if let last = happenings.last, last.at == time, case .upload(let earlier, source) = last.what,
+            earlier.allSatisfy({ $0.value != nil })
+        {
+            happenings[happenings.count - 1].what = .upload(earlier + samples, source: source)
         } else {
-            happenings.append((time, .upload(samples)))
+            happenings.append((time, .upload(samples, source: source)))
         }
     }
 
@@ -74,6 +86,7 @@ struct Recording: Sendable {
         var drive = RecordingDrive(terms)
         var latest = first.at
         drive.personalise(at: first.at)
+        drive.watchFalls(at: first.at)
         drive.hear(.said("subscribe"), at: first.at)
         for (time, what) in happenings {
             latest = max(latest, time)
@@ -101,6 +114,10 @@ private struct RecordingDrive {
         took(machine.personalised(terms.personal, at: time))
     }
 
+    mutating func watchFalls(at time: Timestamp) {
+        took(machine.preferences(shaking: false, falls: Supervision.FallWatch(), at: time))
+    }
+
     mutating func took(_ happened: [SupervisionAction]) {
         actions += happened
         guard let call = happened.last(where: { $0.listed == "dispatched" }) else { return }
@@ -122,18 +139,19 @@ private struct RecordingDrive {
 
     mutating func hear(_ what: Recording.Happening, at time: Timestamp) {
         switch what {
-        case .upload(let samples):
+        case .upload(let samples, let source):
             guard !samples.isEmpty else { return }
             took(
                 machine.uploaded(
-                    Supervision.Upload(at: time, receivedAt: time, declaredInterval: terms.declaredInterval, entries: samples)))
+                    Supervision.Upload(
+                        at: time, receivedAt: time, source: source, declaredInterval: terms.declaredInterval, entries: samples)))
         case .said("subscribe"): took(machine.subscribed(own: terms.own, declaredInterval: terms.declaredInterval, at: time))
         case .said("unsubscribe"): took(machine.unsubscribed(at: time))
         case .said("pause"): took(machine.paused(at: time).actions)
         case .said("resume"): took(machine.resumed(declaredInterval: terms.declaredInterval, at: time).actions)
         case .said(let word):
             guard let answer = AnswerPrompt.Answer(rawValue: word) else { return }
-            took(machine.answered(answer, at: time).actions)
+            took(machine.answered(answer, at: time, wall: time).actions)
         }
     }
 }

@@ -117,6 +117,6 @@ struct ShakingTests {
         story.pass(14)
         story.shake(15)
         #expect(story.list.count { $0.contains("opened") } == 1)
-        #expect(story.actions.last?.kind == .updated([.metric(.shaking)]))
+        #expect(story.actions.last?.worse?.breaches == [Breach(.metric(.shaking), .above)])
     }
 }

@@ -31,22 +31,33 @@ struct SupervisionStory {
     }
 
     /// `received` is the time by ingest's own clock, where that one was set.
-    mutating func upload(_ seconds: Double, received: Double? = nil, _ entries: [Sample], interval: Duration? = nil) {
+    mutating func upload(
+        _ seconds: Double, received: Double? = nil, _ entries: [Sample], interval: Duration? = nil, source: String = ""
+    ) {
         let upload = Supervision.Upload(
-            at: Self.at(seconds), receivedAt: Self.at(received ?? seconds), declaredInterval: interval, entries: entries)
+            at: Self.at(seconds), receivedAt: Self.at(received ?? seconds), source: source, declaredInterval: interval, entries: entries)
         actions += machine.uploaded(upload)
     }
 
-    mutating func heart(_ seconds: Double, _ value: Double) {
-        upload(seconds, [.heartRate: value])
+    mutating func heart(_ seconds: Double, _ value: Double, source: String = "") {
+        upload(seconds, [Sample(type: .heartRate, at: Self.at(seconds), value: value)], source: source)
+    }
+
+    /// A batch of heart rates, one each second up to `seconds`.
+    mutating func batch(_ seconds: Double, _ values: [Double]) {
+        upload(
+            seconds,
+            values.enumerated().map {
+                Sample(type: .heartRate, at: Self.at(seconds - Double(values.count - 1 - $0.offset)), value: $0.element)
+            })
     }
 
     mutating func charge(_ seconds: Double, _ isCharging: Bool = true) {
         actions += machine.charging(isCharging, declaredInterval: nil, at: Self.at(seconds))
     }
 
-    mutating func prefer(_ seconds: Double, shaking: Bool) {
-        actions += machine.preferences(shaking: shaking, at: Self.at(seconds))
+    mutating func prefer(_ seconds: Double, shaking: Bool, falls: Supervision.FallWatch? = nil) {
+        actions += machine.preferences(shaking: shaking, falls: falls, at: Self.at(seconds))
     }
 
     mutating func shake(_ seconds: Double, lasting value: Double? = nil) {
@@ -67,7 +78,7 @@ struct SupervisionStory {
 
     @discardableResult
     mutating func answer(_ seconds: Double, _ answer: AnswerPrompt.Answer) -> Supervision.Outcome {
-        let outcome = machine.answered(answer, at: Self.at(seconds))
+        let outcome = machine.answered(answer, at: Self.at(seconds), wall: Self.at(seconds))
         actions += outcome.actions
         return outcome
     }
@@ -97,7 +108,7 @@ struct SupervisionStory {
             action.listed.map { word in
                 let milliseconds = action.at.milliseconds - Self.start.milliseconds
                 let seconds = String(format: "%.3f", Double(milliseconds) / 1000)
-                return "\(seconds) \(word) \(action.episode?.trigger.breach.metric.code ?? "-")"
+                return "\(seconds) \(word) \(action.subject)"
             }
         }
     }

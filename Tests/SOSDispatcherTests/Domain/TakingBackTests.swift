@@ -15,8 +15,8 @@ struct TakingBackTests {
     private func message(
         _ kind: SupervisionAction.Kind, receivedAt: Timestamp = t0, at: Timestamp = t0 + .seconds(2), began: Timestamp, now: Timestamp
     ) -> DispatchMessage.Kind? {
-        let breach = Breach(metric: .heartRate, side: .below, limit: 45, value: 30)
-        let episode = Episode(trigger: Trigger(breach: breach, at: receivedAt), t0: Self.t0, receivedAt: receivedAt, parameters: [])
+        let passed = PassedBound(metric: .heartRate, side: .below, limit: 45, value: 30)
+        let episode = Episode(trigger: Trigger(passed, at: receivedAt), t0: Self.t0, receivedAt: receivedAt)
         return SupervisionAction(kind: kind, at: at, episode: episode).message(since: began, now: now)
     }
 
@@ -47,6 +47,8 @@ struct TakingBackTests {
         #expect(DispatchMessage.Kind.cancel.first == 1 && DispatchMessage.Kind.alert.first == 0)
         #expect(message(.dispatched(.unanswered), began: Self.t0, now: Self.t0) == .alert)
         #expect(message(.cancelled(.fine), began: Self.t0, now: Self.t0) == .cancel)
-        #expect(message(.updated([]), began: Self.t0, now: Self.t0) == .update)
+        let worse = Worse(trigger: Trigger(.fall, at: Self.t0, kind: .fall), breaches: [], isNewsToContacts: true)
+        #expect(message(.worse(worse), began: Self.t0, now: Self.t0) == .alert, "nobody has taken the alert: it takes its place")
+        #expect(message(.located, began: Self.t0, now: Self.t0) == .update)
     }
 }

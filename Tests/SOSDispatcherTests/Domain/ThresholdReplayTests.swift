@@ -41,7 +41,7 @@ struct ThresholdReplayTests {
         let found = Self.alerts(entries)
         #expect(found.map(\.called) == [false, true])
         #expect(found.map(\.at) == [Self.at(100), Self.at(300)])
-        #expect(found.map(\.breach.value) == [130, 40] && found.map(\.breach.side) == [.above, .below])
+        #expect(found.map(\.passed.value) == [130, 40] && found.map(\.passed.side) == [.above, .below])
         #expect(Self.alerts(entries, [.heartRate: Bounds(low: 30, high: 140)]).isEmpty)
         #expect(Self.alerts(entries, [.heartRate: Bounds(low: nil, high: 79)]).count == 1, "critical all the time is one alert")
         #expect(Self.alerts([]).isEmpty)

@@ -112,9 +112,9 @@ struct SimulationChecker {
         let what = "life \(index) (\(life.role)), received at \(t0)"
         guard let emergency = named.first else { return world.violation("MISSED: \(what)") }
         if named.count > 1 { world.violation("DOUBLED: \(what): \(named.count) emergencies") }
-        let breach = Breach(
+        let passed = PassedBound(
             metric: .heartRate, side: first.value < 45 ? .below : .above, limit: first.value < 45 ? 45 : 120, value: first.value)
-        let name = world.names.emergency(of: life.person, Trigger(breach: breach, at: first.measuredAt))
+        let name = world.names.emergency(of: life.person, Trigger(passed, at: first.measuredAt))
         if emergency != name { world.violation("\(what): the emergency has another name than its first critical entry gives it") }
         let taken = world.account.taken[DispatchID(emergency: emergency, sequence: 0)] ?? .max
         // Called off before anybody acknowledged it, it need not be acknowledged any more.

@@ -190,7 +190,7 @@ struct ContactStories {
             #expect(try await visitor.open(path).text.contains("reports repeated shaking"))
             #expect(try await visitor.press("on-my-way", at: path).status == 303)
             try await eventually("the other hears of it") { !notifier.messages(.sosContactInformed).isEmpty }
-            _ = try await dispatcher.parts.people.prompts.callOffShaking(.falseAlarm, by: anna)
+            _ = try await dispatcher.parts.people.prompts.answer(.falseAlarm, by: anna)
             try await eventually("both hear that it was nothing") { notifier.messages(.sosContactFalseAlarm).count == 2 }
             #expect(desk.receipts.isEmpty)
             await dispatcher.stop()

@@ -177,8 +177,8 @@ struct PanelStories {
             try await panel.join(anna, .init(), at: .now)
             let own: [Metric: Bounds] = [.heartRate: Bounds(low: nil, high: 110)]
             let forecast = try await panel.forecasts(own: own, of: anna, at: now)
-            #expect(forecast.proposed.alerts.map(\.breach.value) == [130, 112, 112])
-            #expect(forecast.present.alerts.map(\.breach.value) == [130])
+            #expect(forecast.proposed.alerts.map(\.passed.value) == [130, 112, 112])
+            #expect(forecast.present.alerts.map(\.passed.value) == [130])
             // Nothing came for a minute after each: the alert went on to the call.
             #expect(forecast.proposed.alerts.allSatisfy { $0.called })
             #expect(forecast.proposed.from == forecast.proposed.period.lowerBound)

@@ -1,0 +1,90 @@
+// Falls, reported by a device or judged from acceleration (SOS-36): a timer of their own beside every state.
+
+import Contracts
+
+/// What acceleration says of a fall; `docs/sos-rules.md` §3.9. In multiples of standard gravity.
+enum Movement {
+    static let impact = 3.0
+    /// Whoever lies still feels gravity alone.
+    static let still = 0.7...1.3
+    /// What follows an impact at once is the impact.
+    static let settles = Duration.seconds(5)
+}
+
+extension Supervision {
+    private var fallsCount: Bool {
+        guard let watch = state.falls, state.subscribed else { return false }
+        return watch.pausedUntil.map { wall(state.now) >= $0 } ?? true
+    }
+
+    /// Falls that a device reports.
+    mutating func falls(in upload: Upload) -> [SupervisionAction] {
+        guard fallsCount else { return [] }
+        return upload.entries.flatMap { entry in
+            guard entry.type == .fall, upload.age(of: entry) <= SupervisionRules.oldestEvent else { return [SupervisionAction]() }
+            return fell(
+                Trigger(.fall, lasting: entry.value, at: entry.at, kind: .fall), dueAt: state.now + rules.fallPrompt, isJudged: false)
+        }
+    }
+
+    /// An impact, then somebody who lies still.
+    mutating func followMovement(_ upload: Upload) -> [SupervisionAction] {
+        guard fallsCount else { return [] }
+        let entries = upload.entries.filter { $0.type == .acceleration && isFresh($0, in: upload) }
+        var actions: [SupervisionAction] = []
+        for entry in entries.sorted(by: { $0.at < $1.at }) {
+            guard let value = entry.value else { continue }
+            let measured = state.now - upload.age(of: entry)
+            let moves = !Movement.still.contains(value)
+            if let fall = state.fall, fall.isJudged == true, moves, fall.dueAt.map({ measured < $0 }) ?? false {
+                state.fall = nil
+                actions.append(action(.fallEnded, about: fall))
+            }
+            if let impact = state.impact {
+                guard measured - impact.measured >= Movement.settles else { continue }
+                state.impact = nil
+                if !moves {
+                    actions += fell(Trigger(.fall, at: impact.at, kind: .fall), dueAt: impact.measured + rules.still, isJudged: true)
+                }
+            }
+            if value >= Movement.impact { state.impact = Impact(measured: measured, at: entry.at) }
+        }
+        return actions
+    }
+
+    private mutating func fell(_ trigger: Trigger, dueAt: Timestamp, isJudged: Bool) -> [SupervisionAction] {
+        // What is sent again is no other fall.
+        guard state.lastFall.map({ trigger.at > $0 }) ?? true else { return [] }
+        switch state.stage {
+        case .off: return []
+        case .dispatching, .dispatched:
+            state.lastFall = trigger.at
+            state.episode?.isKept = true
+            return [toldWorse([], by: trigger)]
+        case .monitoring, .suspended, .paused, .alerted, .confirmed, .askedAgain, .stoodDown:
+            guard state.fall == nil else { return [] }
+            var fall = Episode(trigger: trigger, t0: state.now, receivedAt: wall(state.now), dueAt: dueAt)
+            fall.firstTriedAt = firstTriedAt
+            fall.isJudged = isJudged ? true : nil
+            (state.fall, state.lastFall) = (fall, trigger.at)
+            return [action(.fell, about: fall)]
+        }
+    }
+
+    mutating func fallUnanswered() -> [SupervisionAction] {
+        guard let fall = state.fall else { return [] }
+        state.fall = nil
+        let told = action(.fallUnanswered, about: fall)
+        guard state.falls?.callsAmbulance ?? true else { return [told] }
+        switch state.stage {
+        case .off: return [told]
+        case .monitoring, .suspended, .paused, .stoodDown: return [told] + call(for: fall, isKept: true, .unanswered)
+        case .alerted, .confirmed, .askedAgain:
+            state.episode?.isKept = true
+            return [told, call(.unanswered)]
+        case .dispatching, .dispatched:
+            state.episode?.isKept = true
+            return [told, toldWorse([], by: fall.trigger)]
+        }
+    }
+}

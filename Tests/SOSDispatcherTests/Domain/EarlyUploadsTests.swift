@@ -1,0 +1,54 @@
+// What was judged before it was stored: judged once, remembered within bounds, and not confused with what is sent again (SOS-37).
+
+import Contracts
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Early uploads")
+struct EarlyUploadsTests {
+    private let device = DeviceID.random()
+    private let now = Timestamp(milliseconds: 1_800_000_000_000)
+
+    private func heart(_ value: Double, after milliseconds: Int64 = 0) -> Sample {
+        Sample(type: .heartRate, at: now + .milliseconds(milliseconds), value: value)
+    }
+
+    @Test("SOS-37: an upload is known by its device and receipt, whatever else of it comes later")
+    func known() {
+        var early = EarlyUploads()
+        early.note(.init(device: device, receivedAt: now), at: now)
+        early.note(.init(device: device, receivedAt: now), at: now + .seconds(1))
+        #expect(early.contains(.init(device: device, receivedAt: now)) && early.mayHaveJudged(of: device))
+        #expect(!early.contains(.init(device: device, receivedAt: now + .milliseconds(1))))
+        #expect(!early.contains(.init(device: .random(), receivedAt: now)) && !early.mayHaveJudged(of: .random()))
+    }
+
+    @Test("After ten minutes it is forgotten; beyond its bound the oldest goes first")
+    func bounded() {
+        var early = EarlyUploads()
+        for number in 0..<EarlyUploads.most + 10 {
+            early.note(.init(device: device, receivedAt: now + .milliseconds(Int64(number))), at: now)
+        }
+        #expect(!early.contains(.init(device: device, receivedAt: now)))
+        #expect(early.contains(.init(device: device, receivedAt: now + .milliseconds(Int64(EarlyUploads.most)))))
+        early.note(.init(device: .random(), receivedAt: now), at: now + EarlyUploads.kept + .seconds(1))
+        #expect(!early.mayHaveJudged(of: device))
+    }
+
+    @Test("SOS-09: only what is later than everything that the device said of its metric is news; a place always is, another device's too")
+    func news() {
+        var subscriber = Subscriber()
+        subscriber.supervision.sources["\(device)"] = Supervision.Source(
+            latest: [.heartRate: LatestValue(value: 60, at: now, measured: now, received: now)])
+        let place = Sample(type: .position, at: now, value: nil, position: Position(latitude: 45, longitude: 9))
+        let entries = [
+            heart(31, after: -1), heart(31), heart(31, after: 1), Sample(type: .bodyTemperature, at: now, value: 41), place,
+        ]
+        let news = subscriber.news(in: entries, of: device, receivedAt: now + .seconds(5))
+        #expect(news.map(\.type) == [.heartRate, .bodyTemperature, .position])
+        #expect(subscriber.news(in: entries, of: .random(), receivedAt: now + .seconds(5)).count == 5)
+        // A clock that is ahead does not make old news young.
+        #expect(subscriber.news(in: [heart(31, after: 9000)], of: device, receivedAt: now).isEmpty)
+    }
+}
