@@ -194,7 +194,7 @@ struct DeviceTable: Sendable {
 
     private static let columns = """
         SELECT devices.number, device, people.person, people.number, token_lookup, interval_ms, revoked_at IS NULL, kind, origin,
-        measures, tracks, charging, worn, battery, condition_at, fastest_ms, added_at
+        measures, tracks, charging, worn, battery, condition_at, fastest_ms, devices.added_at
         FROM devices JOIN people ON people.number = devices.person
         """
 
