@@ -98,6 +98,7 @@ final class SharingHouse: Sendable {
             try AnswerTable.create(in: db)
             try MessageOutbox.create(in: db)
             try AccountTable.create(in: db)
+            try AccountTable.addReaders(in: db)
             try SharingTables.create(in: db)
             try SharingTable.createRunning(in: db)
         }
