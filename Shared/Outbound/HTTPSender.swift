@@ -22,15 +22,28 @@ package struct OutboundSettings: Sendable {
 /// Sends requests over connections that stay warm, on one thread of its own. Verifies certificates, follows no redirects, uses no
 /// proxy and speaks HTTP/1.1. Transfers that are cancelled are aborted.
 package final class HTTPSender: Sendable {
-    private let loop: TransferLoop
+    /// Answers a request in place of the network.
+    package typealias Played = @Sendable (OutboundRequest) async -> Result<OutboundResponse, OutboundError>
+
+    private enum Way {
+        case network(TransferLoop)
+        case played(Played)
+    }
+
+    private let way: Way
 
     /// Starts the thread, which ends with `shutdown` or the last reference.
     package init(_ settings: OutboundSettings = OutboundSettings(), logger: Logger) {
-        loop = TransferLoop(settings, logger: logger)
+        way = .network(TransferLoop(settings, logger: logger))
+    }
+
+    /// For a simulation: has no thread, and nothing leaves this process.
+    package init(playing played: @escaping Played) {
+        way = .played(played)
     }
 
     deinit {
-        loop.stop()
+        shutdown()
     }
 
     /// Throws only where no answer came: every status is one. Cancelling the task aborts the transfer.
@@ -48,13 +61,17 @@ package final class HTTPSender: Sendable {
     /// As `send`; says besides whether the other side may have got the request.
     package func attempt(_ request: OutboundRequest) async -> Attempt {
         guard request.isWellFormed else { return Attempt(outcome: .failure(.malformed), wasHandedOver: false) }
-        let transfer = Transfer(.request(request))
-        let outcome = await loop.carry(transfer)
-        return Attempt(outcome: outcome, wasHandedOver: transfer.wasHandedOver)
+        switch way {
+        case .played(let played): return Attempt(outcome: await played(request), wasHandedOver: true)
+        case .network(let loop):
+            let transfer = Transfer(.request(request))
+            let outcome = await loop.carry(transfer)
+            return Attempt(outcome: outcome, wasHandedOver: transfer.wasHandedOver)
+        }
     }
 
     /// Ends all transfers as cancelled and the thread, and returns before that is done. Later requests are `cancelled`.
     package func shutdown() {
-        loop.stop()
+        if case .network(let loop) = way { loop.stop() }
     }
 }

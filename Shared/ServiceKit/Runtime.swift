@@ -4,6 +4,7 @@ package import Bus
 package import Contracts
 package import Foundation
 package import Logging
+package import Outbound
 package import Sealing
 package import Storage
 
@@ -14,25 +15,30 @@ package struct Runtime: Sendable {
     package let keys: KeyFiles
     package let endpoints: Endpoints
     /// Not open to anybody until sockets are bound; `ServiceCommand` has it tested before the service runs.
-    package let bus: BusNode
+    package let bus: any BusLine
     package let logger: Logger
     /// As the public peer files say; see `admitPeers`.
     package let allowList: AllowList
     /// How stores are opened, but for what the suite's settings say. Tests choose what happens when a file can no longer be trusted.
     private let store: StoreSettings
+    /// What carries requests to the outside, in place of the network; only a simulation has one.
+    private let outside: HTTPSender.Played?
     /// What `/metrics` shows.
     package let metrics: @Sendable () -> String
     /// Whether a store that lacks a part is set aside and begun anew instead of refused: `--new`.
     private let beginsAnew: Bool
 
     /// Makes what is missing of the peer's bus keys and the sockets' folder.
+    /// - Parameters:
+    ///   - bus: in place of sockets; only a simulation has one.
+    ///   - outside: in place of the network beyond the suite; likewise.
     /// - Throws: `KeyFiles.Fault`, `BusError` and file errors; the service must not start then.
     package init(
         peer: Peer, settings: SuiteSettings, logger: Logger, metrics: @escaping @Sendable () -> String = { "" },
-        store: StoreSettings = StoreSettings(), beginsAnew: Bool = false
+        store: StoreSettings = StoreSettings(), beginsAnew: Bool = false, bus: (any BusLine)? = nil, outside: HTTPSender.Played? = nil
     ) throws {
-        (self.peer, self.settings, self.logger, self.metrics, self.store) = (peer, settings, logger, metrics, store)
-        self.beginsAnew = beginsAnew
+        (self.peer, self.settings, self.logger, self.metrics) = (peer, settings, logger, metrics)
+        (self.store, self.beginsAnew, self.outside) = (store, beginsAnew, outside)
         keys = KeyFiles(folder: settings.keysFolder)
         endpoints = Endpoints(settings)
         if settings.transport == .ipc {
@@ -40,7 +46,7 @@ package struct Runtime: Sendable {
                 at: settings.busFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
         allowList = AllowList([])
-        bus = try BusNode(peer: peer, keys: keys.busKeys(of: peer), allowed: allowList, logger: logger)
+        self.bus = try bus ?? BusNode(peer: peer, keys: keys.busKeys(of: peer), allowed: allowList, logger: logger)
         admitPeers()
     }
 
@@ -134,6 +140,13 @@ package struct Runtime: Sendable {
     private func makeStoreFolder() throws {
         try FileManager.default.createDirectory(
             at: settings.storeFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    // MARK: The outside
+
+    /// Sends requests to the world outside the suite, with a thread and warm connections of its own.
+    package func sender(_ settings: OutboundSettings) -> HTTPSender {
+        outside.map { HTTPSender(playing: $0) } ?? HTTPSender(settings, logger: logger)
     }
 
     // MARK: The bus

@@ -67,6 +67,7 @@ package final class Store: Sendable {
         writer = Writer(pool: pool, settings: settings, metrics: metrics, fatal: fatal)
         checkpointer = Checkpointer(
             connection: connection, settings: settings, length: length, file: file, queue: writer.queue, metrics: metrics, fatal: fatal)
+        guard settings.disk == nil else { return }
         writer.start(named: file.name + " writer")
         checkpointer.start(named: file.name + " checkpoint")
     }
@@ -95,7 +96,8 @@ extension Store {
     /// for anything, begin or end transactions, or keep the `Database`. Cancelling the task does not take a body back.
     /// - Throws: what `body` throws, or `full`, `busy`, `undone`, `closed`.
     package func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
+        if let disk = settings.disk { return try await disk.write { try writeNow(body) } }
+        return try await withCheckedThrowingContinuation { continuation in
             enqueue(body) { continuation.resume(with: $0) }
         }
     }
@@ -126,6 +128,7 @@ extension Store {
     }
 
     func enqueue(_ write: WaitingWrite) {
+        guard settings.disk == nil else { return writer.commitAtOnce(write) }
         do {
             try writer.queue.add(write)
         } catch {
@@ -157,13 +160,13 @@ extension Store {
     /// See `copy(to:)`.
     func vacuum(into file: URL) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            // A thread of its own: it takes as long as writing the file takes.
-            Thread { [connection] in
+            // It takes as long as writing the file takes.
+            aside { [connection] in
                 continuation.resume(
                     with: Result {
                         try connection.inDatabase { try $0.execute(sql: "VACUUM INTO ?", arguments: [file.path]) }
                     }.mapError(Fault.translate))
-            }.start()
+            }
         }
     }
 }
@@ -174,6 +177,7 @@ extension Store {
     /// Runs `body` on a state of the file that holds at least everything acknowledged before the call, beside the writer.
     /// - Throws: what `body` throws, `busy`, `closed`, or `CancellationError`.
     package func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        guard settings.disk == nil else { return try readNow(body) }
         do {
             return try await pool.read(body)
         } catch {
@@ -228,20 +232,31 @@ extension Store {
     /// Refuses what is new, finishes what has been taken, and closes the file. Returns when that is done; may be called again.
     package func close() async {
         await withCheckedContinuation { continuation in
-            let closing = Thread { [self] in
-                writer.stop()
-                checkpointer.stop()
-                brief.close()
-                do {
-                    try connection.close()
-                    try pool.close()
-                } catch {
-                    fatal.logger.warning("a store was not closed cleanly", metadata: ["code": "\(Fault(error)?.code ?? 0)"])
-                }
-                file.release()
+            aside { [self] in
+                closeNow()
                 continuation.resume()
             }
-            closing.start()
         }
+    }
+
+    /// As `close`, blocking the calling thread.
+    func closeNow() {
+        if settings.disk == nil {
+            writer.stop()
+            checkpointer.stop()
+        }
+        brief.close()
+        do {
+            try connection.close()
+            try pool.close()
+        } catch {
+            fatal.logger.warning("a store was not closed cleanly", metadata: ["code": "\(Fault(error)?.code ?? 0)"])
+        }
+        file.release()
+    }
+
+    /// Runs what blocks for long on a thread of its own.
+    private func aside(_ work: @escaping @Sendable () -> Void) {
+        if settings.disk == nil { Thread(block: work).start() } else { work() }
     }
 }

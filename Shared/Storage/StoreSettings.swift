@@ -30,6 +30,9 @@ package struct StoreSettings: Sendable {
     /// file again knows.
     package var onFatal: @Sendable (_ code: Int32) -> Void = { _ in endProcess() }
 
+    /// Only a simulation has one.
+    package var disk: (any PlayedDisk)?
+
     package init() {}
 
     /// SQLite's `synchronous`: whether each commit waits for the disk.

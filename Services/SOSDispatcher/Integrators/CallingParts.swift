@@ -19,7 +19,7 @@ struct CallingParts: Sendable {
     init(
         _ settings: Settings, _ secrets: IntegratorSecrets, _ database: Store, _ answers: StoredAnswers, pair: PairDesk, on runtime: Runtime
     ) async throws {
-        let maker = IntegratorMaker(signingKey: secrets.signing, authorities: settings.authorities?.path, logger: runtime.logger)
+        let maker = IntegratorMaker(signingKey: secrets.signing, authorities: settings.authorities?.path, runtime: runtime)
         let table = IntegratorTable(key: try runtime.key("integrators"))
         let configured = IntegratorSettings(
             name: settings.integrator, url: settings.webhookURL?.absoluteString, secondURL: settings.secondURL?.absoluteString,

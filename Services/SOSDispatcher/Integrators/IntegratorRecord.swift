@@ -1,9 +1,9 @@
 // An integrator as it is kept, and how the parts that talk to it are made of that.
 
 import Contracts
-import Logging
 import Outbound
 import Sealing
+import ServiceKit
 
 /// With all secrets: stored sealed, and shown to nobody.
 struct IntegratorRecord: Codable, Sendable {
@@ -43,7 +43,7 @@ struct IntegratorMaker: Sendable {
     let signingKey: SigningKey
     /// PEM file; nil: the system's.
     let authorities: String?
-    let logger: Logger
+    let runtime: Runtime
 
     func make(
         _ record: IntegratorRecord, id: String? = nil, answerKeys: [VerifyingKey] = [], retired: Bool = false, streamPort: Int? = nil
@@ -63,6 +63,6 @@ struct IntegratorMaker: Sendable {
         // The operator names the emergency service's address; it may well be on this machine or network.
         outbound.policy = .anywhere
         outbound.authorities = authorities
-        return HTTPSender(outbound, logger: logger)
+        return runtime.sender(outbound)
     }
 }

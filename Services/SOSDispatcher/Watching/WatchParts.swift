@@ -59,6 +59,6 @@ struct WatchParts: Sendable {
     private static func sender(_ runtime: Runtime) -> HTTPSender {
         var outbound = OutboundSettings()
         outbound.policy = .anywhere
-        return HTTPSender(outbound, logger: runtime.logger)
+        return runtime.sender(outbound)
     }
 }

@@ -84,7 +84,7 @@ package actor BusNode {
     /// Subscribes to some or all streams of a family and to its heartbeat; the publisher need not be there yet.
     /// - Throws: as `client`.
     package func inbox(
-        of family: StreamFamily, streams: [String]? = nil, at endpoint: String, serverKey: String
+        of family: StreamFamily, streams: [String]?, at endpoint: String, serverKey: String
     ) async throws(BusError) -> StreamInbox {
         try checkOpen()
         let inbox = StreamInbox(family: family, streams: streams ?? family.streams, thread: thread)

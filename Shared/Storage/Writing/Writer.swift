@@ -40,6 +40,11 @@ final class Writer: Sendable {
         ended.signal()
     }
 
+    /// As the thread would, on the caller's: where the disk is played.
+    func commitAtOnce(_ write: WaitingWrite) {
+        if queue.isClosed { write.refuse(StoreError.closed) } else { _ = commit([write]) }
+    }
+
     private func run() {
         while true {
             switch queue.next() {
