@@ -58,12 +58,12 @@ enum EmergencyProof {
         if let at = record.acknowledgedAt, !entries.contains(where: { $0.action == "acknowledged" && $0.at <= at + slack }) {
             faults.append("acknowledged_at")
         }
-        let end = entries.last { ["alerted", "dispatched", "transient", "muted", "closed"].contains($0.action) }
-        let isEnded = end.map { !["alerted", "dispatched"].contains($0.action) } ?? false
+        let end = entries.last { ["alerted", "asked-again", "dispatched", "transient", "muted", "closed"].contains($0.action) }
+        let isEnded = end.map { !["alerted", "asked-again", "dispatched"].contains($0.action) } ?? false
         if record.closedAt != (isEnded ? end?.at : nil) { faults.append("closed_at") }
         let needed: String? =
             switch record.state {
-            case .closed, .transient, .muted, .confirmed: record.state.rawValue
+            case .closed, .transient, .muted, .confirmed, .askedAgain: record.state.rawValue
             case .dispatching: "dispatched"
             case .stoodDown: "cancelled"
             case .alerted, .dispatched: nil
