@@ -56,7 +56,7 @@ struct EdgeDoorTests {
                 process.terminate()
                 process.waitUntilExit()
             }
-            try await eventually("the edge answers", within: .seconds(40)) { await part.isReady() }
+            try await eventually("the edge answers", within: .seconds(40)) { await part.probe?() == .ready }
             try await body(free[0], free[1])
         }
     }
