@@ -98,8 +98,7 @@ struct ConsentParts: Sendable {
                 title: "TrackMe consent", version: "1.0.0", summary: "Accounts, log-ins, and what each person allows whom.",
                 prefix: "consent"),
             routes: ConsentRoutes(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure).all,
-            host: runtime.settings.httpHost,
-            port: runtime.settings.httpPort, publicOrigin: runtime.settings.publicOrigin,
+            host: runtime.settings.httpHost, port: runtime.settings.httpPort, publicOrigin: runtime.settings.publicOrigin,
             health: Health(missing: { [] }, metrics: runtime.metrics), authenticate: logIns.authenticate, logger: runtime.logger)
         let deliveries = AccountDeliveries(mail: accounts.book.mail).follower(on: runtime, store: opened.store)
         services =

@@ -1,7 +1,6 @@
 // What an operator reads where a service may not start.
 
 import Foundation
-import GRDB
 import Sealing
 import Storage
 
@@ -9,11 +8,10 @@ enum StartRefusal {
     /// File, cause and mend. Errors that were made for people say so themselves; of others only the kind is told, since what a decoder or
     /// the database says of a row might be somebody's.
     static func text(_ error: any Error, folder: URL) -> String {
+        if let fault = error.databaseFault { return damaged(folder, fault) }
         switch error {
         case let error as StoreError: return damaged(folder, error.cause)
-        case let error as DatabaseError: return damaged(folder, "SQLite says \(error.extendedResultCode.rawValue)")
         case is SealingError: return damaged(folder, "something sealed in it does not open")
-        case is RowDecodingError: return damaged(folder, "a row of it is not as it was written")
         case let error as any CustomStringConvertible: return "\(error)"
         default: return damaged(folder, "something in it cannot be read (\(type(of: error)))")
         }

@@ -2,7 +2,10 @@
 
 enum Exceptions {
     /// Files of more than `Limits.linesOfFile` lines.
-    static let longFiles: [String: String] = [:]
+    static let longFiles: [String: String] = [
+        "Services/SOSDispatcher/Supervision/SupervisionService.swift":
+            "one actor, whose state must not be reached from elsewhere; it is to become several actors, not several files"
+    ]
 
     /// Functions of more than `Limits.linesOfFunction` lines, as `path function`.
     static let longFunctions: [String: String] = [

@@ -72,9 +72,9 @@ struct HeartbeatTests {
                 Heartbeat(environment(name), taskBound: .milliseconds(100)) { answered in waiting.withLock { $0 = answered } })
             heartbeat.begin()
             try await eventually("it has begun") { !listener.heard.isEmpty }
-            // Silence can only be seen by waiting: for ten beats' time without one.
             try await eventually("silence") {
                 let before = listener.heard.count
+                // Ten beats' time: that nothing comes can only be seen by waiting.
                 try await Task.sleep(for: .milliseconds(100))
                 return listener.heard.count == before
             }

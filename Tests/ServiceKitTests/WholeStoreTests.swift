@@ -99,6 +99,7 @@ struct WholeStoreTests {
             do {
                 return try await start(in: place.folder, beginsAnew: beginsAnew, body)
             } catch let error as UnopenedStore where error.error == .inUse && ContinuousClock.now < deadline {
+                // The test before lets go of its file in a moment; the deadline bounds it.
                 try await Task.sleep(for: .milliseconds(5))
             }
         }

@@ -107,6 +107,7 @@ struct DamagedFileTests {
             }
             let deadline = ContinuousClock.now + .seconds(3)
             while !isOver.withLock({ $0 }), ContinuousClock.now < deadline, await !Readiness().isReady(port: port) {
+                // Until it serves or is over, whichever comes first; the deadline bounds it.
                 try await Task.sleep(for: .milliseconds(5))
             }
             await group.triggerGracefulShutdown()

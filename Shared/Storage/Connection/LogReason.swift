@@ -1,4 +1,4 @@
-// What a log may say of an error.
+// What a log or an operator may be told of an error.
 
 import GRDB
 
@@ -10,6 +10,16 @@ extension Error {
         case let error as DatabaseError: "SQLite \(error.extendedResultCode.rawValue): \(error.message ?? "no words")"
         case let error as StoreError: "\(error)"
         default: String(reflecting: type(of: self))
+        }
+    }
+
+    /// What an operator may be told of an error of the database: SQLite's extended result code, or that a row cannot be read, without its
+    /// values. Nil for every other error.
+    package var databaseFault: String? {
+        switch self {
+        case let error as DatabaseError: "SQLite says \(error.extendedResultCode.rawValue)"
+        case is RowDecodingError: "a row of it is not as it was written"
+        default: nil
         }
     }
 }

@@ -70,8 +70,8 @@ extension SystemTests {
                     try? await suite.ask(AnswerPrompt(person: anna.person, answer: .help)).emergency
                 }
                 try await eventually("the first service is called") { !DeskLine.read(suite.deskLedger).isEmpty }
-                // Somewhere before the next one's turn.
                 var chance = FaultChance(of: "kills of an escalation")
+                // The fault itself: somewhere before the next one's turn.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...1500, using: &chance)))
                 var recoveries = RecoveryTimes()
                 recoveries.add(try await suite.sos.killAndRecover())
