@@ -34,7 +34,7 @@ let metricTable: [MetricDefinition] = [
 ]
 
 /// ING-08 takes every heart rate greater than 0: a dying heart beats less than once a minute before it stops.
-private let aboveZero = Double.leastNonzeroMagnitude
+private let aboveZero = MetricDefinition.aboveZero
 
 private func scalar(
     _ number: UInt8, _ code: String, loinc: String? = nil, vitalSign: String? = nil, _ unit: String, _ possible: ClosedRange<Double>,
