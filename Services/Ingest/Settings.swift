@@ -44,7 +44,7 @@ struct IngestSettings: Sendable {
             .hours("ing.manual_max_age_h", default: 24, in: 0.01...8760, "How old an entry typed in by hand may be."))
         deviceReading = reader.read(
             .hours(
-                "ing.device_read_h", default: 168, in: 0...87_600,
+                "ing.device_read_h", default: 168, in: 0...1_000_000,
                 "How far back a device's token reads what the device measured; everything else needs a log-in."))
         statistics = StatisticsRules(
             leastDaysOfWeek: reader.read(

@@ -60,7 +60,7 @@ struct UpkeepStore: Sendable {
     }
 
     /// The day's minutes with everything that came since they were last summed up. Entries are never taken away, so that adding is
-    /// enough. Nil where nothing came.
+    /// enough. Nil where nothing came, or a chunk of it is damaged.
     private func summing(_ db: Database, _ key: DayKey) throws -> DayWork? {
         guard let state = try days.state(db, key), state.isDirty else { return nil }
         guard let (person, secret) = try owner(db, of: key) else {
@@ -70,10 +70,13 @@ struct UpkeepStore: Sendable {
         let minutes = try vault.minutes(of: state, key.series, of: person, under: secret)
         var sum = minutes ?? RollUp(width: Granularity.minuteWidth)
         let range = UTCDay.range(key.day)
+        let missing = DamagedPeriods()
         try chunks.each(db, of: key.series, in: range, after: minutes == nil ? 0 : state.rolledThrough) { chunk in
-            let opened = try vault.undamaged(chunk) { try vault.open($0, of: person, key: secret) } ?? []
+            let opened = try vault.undamaged(chunk, noting: missing) { try vault.open($0, of: person, key: secret) } ?? []
             sum.add(opened.filter { range.contains($0.at.milliseconds) })
         }
+        // Whoever reads the day goes on opening its chunks, and is told what is missing; kept minutes would not say so.
+        guard missing.all.isEmpty else { return nil }
         let sealed = try vault.seal(minutes: sum, key, of: person, under: secret)
         return DayWork(
             key: key, owner: (person, secret), rolledThrough: state.rolledThrough, kind: .keep(minutes: sealed, through: through))

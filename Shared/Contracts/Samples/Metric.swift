@@ -103,9 +103,12 @@ package struct MetricDefinition: Sendable {
     package let english: String
     package let italian: String
 
+    /// The lower end of what is greater than 0: less than any device writes, and more than what decoders of JSON take for 0.
+    static let aboveZero = 1e-9
+
     /// `possible` for a sentence, with its unit: "greater than 0 and up to 350.0 /min", "between 1.0 and 400.0 mm[Hg]".
     package var possibleInWords: String {
-        let least = possible.lowerBound == .leastNonzeroMagnitude ? "greater than 0 and up to" : "between \(possible.lowerBound) and"
+        let least = possible.lowerBound == Self.aboveZero ? "greater than 0 and up to" : "between \(possible.lowerBound) and"
         return "\(least) \(possible.upperBound) \(unit)"
     }
 }

@@ -35,7 +35,7 @@ let metricTable: [MetricDefinition] = [
 ]
 
 /// ING-08 takes every heart rate greater than 0: a dying heart beats less than once a minute before it stops.
-private let aboveZero = Double.leastNonzeroMagnitude
+private let aboveZero = MetricDefinition.aboveZero
 
 /// Something that happened; its number is how many seconds it lasted.
 private func event(_ number: UInt8, _ code: String, _ english: String, _ italian: String) -> MetricDefinition {

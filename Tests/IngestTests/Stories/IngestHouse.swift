@@ -37,7 +37,7 @@ final class IngestHouse: Sendable {
             "TRACKME_HTTP_PORT": "0", "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_ING_PAIRING_OFFERS_PER_H": "10000",
             "TRACKME_ING_PAIRING_TRIES_PER_H": "10000",
             // Stories measure whenever they like; how far a device's token reads has a story of its own.
-            "TRACKME_ING_DEVICE_READ_H": "87600",
+            "TRACKME_ING_DEVICE_READ_H": "1000000",
         ]
         variables.merge(environment) { $1 }
         var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

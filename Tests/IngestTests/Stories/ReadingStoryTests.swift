@@ -114,7 +114,11 @@ import Testing
             try await house.ingest.upkeep.round(now: .now)
             let rolled = try await house.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM roll_ups") }
             #expect(rolled == 1)
-            #expect(try await house.request("GET", "/ingest/v1/entries?type=heart-rate", token: device.token).status == 500)
+            for granularity in ["raw", "minute"] {
+                let read = try await house.request(
+                    "GET", "/ingest/v1/entries?type=heart-rate&granularity=\(granularity)", token: device.token)
+                #expect(read.status == 200 && read.text.contains("\"damaged\""), "a day with a damaged chunk is not summed up without it")
+            }
         }
     }
 
