@@ -85,7 +85,7 @@ struct BoundArgumentTests {
         arguments: [
             ("heart-rate", "METRIC=LOW:HIGH"), ("heart-rate=50", "METRIC=LOW:HIGH"), ("mood=1:2", "no metric"),
             ("heart-rate=110:50", "below"),
-            ("heart-rate=0:110", "from 1.0 to 350.0"), ("heart-rate=50:nan", "from 1.0"), ("heart-rate=:", "neither"),
+            ("heart-rate=0:110", "greater than 0 and up to 350.0"), ("heart-rate=50:nan", "up to 350.0"), ("heart-rate=:", "neither"),
             ("position=1:2", "METRIC=LOW:HIGH"),
             ("heart-rate=50:110:120", "METRIC=LOW:HIGH"), ("", "METRIC=LOW:HIGH"),
         ])

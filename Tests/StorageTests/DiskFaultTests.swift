@@ -85,8 +85,10 @@ struct DiskFaultTests {
             await store.close()
             let file = try FileHandle(forUpdating: NoteStore.file(in: folder))
             let size = try file.seekToEnd()
-            try file.seek(toOffset: 4096)
-            try file.write(contentsOf: Data(repeating: 0xa5, count: Int(size) - 4096))
+            // Behind what opening reads: damage there refuses the start.
+            let behind = 16 * 4096
+            try file.seek(toOffset: UInt64(behind))
+            try file.write(contentsOf: Data(repeating: 0xa5, count: Int(size) - behind))
             try file.close()
 
             let codes = Mutex<[Int32]>([])

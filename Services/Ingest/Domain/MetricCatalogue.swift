@@ -112,6 +112,7 @@ enum UnitSpellings {
         "s": ["sec", "second", "seconds"],
         "m/s": ["m.s-1", "mps", "m/sec"],
         "deg": ["°", "degree", "degrees"],
+        "[g]": ["g", "G", "g0"],
     ]
 
     /// The unit itself and what else it is called.

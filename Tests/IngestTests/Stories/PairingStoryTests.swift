@@ -82,7 +82,8 @@ import Testing
                 }
                 #expect(try await house.post([.pulse(1_768_005_060_000, 72)], token: old.token).accepted == 1)
                 let new = try await house.pair(account, "Watch 4")
-                #expect(try await house.samples(.heartRate, token: new.token).map(\.value) == [72])
+                #expect(try await house.post([.pulse(1_768_005_120_000, 74)], token: new.token).accepted == 1)
+                #expect(try await house.samples(.heartRate, token: new.token).map(\.value) == [74])
                 return (account, old)
             }
             try await IngestHouse.run(in: folder) { house in
