@@ -234,7 +234,8 @@ CASES = {
         expected=["10000 opened heart-rate", "10000 transient heart-rate"]),
     "sustained: three openings of one breach within 60 s (SOS-37)": dict(
         steps=[hr(0, 130), hr(1000), hr(20_000, 130), hr(21_000), hr(60_000, 130)], until=63_500,
-        expected=OPEN + ["1000 transient heart-rate", "20000 opened heart-rate", "21000 transient heart-rate", "60000 opened heart-rate",
+        expected=OPEN + ["1000 transient heart-rate", "20000 opened heart-rate", "21000 transient heart-rate", "51000 signal-lost heart-rate", "60000 signal-returned heart-rate",
+                  "60000 opened heart-rate",
                          "60000 confirmed heart-rate", "63500 dispatched heart-rate"]),
     "two sources that disagree do not cancel each other (SOS-37)": dict(
         steps=[up(0, (HR, 30), source="a"), up(500, (HR, 70), source="b"), up(1000, (HR, 30), source="a"), up(1500, (HR, 70), source="b")],

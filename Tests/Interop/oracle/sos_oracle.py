@@ -600,7 +600,8 @@ class Machine:
     def is_called(self, entries, critical, said, joining, calm_begun):
         first = next((entry for entry in entries if any(entry is found for found, _ in said)), None)
         critical = {breach for breach in critical if breach not in self.mutes or breach in self.open}
-        if entries or critical:
+        seen = {breach for entry in entries for breach in entry.breaches if breach not in self.mutes or breach in self.open}
+        if seen or critical:
             self.normal_since = None
         if first:
             self.join(joining, entries, calm_begun)
