@@ -48,7 +48,10 @@ struct WholeStoreTests {
 
         var wrapped: [Data] {
             get throws {
-                try DatabaseQueue(path: store("consent-keys.db").path).inDatabase { db in
+                // A start that was just refused lets its locks go in a moment.
+                var configuration = Configuration()
+                configuration.busyMode = .timeout(10)
+                return try DatabaseQueue(path: store("consent-keys.db").path, configuration: configuration).inDatabase { db in
                     try Data.fetchAll(db, sql: "SELECT wrapped FROM wrapped_keys")
                 }
             }

@@ -131,10 +131,13 @@ struct RulesMatrixTests {
         #expect(!table.contains("|  |"))
         let parts = try String(contentsOf: Self.page, encoding: .utf8).components(separatedBy: "matrix -->")
         try #require(parts.count == 3)
+        if ProcessInfo.processInfo.environment["HOUSE_WRITES_DOCS"] != nil {
+            let page = "\(parts[0])matrix -->\n\(table)\n<!-- /matrix -->\(parts[2])"
+            return try page.write(to: Self.page, atomically: true, encoding: .utf8)
+        }
         let printed = parts[1].replacingOccurrences(of: "<!-- /", with: "").trimmingCharacters(in: .whitespacesAndNewlines)
         if printed != table {
-            Issue.record("docs/sos-rules.md §3.11 has another table than the machine")
-            print(table)
+            Issue.record("docs/sos-rules.md §3.11 has another table than the machine: make docs")
         }
     }
 
