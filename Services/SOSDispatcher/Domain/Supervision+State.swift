@@ -227,15 +227,20 @@ struct SourceSignal: Hashable, Codable, Sendable {
     /// Of all gaps that were seen.
     var count = 0
     var long: [Gap]?
+    /// In milliseconds; nil while nothing is known. A source that delivers this metric less often than it declares is learnt. Computed
+    /// when a gap is seen, since every timer of every silence asks for it.
+    private(set) var interval: Int64?
 
     init(at time: Timestamp, declared: Int64) {
         (last, self.declared) = (time, max(0, declared))
+        interval = learnt
     }
 
     mutating func heard(at time: Timestamp, declared: Int64, _ rules: SupervisionRules) {
         let gap = (time - last).wholeMilliseconds
         last = max(last, time)
         self.declared = max(0, declared)
+        defer { interval = learnt }
         guard gap > 0 else { return }
         count += 1
         let isLong = declared <= 0 || .milliseconds(gap) > rules.silenceLimit(interval: .milliseconds(declared))
@@ -244,8 +249,7 @@ struct SourceSignal: Hashable, Codable, Sendable {
         long = kept.isEmpty ? nil : kept
     }
 
-    /// In milliseconds; nil while nothing is known. A source that delivers this metric less often than it declares is learnt.
-    var interval: Int64? {
+    private var learnt: Int64? {
         let seen = min(count, Self.window)
         guard seen > 0, declared == 0 || seen >= Self.first, let long else { return declared > 0 ? declared : nil }
         // Nearest rank among all gaps, those that are not long being the shortest.

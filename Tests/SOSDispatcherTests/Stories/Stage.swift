@@ -222,15 +222,18 @@ final class TalkingIngest: Sendable {
         latest.withLock { $0 = samples }
     }
 
+    /// Each person wears one device.
+    private static func watch(of person: PersonID) -> DeviceID { DeviceID(bits: person.bits) }
+
     func say(_ person: PersonID, _ entries: [Sample], receivedAt: Timestamp = .now, interval: Int64? = nil) async throws {
-        let recorded = SamplesRecorded(device: .random(), receivedAt: receivedAt, intervalMs: interval, samples: entries)
+        let recorded = SamplesRecorded(device: Self.watch(of: person), receivedAt: receivedAt, intervalMs: interval, samples: entries)
         let body = Array(try JSONEncoder().encode(recorded))
         try await say(StreamFamily.samplesStream(of: person), SamplesRecorded.type, person, body, samples, at: receivedAt)
     }
 
     /// As ingest does while its disk hangs: nothing of it is in the log.
     func say(provisionally person: PersonID, _ entries: [Sample], receivedAt: Timestamp = .now) throws {
-        let recorded = SamplesRecorded(device: .random(), receivedAt: receivedAt, intervalMs: nil, samples: entries)
+        let recorded = SamplesRecorded(device: Self.watch(of: person), receivedAt: receivedAt, intervalMs: nil, samples: entries)
         let body = Array(try JSONEncoder().encode(recorded))
         let header = StreamHeader(
             stream: StreamFamily.samplesStream(of: person), epoch: epoch, sequence: 0, head: 0, type: SamplesRecorded.provisionalType,
