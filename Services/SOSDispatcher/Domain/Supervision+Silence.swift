@@ -62,7 +62,8 @@ extension Supervision {
         (state.joiningDue, state.joiningLost) = (nil, nil)
         let deadlines = deadlines
         for (signal, silence) in (state.silences ?? [:]).sorted(by: { $0.key < $1.key }) {
-            guard let deadline = deadlines[signal], deadline > state.now else { continue }
+            // What was just heard and has no deadline is measured on demand from now on.
+            guard deadlines[signal].map({ $0 > state.now }) ?? true else { continue }
             state.silences?[signal] = nil
             if silence.isSaid { actions.append(action(.signalReturned(signal), of: nil, since: state.lastHeard?.at)) }
         }

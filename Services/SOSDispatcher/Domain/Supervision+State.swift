@@ -218,7 +218,7 @@ struct SourceSignal: Hashable, Codable, Sendable {
     static let window = 200
     /// With fewer the median counts, since one long gap says little.
     static let enough = 20
-    /// With fewer a declared interval is believed.
+    /// With fewer a declared interval is believed, and one outage makes nothing a measurement on demand.
     static let first = 3
 
     var last: Timestamp
@@ -255,7 +255,8 @@ struct SourceSignal: Hashable, Codable, Sendable {
         // Nearest rank among all gaps, those that are not long being the shortest.
         let rank = seen < Self.enough ? (seen + 1) / 2 : (seen * 95 + 99) / 100
         let place = rank - (seen - long.count) - 1
-        return place < 0 ? declared : max(declared, long.map(\.length).sorted()[place])
+        let interval = place < 0 ? declared : max(declared, long.map(\.length).sorted()[place])
+        return seen < Self.first && .milliseconds(interval) > SupervisionRules.longestInterval ? nil : interval
     }
 
     /// nil for what is measured on demand.

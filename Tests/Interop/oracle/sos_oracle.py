@@ -108,7 +108,8 @@ class Heard:                                    # §3.5: one metric of one sourc
         if not gaps or self.declared > 0 and len(gaps) < 3:
             return self.declared
         rank = math.ceil((0.95 if len(gaps) >= 20 else 0.5) * len(gaps))
-        return max(self.declared, gaps[rank - 1])
+        learnt = max(self.declared, gaps[rank - 1])
+        return 0 if len(gaps) < 3 and learnt > 3_600_000 else learnt
 
     def is_on_demand(self, metric):
         return metric in ON_DEMAND or self.declared <= 0 and self.interval() > 3_600_000

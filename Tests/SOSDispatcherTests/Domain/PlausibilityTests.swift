@@ -39,8 +39,8 @@ struct PlausibilityTests {
     }
 
     /// Readings each 5 s with exactly one value.
-    private static func stuck(_ metric: Metric, _ value: Double, readings: Int = 200) -> SupervisionStory {
-        var story = SupervisionStory()
+    private static func stuck(_ metric: Metric, _ value: Double, readings: Int = 200, own: [Metric: Bounds] = [:]) -> SupervisionStory {
+        var story = SupervisionStory(own: own)
         for number in 0..<readings { story.upload(Double(number) * 5, [metric: value]) }
         return story
     }
@@ -65,7 +65,8 @@ struct PlausibilityTests {
     @Test("SOS-25: what can stand still in a living body is never called stuck", arguments: ["body-temperature", "oxygen-saturation"])
     func whatStandsStill(code: String) throws {
         let metric = try #require(Metric(code: code))
-        #expect(Self.stuck(metric, 36.888_888_888, readings: 1000).actions.isEmpty)
+        let watched = [metric: Bounds(low: 30, high: nil)]
+        #expect(Self.stuck(metric, 36.888_888_888, readings: 1000, own: watched).actions.isEmpty)
     }
 
     @Test("SOS-25: fewer than 120 readings, or less than 10 minutes, are not enough to call a source stuck")
@@ -105,6 +106,7 @@ struct PlausibilityTests {
                 "opened", "confirmed", "dispatched", "acknowledged",
             ])
         story.upload(1601, [.heartRate: 80])
-        #expect(story.list.last == "1601.000 closed oxygen-saturation")
+        // Of the saturation nothing was heard for ten minutes: now that nobody is called for any more, the person is told.
+        #expect(story.list.suffix(2) == ["1601.000 closed oxygen-saturation", "1601.000 signal-lost oxygen-saturation"])
     }
 }

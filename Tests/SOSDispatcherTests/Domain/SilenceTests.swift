@@ -32,6 +32,20 @@ struct SilenceTests {
             "the next silence is another one")
     }
 
+    @Test("SOS-34: what is measured each two hours is on demand after three gaps: it returned, and its silence says nothing any more")
+    func onDemand() {
+        var story = SupervisionStory()
+        for second in [10.0, 7210, 14_410] { story.heart(second, 80) }
+        story.pass(21_000)
+        let warned = { story.list.filter { $0.hasSuffix("signal-lost heart-rate") }.count }
+        #expect(warned() == 3)
+        story.heart(21_610, 80)
+        #expect(story.list.last == "21610.000 signal-returned heart-rate")
+        #expect(story.machine.state.stage == .monitoring && story.machine.state.silences == nil)
+        story.pass(100_000)
+        #expect(story.list.last == "21610.000 signal-returned heart-rate")
+    }
+
     @Test("SOS-25: data that return before the contacts are told spare them")
     func spared() {
         var story = SupervisionStory()
@@ -69,8 +83,13 @@ struct SilenceTests {
         story.heart(342, 80)
         #expect(
             story.list.suffix(3) == ["340.000 opened heart-rate", "342.000 signal-returned heart-rate", "342.000 transient heart-rate"])
-        story.pass(1000)
-        #expect(story.list.last == "675.500 dispatched heart-rate")
+        // 332 s between two readings are this source's interval by all that is known: 342 + 3 × 332 + 300 + 3.5.
+        story.pass(10_000)
+        #expect(
+            story.list.suffix(5) == [
+                "1338.000 signal-lost heart-rate", "1638.000 silence-contacts -", "1638.000 opened heart-rate",
+                "1641.000 confirmed heart-rate", "1641.500 dispatched heart-rate",
+            ])
     }
 
     @Test("SOS-14, SOS-25: I am fine while silent calls nobody, and the same silence does not ask again")
@@ -195,7 +214,9 @@ struct SilenceTests {
         #expect(story.list == ["40.000 signal-lost heart-rate"])
     }
 
-    @Test("CON-32, SOS-25: put on charge in an alert, the alert goes on to the call; afterwards it is charging, not lost")
+    @Test(
+        "CON-32, SOS-25, SOS-33: put on charge in an alert, the alert goes on to the call; called off, it is charging, not lost, and the low heart is asked about once more"
+    )
     func chargingInAnAlert() {
         var story = SupervisionStory()
         story.heart(10, 30)
@@ -203,8 +224,15 @@ struct SilenceTests {
         story.pass(20)
         #expect(story.list.last == "13.500 dispatched heart-rate")
         story.answer(30, .falseAlarm)
-        story.pass(100)
+        story.pass(89.999)
         #expect(story.actions.suffix(2).map(\.kind) == [.closed, .charging])
+        // 30 bpm is severe: its mute lasts 60 s, and nothing was heard since.
+        story.pass(90)
+        #expect(story.list.last == "90.000 asked-again heart-rate")
+        story.answer(95, .fine)
+        story.pass(100_000)
+        #expect(story.list.last == "95.000 muted heart-rate", "the same silence is asked about once")
+        #expect(story.machine.state.standing == .charging)
     }
 
     @Test("SOS-04, SOS-27: charging while paused or not subscribed says nothing")
