@@ -75,7 +75,10 @@ struct RecentCourse: Hashable, Codable, Sendable {
     mutating func note(_ value: Double, of metric: Metric, at time: Timestamp) {
         var known = readings[metric] ?? []
         let index = (known.lastIndex { $0.at <= time } ?? -1) + 1
-        known.insert(Reading(at: time, value: value), at: index)
+        let reading = Reading(at: time, value: value)
+        // What came on the fast path comes again when it is stored.
+        if index > 0, known[index - 1] == reading { return }
+        known.insert(reading, at: index)
         readings[metric] = known.suffix(RecentCourse.kept)
     }
 }

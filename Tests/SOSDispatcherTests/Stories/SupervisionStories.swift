@@ -24,7 +24,7 @@ struct SupervisionStories {
                 try await stage.subscribe(person, bounds: ["heart-rate": Bounds(low: 0, high: 90)])
                 Issue.record("was not refused")
             } catch let failure as Failure {
-                #expect(failure.code == .invalid && failure.reason.contains("between 1.0 and 350.0"))
+                #expect(failure.code == .invalid && failure.reason.contains("greater than 0 and up to 350.0"))
             }
             await #expect(throws: Failure.self) { try await stage.question(PauseSupervision(person: person, paused: true)) }
             await #expect(throws: Failure.self) { try await stage.question(AnswerPrompt(person: person, answer: .fine)) }
