@@ -29,7 +29,7 @@ extension Supervision {
                 break
             }
             if let wall { state.wallOffset = (wall - state.now).wholeMilliseconds }
-            outcome.actions += helped(at: self.wall(state.now))
+            outcome.actions += helped(at: self.wall(state.now), isAnswer: true)
             outcome.episode = outcome.episode ?? state.episode
         case .helpIsHere:
             outcome.actions += helpArrived()
@@ -78,14 +78,16 @@ extension Supervision {
 
     /// A call for help that a device reports.
     mutating func helpReported(_ entry: Sample, in upload: Upload) -> [SupervisionAction] {
-        if upload.age(of: entry) <= SupervisionRules.oldestEvent { return helped(at: entry.at) }
+        if upload.age(of: entry) <= SupervisionRules.oldestEvent { return helped(at: entry.at, isAnswer: false) }
         return [action(.helpTooLate, of: nil, since: entry.at)]
     }
 
-    /// - Parameter at: its own time. One that came before is no other one.
-    private mutating func helped(at time: Timestamp) -> [SupervisionAction] {
+    /// - Parameter at: its own time. What a device measured before the last one is no other one; a person who answers is there now, even if
+    ///   a clock was set back since or a device's is ahead.
+    private mutating func helped(at time: Timestamp, isAnswer: Bool) -> [SupervisionAction] {
         if let last = state.help {
-            guard time > last.at, last.countedAt.map({ state.now - $0 > SupervisionRules.sameHelp }) ?? true else { return [] }
+            guard isAnswer ? time != last.at : time > last.at, last.countedAt.map({ state.now - $0 > SupervisionRules.sameHelp }) ?? true
+            else { return [] }
         }
         state.help = Help(at: time, countedAt: state.now)
         let (fall, doubt) = (state.fall, state.doubt)
@@ -101,7 +103,7 @@ extension Supervision {
         case .alerted, .confirmed, .askedAgain, .dispatching, .dispatched:
             if let doubt { takeIn(doubt) }
         }
-        state.episode?.isKept = true
+        state.episode?.keep()
         return [call(.asked)]
     }
 

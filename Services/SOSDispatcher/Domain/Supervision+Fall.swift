@@ -59,7 +59,7 @@ extension Supervision {
         case .off: return []
         case .dispatching, .dispatched:
             state.lastFall = trigger.at
-            state.episode?.isKept = true
+            state.episode?.keep()
             return [toldWorse([], by: trigger)]
         case .monitoring, .suspended, .paused, .alerted, .confirmed, .askedAgain, .stoodDown:
             guard state.fall == nil else { return [] }
@@ -80,10 +80,10 @@ extension Supervision {
         case .off: return [told]
         case .monitoring, .suspended, .paused, .stoodDown: return [told] + call(for: fall, isKept: true, .unanswered)
         case .alerted, .confirmed, .askedAgain:
-            state.episode?.isKept = true
+            state.episode?.keep()
             return [told, call(.unanswered)]
         case .dispatching, .dispatched:
-            state.episode?.isKept = true
+            state.episode?.keep()
             return [told, toldWorse([], by: fall.trigger)]
         }
     }

@@ -77,7 +77,7 @@ extension Supervision {
     private mutating func noteLastHeard(_ entries: [Sample], in upload: Upload) {
         for entry in entries {
             let at = min(entry.at, upload.receivedAt)
-            if let last = state.lastHeard, at < last.at { continue }
+            if let last = state.lastHeard, state.now - upload.age(of: entry) < last.measured { continue }
             state.lastHeard = LastHeard(
                 metric: entry.type, value: entry.value ?? 0, at: at, heardAt: state.now, receivedAt: upload.receivedAt)
         }
@@ -162,7 +162,7 @@ extension Supervision {
 
     mutating func closedByTime() -> [SupervisionAction] {
         // Where help was sent the contacts know already.
-        state.contactsTold = true
+        (state.contactsDue, state.contactsTold) = (nil, true)
         return [ended(.closed)]
     }
 

@@ -140,6 +140,9 @@ extension Supervision {
         /// When it was received, on the machine's time line and by ingest's own clock.
         var heardAt: Timestamp
         var receivedAt: Timestamp
+
+        /// On the machine's time line.
+        var measured: Timestamp { heardAt - (receivedAt - at) }
     }
 
     /// Shaking that was reported, for as long as it says something about the person.

@@ -137,7 +137,7 @@ class Machine:
         self.own, self.personal = {}, {}
         self.trigger, self.t0, self.kept, self.normal_since, self.acknowledged_at, self.asked_back = None, None, False, None, None, None
         self.open, self.mutes = {}, {}
-        self.doubt, self.fall_due, self.late, self.last_help = None, None, None, None
+        self.doubt, self.fall_due, self.late, self.last_help, self.help_at = None, None, None, None, None
         self.joining_due, self.joining_said, self.contacts_due, self.contacts_know = None, False, None, False
         self.forget_measurements()
 
@@ -462,10 +462,10 @@ class Machine:
             self.late_reading(aged, t, source)
         for _ in [entry for entry in aged if entry[0] == "fall" and entry[2] <= EVENT_AGE]:
             self.falls()
-        for metric, _, age, _ in aged:
+        for metric, at, age, _ in aged:
             if metric == "help":
                 if age <= EVENT_AGE:
-                    self.help()
+                    self.help(at)
                 else:
                     self.emit("help-contacts", "-")
 
@@ -723,9 +723,11 @@ class Machine:
     # ---- §3.6: answers
 
     def answer(self, t, word):
-        self.happens(t, {"fine": self.fine, "false-alarm": self.fine, "help": self.help, "help-is-here": self.help_is_here}[word])
+        self.happens(t, {"fine": self.fine, "false-alarm": self.fine, "help": lambda: self.help(t, is_answer=True),
+                         "help-is-here": self.help_is_here}[word])
 
     def fine(self):
+        self.last_help = None                   # another call for help is another one from now on
         if self.state == "OFF":
             return
         if self.fall_due is not None:
@@ -752,10 +754,12 @@ class Machine:
             if not self.subscribed or self.kept and not self.critical():
                 self.close()
 
-    def help(self):
+    def help(self, at, is_answer=False):        # `at` is its own time
         if self.state == "OFF" or self.last_help is not None and self.now - self.last_help <= REPEATED:
             return
-        self.last_help = self.now
+        if self.help_at is not None and (at == self.help_at or at < self.help_at and not is_answer):
+            return
+        self.last_help, self.help_at = self.now, at
         trigger = "fall" if self.fall_due is not None else self.doubt.metric if self.doubt else "help"
         self.call(trigger)
         self.fall_due, self.doubt, self.late = None, None, None

@@ -93,7 +93,12 @@ struct Recording: Sendable {
             drive.pass(to: latest)
             drive.hear(what, at: time)
         }
-        drive.pass(to: latest + .seconds(600))
+        // What still waits to be acknowledged belongs to it.
+        var end = latest
+        repeat {
+            end = max(end, drive.acknowledgeAt ?? end)
+            drive.pass(to: end + .seconds(600))
+        } while drive.acknowledgeAt != nil
         return drive.actions.compactMap(\.line)
     }
 }
