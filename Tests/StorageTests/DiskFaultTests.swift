@@ -83,16 +83,16 @@ struct DiskFaultTests {
                 store.enqueue(NoteStore.insert("\(number)" + String(repeating: "y", count: 500))) { _ in }
             }
             await store.close()
-            let file = try FileHandle(forUpdating: NoteStore.file(in: folder))
-            let size = try file.seekToEnd()
-            // Behind what opening reads: damage there refuses the start.
-            let behind = 16 * 4096
-            try file.seek(toOffset: UInt64(behind))
-            try file.write(contentsOf: Data(repeating: 0xa5, count: Int(size) - behind))
-            try file.close()
 
             let codes = Mutex<[Int32]>([])
             let damaged = try NoteStore.open(in: folder) { $0.onFatal = { code in codes.withLock { $0.append(code) } } }
+            // Under the open store: a small file that is damaged before refuses the start. What the start has read is forgotten.
+            try await damaged.write { try $0.execute(sql: "PRAGMA shrink_memory") }
+            let file = try FileHandle(forUpdating: NoteStore.file(in: folder))
+            let size = try file.seekToEnd()
+            try file.seek(toOffset: 4096)
+            try file.write(contentsOf: Data(repeating: 0xa5, count: Int(size) - 4096))
+            try file.close()
             if byReading {
                 await #expect(throws: StoreError.broken) { try await damaged.read(NoteStore.texts) }
             } else {
