@@ -54,6 +54,7 @@ extension Supervision {
             let cancelled = action(.cancelled(answer))
             guard state.subscribed else { return ended + [cancelled, self.ended(.closed)] }
             mute(state.episode?.open ?? [:])
+            for breach in state.episode?.open.keys.map(\.self) ?? [] { state.episode?.open[breach] = state.mutes?[breach]?.course }
             // Nothing that is measured would ever end it.
             let isOver = state.episode?.isKept == true && critical(thresholds).isEmpty
             return ended + (isOver ? [cancelled, self.ended(.closed)] : [cancelled])

@@ -136,7 +136,7 @@ class Machine:
         self.state, self.subscribed = "OFF", False
         self.own, self.personal = {}, {}
         self.trigger, self.t0, self.kept, self.normal_since, self.acknowledged_at, self.asked_back = None, None, False, None, None, None
-        self.open, self.mutes = {}, {}
+        self.open, self.mutes, self.called_off = {}, {}, {}
         self.doubt, self.fall_due, self.late, self.last_help, self.help_at = None, None, None, None, None
         self.joining_due, self.joining_said, self.contacts_due, self.contacts_know = None, False, None, False
         self.forget_measurements()
@@ -321,7 +321,7 @@ class Machine:
         known = self.mutes.pop(breach, None) or self.open.get(breach)
         if known is None:
             known = Known()
-            values = [entry.value for entry in entries if breach in entry.breaches] or [value for *_, value in self.critical_values(breach)]
+            values = [entry.value for entry in entries if breach in entry.breaches]
         else:
             values = []
             if calm_begun:
@@ -329,7 +329,7 @@ class Machine:
                 values = [entry.value for entry in entries if breach in entry.breaches]
         for value in values:
             known.saw(value, self.is_severe(breach, value))
-        if breach[0] in (PAIR, "silence"):
+        if breach[0] == "silence":
             known.severe = True
         if calm_begun and known.told is not None:
             known.tell()
@@ -600,15 +600,14 @@ class Machine:
 
     def is_called(self, entries, critical, said, joining, calm_begun):
         first = next((entry for entry in entries if any(entry is found for found, _ in said)), None)
-        critical = {breach for breach in critical if breach not in self.mutes or breach in self.open}
-        seen = {breach for entry in entries for breach in entry.breaches if breach not in self.mutes or breach in self.open}
-        if seen or critical:
-            self.normal_since = None
         if first:
             self.join(joining, entries, calm_begun)
             self.tell_open()
             self.emit("worse", first.metric)
-            return
+        critical = {breach for breach in critical if breach not in self.mutes or breach in self.open}
+        seen = {breach for entry in entries for breach in entry.breaches if breach not in self.mutes or breach in self.open}
+        if seen or critical:
+            self.normal_since = None
         if not critical:
             if self.normal_since is None:
                 self.normal_since = self.now
@@ -749,6 +748,7 @@ class Machine:
             self.ends()
         elif self.state in CALLED:
             self.emit("cancelled")
+            self.called_off = dict(self.open)
             self.mute_open()
             self.state, self.normal_since = "STOOD-DOWN", None
             if not self.subscribed or self.kept and not self.critical():
@@ -760,10 +760,18 @@ class Machine:
         if self.help_at is not None and (at == self.help_at or at < self.help_at and not is_answer):
             return
         self.last_help, self.help_at = self.now, at
+        if self.state == "STOOD-DOWN":
+            self.call_again()
         trigger = "fall" if self.fall_due is not None else self.doubt.metric if self.doubt else "help"
         self.call(trigger)
         self.fall_due, self.doubt, self.late = None, None, None
         self.dispatch()
+
+    def call_again(self):                       # what was open when it was called off
+        for breach, known in self.called_off.items():
+            self.mutes.pop(breach, None)
+            known.until, known.lapsed = math.inf, False
+            self.open[breach] = known
 
     def call(self, trigger, is_kept=True):
         """An emergency of its own, or the one that is there, before it is called for."""
