@@ -54,7 +54,14 @@ struct StoreFiles {
         guard !isWhole, !there.isEmpty else { return nil }
         let folder = store.deletingLastPathComponent().appendingPathComponent("aside-\(now.milliseconds)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        for file in there { try FileManager.default.moveItem(at: file, to: folder.appendingPathComponent(file.lastPathComponent)) }
+        for file in there {
+            do {
+                try FileManager.default.moveItem(at: file, to: folder.appendingPathComponent(file.lastPathComponent))
+            } catch CocoaError.fileNoSuchFile {
+                // SQLite takes its log away when the last connection goes, which may be that of a start that was refused just now.
+                continue
+            }
+        }
         return folder
     }
 
