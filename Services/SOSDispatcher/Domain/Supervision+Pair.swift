@@ -13,7 +13,7 @@ extension Supervision {
         guard state.subscribed, time - theirs.t0 <= Supervision.adoptable, state.episode?.trigger != theirs.trigger else { return due }
         switch state.stage {
         case .monitoring, .suspended:
-            return due + adopted(theirs)
+            return hasAnswered(theirs) ? due : due + adopted(theirs)
         case .alerted, .confirmed, .askedAgain:
             guard let own = state.episode, state.stage == .askedAgain || theirs.isEarlier(than: own) else { return due }
             let ended = SupervisionAction(kind: .transient, at: state.now, episode: own)
@@ -21,6 +21,15 @@ extension Supervision {
         case .off, .paused, .dispatching, .dispatched, .stoodDown:
             return due
         }
+    }
+
+    /// Whether the person has said "I am fine" here to what the other comes to only now, as it does after a restart: that is no news.
+    private func hasAnswered(_ theirs: Episode) -> Bool {
+        !theirs.open.isEmpty
+            && theirs.open.keys.allSatisfy { breach in
+                guard let mute = state.mutes?[breach], mute.isLapsed != true else { return false }
+                return theirs.t0 <= mute.until - rules.muteLength(of: breach, mute.course)
+            }
     }
 
     private mutating func adopted(_ theirs: Episode) -> [SupervisionAction] {
