@@ -110,6 +110,9 @@ struct Episode: Hashable, Codable, Sendable {
         (self.trigger, self.t0, self.receivedAt, self.open, self.dueAt) = (trigger, t0, receivedAt, open, dueAt)
     }
 
+    /// Whether values in range do not close it.
+    var isHeldOpen: Bool { isKept == true && helpIsHere != true }
+
     /// A call for help or a fall came to it; whoever said that help is here said so of what was before.
     mutating func keep() { (isKept, helpIsHere) = (true, nil) }
 

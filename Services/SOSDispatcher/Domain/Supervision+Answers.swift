@@ -56,7 +56,7 @@ extension Supervision {
             mute(state.episode?.open ?? [:])
             for breach in state.episode?.open.keys.map(\.self) ?? [] { state.episode?.open[breach] = state.mutes?[breach]?.course }
             // Nothing that is measured would ever end it.
-            let isOver = state.episode?.isKept == true && critical(thresholds).isEmpty
+            let isOver = state.episode?.isHeldOpen == true && critical(thresholds).isEmpty
             return ended + (isOver ? [cancelled, self.ended(.closed)] : [cancelled])
         case .monitoring, .suspended: return ended + shakingCalledOff()
         case .off, .paused, .stoodDown: return ended

@@ -218,7 +218,7 @@ extension Supervision {
     /// Whether an acknowledged emergency may be closed by values.
     private var isNormalAgain: Bool {
         guard state.stage == .dispatched, let episode = state.episode, let since = episode.normalSince else { return false }
-        guard episode.isKept != true || episode.helpIsHere == true else { return false }
+        guard !episode.isHeldOpen else { return false }
         return state.now - since >= rules.normalBeforeClosing
     }
 }

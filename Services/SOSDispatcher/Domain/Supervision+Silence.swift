@@ -155,7 +155,7 @@ extension Supervision {
         let silence = (deadlines.values + [state.joiningDue].compactMap(\.self)).max()
         let dues = [
             silence.map { max($0, settled) + SupervisionRules.silenceBeforeClosing },
-            episode.isKept == true ? settled + SupervisionRules.keptFor : nil,
+            episode.isHeldOpen ? settled + SupervisionRules.keptFor : nil,
         ]
         return dues.compactMap(\.self).min()
     }

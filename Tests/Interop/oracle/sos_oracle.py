@@ -137,7 +137,8 @@ class Machine:
         self.own, self.personal = {}, {}
         self.trigger, self.t0, self.kept, self.normal_since, self.acknowledged_at, self.asked_back = None, None, False, None, None, None
         self.open, self.mutes, self.called_off = {}, {}, {}
-        self.doubt, self.fall_due, self.late, self.last_help, self.help_at = None, None, None, None, None
+        self.doubt, self.fall_due, self.late, self.last_help = None, None, None, None
+        self.help_at, self.fall_at = None, None         # own times of the last that counted
         self.joining_due, self.joining_said, self.contacts_due, self.contacts_know = None, False, None, False
         self.forget_measurements()
 
@@ -460,8 +461,8 @@ class Machine:
             if counting:
                 self.readings(counting, t, interval, source)
             self.late_reading(aged, t, source)
-        for _ in [entry for entry in aged if entry[0] == "fall" and entry[2] <= EVENT_AGE]:
-            self.falls()
+        for at in [at for metric, at, age, _ in aged if metric == "fall" and age <= EVENT_AGE]:
+            self.falls(at)
         for metric, at, age, _ in aged:
             if metric == "help":
                 if age <= EVENT_AGE:
@@ -776,7 +777,7 @@ class Machine:
     def call(self, trigger, is_kept=True):
         """An emergency of its own, or the one that is there, before it is called for."""
         if self.state == "PAUSED":
-            self.resumed(self.interval)
+            self.resumed(0)                     # whoever fell or calls says nothing of devices
         if self.state in IDLE:
             self.begin(trigger, self.state)
             self.emit("opened")
@@ -847,9 +848,10 @@ class Machine:
             self.emit("late-critical", metric)
             return
 
-    def falls(self):
-        if self.fall_due is not None:
+    def falls(self, at):
+        if self.fall_due is not None or self.fall_at is not None and at <= self.fall_at:
             return
+        self.fall_at = at
         if self.state in CALLED:
             self.kept = True
             self.emit("worse", "fall")
