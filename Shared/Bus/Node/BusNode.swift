@@ -106,10 +106,7 @@ package actor BusNode {
     /// - Throws: `strangerAdmitted` or `unverified`; the process must not go on then.
     package func selfTest() async throws(BusError) {
         try checkOpen()
-        for socket in bound {
-            try await refusesStranger(at: socket.endpoint, as: socket.kind == .publisher ? .subscriber : .asker)
-        }
-        guard bound.isEmpty else { return }
+        guard bound.isEmpty else { return try await refuseStrangers() }
         let domain = ZAPHandler.shared.makeDomain("\(peer)/self-test") { _ in nil }
         defer { ZAPHandler.shared.forget(domain: domain) }
         let socket = try Socket(.answerer, .admitting(keys: keys, domain: domain))
@@ -150,8 +147,25 @@ package actor BusNode {
         }
     }
 
+    /// All sockets at the same time: a handshake takes a tenth of a second, and a service that was killed is waited for.
+    private func refuseStrangers() async throws(BusError) {
+        let places = bound.map { (endpoint: $0.endpoint, kind: $0.kind == .publisher ? SocketKind.subscriber : .asker) }
+        let serverKey = keys.publicKey
+        let outcomes = await withTaskGroup(of: (String, StrangerProbe.Outcome).self) { group in
+            for place in places {
+                group.addTask { (place.endpoint, await StrangerProbe.knock(at: place.endpoint, as: place.kind, serverKey: serverKey)) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        for (endpoint, outcome) in outcomes { try require(outcome, at: endpoint) }
+    }
+
     private func refusesStranger(at endpoint: String, as kind: SocketKind) async throws(BusError) {
-        switch await StrangerProbe.knock(at: endpoint, as: kind, serverKey: keys.publicKey) {
+        try require(await StrangerProbe.knock(at: endpoint, as: kind, serverKey: keys.publicKey), at: endpoint)
+    }
+
+    private func require(_ outcome: StrangerProbe.Outcome, at endpoint: String) throws(BusError) {
+        switch outcome {
         case .refused: return
         case .admitted: throw BusError(.strangerAdmitted, "\(endpoint) let an unknown key in")
         case .unclear: throw BusError(.unverified, "\(endpoint) did not refuse an unknown key within \(BusLimits.selfTest)")
