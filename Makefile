@@ -24,8 +24,9 @@ SECONDS_EACH ?= 20
 # Seconds that the standing stranger has.
 ATTACK_SECONDS ?= 60
 
-# Seeds of the simulation.
-SEEDS ?= 20000
+# Seeds of the simulation of the whole, and of the machine of supervision alone.
+SEEDS ?= 2000
+MACHINES ?= 20000
 
 # Where `make install` puts things; DESTDIR is for packages.
 PREFIX  ?= /usr/local
@@ -69,9 +70,8 @@ fuzz: ## feed every decoder with rubbish, SECONDS_EACH=20 seconds each
 	@deploy/install-missing swift $(LIBRARIES)
 	@Tests/Fuzz/run $(SECONDS_EACH)
 
-simulate: ## virtual time: SEEDS=20000 lives and faults through the machines of rescue, then every planted fault
-	@deploy/install-missing swift $(LIBRARIES)
-	@Tests/Simulation/run --seeds $(SEEDS)
+simulate: build-tests ## virtual time: SEEDS=2000 lives and faults through both dispatchers, MACHINES=20000 through the rules, every planted fault
+	@Tests/Simulation/run --seeds $(SEEDS) --machines $(MACHINES)
 
 chaos: build-tests ## the fault matrix: real processes killed, halted, starved of disk, time and network; prints the table
 	@.ci/chaos

@@ -1,66 +1,160 @@
-// The other end: two integrators with ledgers of their own, of manners that the plan changes.
+// The played emergency services: three addresses of two integrators, with ledgers of their own and manners that the plan changes.
 
 import Contracts
+import Foundation
+import Sealing
+import ServiceKit
 
+@testable import Outbound
 @testable import SOSDispatcher
 
+enum SimulatedAddress: Int, CaseIterable {
+    case alphaFirst
+    case alphaSecond
+    case beta
+
+    var integrator: String { self == .beta ? "beta" : "alpha" }
+    var url: String { "https://\(rawValue).test/messages" }
+}
+
+/// One integrator, whichever of its addresses is called.
 struct SimulatedIntegrator {
-    /// Every message that came in, and its bytes when it came first.
-    var received: [DispatchID: [UInt8]] = [:]
+    /// Every message that came in, as it came first, and its bytes from each process.
+    var received: [DispatchID: DispatchMessage] = [:]
+    var bytes: [DispatchID: [Int: [UInt8]]] = [:]
     var accepted: Set<DispatchID> = []
-    /// Call-backs that the dispatcher has confirmed.
+    /// Call-backs that a dispatcher has confirmed.
     var answered: Set<DispatchID> = []
     var calling: Set<DispatchID> = []
 }
 
-extension SimulatedWorld {
-    func handleAtIntegrator(_ event: SimulatedEvent) {
-        switch event {
-        case .received(let integrator, let message, let attempt, let process): receive(message, integrator, attempt, process)
-        case .calledBack(let id, let integrator):
-            guard !integrators[integrator].answered.contains(id) else { return }
-            after(1000, .calledBack(id, integrator: integrator))
-            receive(id, from: integrator)
+/// Contracts has a message's name too: that of one to a person.
+typealias DispatchID = SOSDispatcher.MessageID
+
+extension SimulatedSuite {
+    /// One attempt of a dispatcher, from its request to the answer: what HTTP and the other end do with it.
+    func carry(_ request: OutboundRequest, from place: Place, _ process: Int) async -> Result<OutboundResponse, OutboundError> {
+        guard let address = SimulatedAddress.allCases.first(where: { $0.url == request.url }),
+            let id = request.headers.first(where: { $0.name == WebhookSignature.idHeader }).flatMap({ DispatchID($0.value) })
+        else { return .failure(.unresolved) }
+        let integrator = address.integrator
+        ledger.attempts += 1
+        let number = ledger.tried(id, process, to: integrator, at: now)
+        if ledger.isTold(id, process, integrator, at: now) { violation("\(place) sends \(id) to \(integrator) after its acknowledgement") }
+        if flaw == .givesUpAfterThree, number > 3 { return await fail(.timeout, after: request.timeout.wholeMilliseconds) }
+        ledger.left(id, to: integrator, at: now)
+        guard await pass(dice.between(1, 30)) else { return .failure(.cancelled) }
+        let manners = plan.manners(of: address, at: now)
+        note("\(integrator) at \(address) (\(manners)) gets \(id) from \(place)")
+        switch manners {
+        case .isDown: return await fail(.connect, after: 5)
+        case .blackHole: return await fail(.timeout, after: request.timeout.wholeMilliseconds)
         default: break
+        }
+        receive(id, request.body, at: integrator, from: process)
+        let reply = manners.reply(to: id, flaw)
+        if reply.isAcceptance { integrators[integrator]?.accepted.insert(id) }
+        if manners == .callsBack, integrators[integrator]?.calling.insert(id).inserted == true {
+            time.after(dice.between(100, 400)) { [self] in callBack(id, integrator) }
+        }
+        let delay = manners == .answersSlowly ? dice.between(3000, 9000) : dice.between(20, 300)
+        guard await pass(delay) else { return .failure(.cancelled) }
+        if manners == .rejects { ledger.rejected(id, by: integrator, at: now) }
+        if reply.isAcceptance {
+            ledger.told(id, process, integrator, at: now)
+            if flaw == .repeatsAcknowledged { await sendOnce(again: request, from: place, process) }
+        }
+        return .success(answer(reply, secret: reply.isSigned ? secrets[integrator] : .random()))
+    }
+
+    /// Planted: an acknowledged message is sent on.
+    private func sendOnce(again request: OutboundRequest, from place: Place, _ process: Int) async {
+        let carried = Carried((self, request))
+        time.after(1500) { [time] in
+            time.enter(process) { Task { _ = await carried.value.0.carry(carried.value.1, from: place, process) } }
         }
     }
 
-    private func receive(_ message: OutboxMessage, _ index: Int, _ attempt: Int, _ process: Int) {
-        let manners = plan.manners(of: index, at: now)
-        note("integrator \(index) (\(manners)) gets \(message.id), \(message.kind.rawValue)")
-        func answers(after delay: Int64, _ answer: SimulatedAnswer?) {
-            after(delay, .attemptEnded(message.id.emergency, attempt: attempt, answer, process: process))
+    private func fail(_ error: OutboundError, after delay: Int64) async -> Result<OutboundResponse, OutboundError> {
+        await pass(delay) ? .failure(error) : .failure(.cancelled)
+    }
+
+    /// False where the attempt was called off meanwhile.
+    private func pass(_ milliseconds: Int64) async -> Bool {
+        // Of virtual time.
+        (try? await Task.sleep(for: .milliseconds(milliseconds))) != nil
+    }
+
+    private func receive(_ id: DispatchID, _ body: [UInt8], at integrator: String, from process: Int) {
+        let message = try? JSONDecoder().decode(DispatchMessage.self, from: Data(body))
+        guard let message else { return violation("\(id) cannot be read") }
+        ledger.received(id, at: now)
+        // Two that cannot hear each other decide alike, each from what it has heard by then; one process never says a thing anew.
+        if let first = integrators[integrator]?.bytes[id]?[process], first != body { violation("\(id) came again with other bytes") }
+        integrators[integrator]?.bytes[id, default: [:]][process] = body
+        if let first = integrators[integrator]?.received[id], first.msgType != message.msgType {
+            violation("\(id) came as \(first.msgType.rawValue) and as \(message.msgType.rawValue)")
         }
-        let honest = SimulatedAnswer(message: message.id, isSigned: true, accepts: true)
-        switch manners {
-        case .isDown: return answers(after: 5, nil)
-        case .blackHole: return answers(after: DispatchOutbox.answerDeadline.wholeMilliseconds, nil)
-        default: break
+        if integrators[integrator]?.received[id] == nil { integrators[integrator]?.received[id] = message }
+    }
+
+    /// Again each second until a dispatcher has confirmed it.
+    private func callBack(_ id: DispatchID, _ name: String) {
+        guard integrators[name]?.answered.contains(id) == false else { return }
+        time.after(1000) { [self] in callBack(id, name) }
+        let up = dispatchers.filter(\.isUp)
+        guard !up.isEmpty else { return }
+        let dispatcher = dice.one(of: up)
+        let carried = Carried((self, dispatcher.parts))
+        let process = dispatcher.process
+        time.enter(process) {
+            Task {
+                guard let parts = carried.value.1, let integrator = await parts.dispatcher.registry.integrator(name) else { return }
+                let word = Acknowledgement(messageId: "\(id)", result: .accepted, ackId: "back", reason: nil)
+                guard case .taken? = try? await parts.dispatcher.receive(word, from: integrator, form: "call") else { return }
+                carried.value.0.ledger.told(id, process, name, at: carried.value.0.now)
+                carried.value.0.integrators[name]?.accepted.insert(id)
+                carried.value.0.integrators[name]?.answered.insert(id)
+            }
         }
-        if let first = integrators[index].received[message.id] {
-            // A cancel that was lost with its process is said again, at another time of day.
-            if first != message.body, message.kind != .cancel { violation("\(message.id) came again with other bytes") }
-        } else {
-            integrators[index].received[message.id] = message.body
+    }
+
+    private func answer(_ reply: SimulatedReply, secret: WebhookSecret?) -> OutboundResponse {
+        guard let word = reply.word, let secret, let body = try? Array(JSONEncoder().encode(AcknowledgementBody(ack: word))),
+            let signature = try? WebhookSignature.sign(id: word.ackId, at: .now, body: body, secrets: [secret])
+        else { return OutboundResponse(status: reply.status, head: [], body: []) }
+        let head = [
+            (WebhookSignature.idHeader, signature.id), (WebhookSignature.timestampHeader, signature.timestamp),
+            (WebhookSignature.signatureHeader, signature.signatures),
+        ].map { "\($0): \($1)\r\n" }.joined()
+        return OutboundResponse(status: reply.status, head: Array(head.utf8), body: body)
+    }
+}
+
+/// What an address answers to one attempt.
+struct SimulatedReply {
+    var status = 200
+    /// nil: not a word.
+    var word: Acknowledgement?
+    var isSigned = true
+    /// Whether this is the integrator's own and true word that it takes the message.
+    var isAcceptance = false
+}
+
+extension IntegratorManners {
+    func reply(to id: DispatchID, _ flaw: PlantedFlaw?) -> SimulatedReply {
+        func word(_ message: String, _ result: Acknowledgement.Result = .accepted) -> Acknowledgement {
+            Acknowledgement(messageId: message, result: result, ackId: "ack-1", reason: result == .rejected ? "no ambulance is free" : nil)
         }
-        switch manners {
-        case .accepts:
-            integrators[index].accepted.insert(message.id)
-            answers(after: dice.between(20, 300), honest)
-        case .answersSlowly:
-            integrators[index].accepted.insert(message.id)
-            answers(after: dice.between(3000, 9000), honest)
-        case .callsBack:
-            integrators[index].accepted.insert(message.id)
-            answers(after: 20, nil)
-            guard integrators[index].calling.insert(message.id).inserted else { return }
-            after(dice.between(100, 400), .calledBack(message.id, integrator: index))
-        case .rejects: answers(after: 30, SimulatedAnswer(message: message.id, isSigned: true, accepts: false))
-        case .forges: answers(after: 30, SimulatedAnswer(message: message.id, isSigned: false, accepts: true))
-        case .confusesMessages:
-            let other = DispatchID(emergency: message.id.emergency, sequence: message.id.sequence + 1)
-            answers(after: 30, SimulatedAnswer(message: other, isSigned: true, accepts: true))
-        case .failsOrJustDelivers, .isDown, .blackHole: answers(after: 30, nil)
+        // Planted: whatever is said comes in as if it were said well.
+        let believes = flaw == .believesAnyAcknowledgement
+        switch self {
+        case .accepts, .answersSlowly: return SimulatedReply(word: word("\(id)"), isAcceptance: true)
+        case .rejects: return SimulatedReply(word: word("\(id)", .rejected))
+        case .forges: return SimulatedReply(word: word("\(id)"), isSigned: believes)
+        case .confusesMessages: return SimulatedReply(word: word(believes ? "\(id)" : "\(id)1"))
+        case .fails: return SimulatedReply(status: 500)
+        case .justDelivers, .callsBack, .isDown, .blackHole: return SimulatedReply(status: 204)
         }
     }
 }
