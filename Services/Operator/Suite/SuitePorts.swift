@@ -83,7 +83,8 @@ struct SuitePorts: ParsableArguments, Sendable {
 /// Settings in the environment that `trackme` itself passes on or reads.
 enum OperatorSettings {
     static let variables: Set<String> = [
-        "TRACKME_EDGE_HTTPS_PORT", "TRACKME_EDGE_HTTP_PORT", "TRACKME_EDGE_SITES", "TRACKME_EDGE_STORAGE", "TRACKME_EDGE_INGEST",
+        "TRACKME_EDGE_HTTPS_PORT", "TRACKME_EDGE_HTTP_PORT", "TRACKME_EDGE_SITES", "TRACKME_EDGE_STORAGE", "TRACKME_EDGE_BIND",
+        "TRACKME_EDGE_ORIGIN", "TRACKME_EDGE_INGEST",
         "TRACKME_EDGE_SOS", "TRACKME_EDGE_SOS_DEPUTY", "TRACKME_EDGE_CONSENT", "TRACKME_EDGE_NOTIFIER",
         "TRACKME_EDGE_THIRDPARTY",
     ]

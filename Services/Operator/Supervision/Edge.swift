@@ -21,6 +21,7 @@ struct Edge: Sendable {
         var environment = layout.environment
         environment["TRACKME_EDGE_HTTPS_PORT"] = String(ports.edgePort)
         environment["TRACKME_EDGE_HTTP_PORT"] = String(ports.edgeHTTPPort)
+        environment["TRACKME_EDGE_ORIGIN"] = environment["TRACKME_HTTP_PUBLIC_ORIGIN"] ?? "https://localhost:\(ports.edgePort)"
         environment["TRACKME_EDGE_STORAGE"] = layout.edgeFolder.appendingPathComponent("storage").path
         environment["TRACKME_EDGE_INGEST"] = "127.0.0.1:\(ports.ingestPort)"
         environment["TRACKME_EDGE_SOS"] = "127.0.0.1:\(ports.sosPort)"

@@ -13,6 +13,8 @@ enum EdgeConfiguration {
         	}
         	http_port {$TRACKME_EDGE_HTTP_PORT:8080}
         	https_port {$TRACKME_EDGE_HTTPS_PORT:8443}
+        	# Loopback unless told otherwise: whoever opens it to the world decides so.
+        	default_bind {$TRACKME_EDGE_BIND:127.0.0.1}
         	auto_https disable_redirects
         	default_sni localhost
         	storage file_system {$TRACKME_EDGE_STORAGE:/data/caddy}
@@ -26,20 +28,40 @@ enum EdgeConfiguration {
         	}
         }
 
+        (headers) {
+        	header {
+        		Strict-Transport-Security "max-age=31536000; includeSubDomains"
+        		X-Content-Type-Options nosniff
+        		-Server
+        	}
+        }
+
+        (body) {
+        	request_body {
+        		max_size {args.0}
+        	}
+        }
+
+        # To the suite's own address, never to one that the caller named.
         http:// {
-        	redir https://{host}:{$TRACKME_EDGE_HTTPS_PORT:8443}{uri} 308
+        	redir {$TRACKME_EDGE_ORIGIN:https://localhost:8443}{uri} 308
+        }
+
+        # Whoever asks for a host that is not served here.
+        https:// {
+        	tls internal
+        	import headers
+        	header Content-Type application/problem+json
+        	respond `{"type":"urn:trackme:problem:misdirected-request","title":"No such host is served here","status":421}` 421
         }
 
         {$TRACKME_EDGE_SITES:https://localhost https://127.0.0.1} {
         	tls internal
-        	header {
-        		Strict-Transport-Security "max-age=31536000"
-        		X-Content-Type-Options nosniff
-        		-Server
-        	}
+        	import headers
         	# Health and metrics are for the machine itself.
         	@ingest path /ingest/*
         	handle @ingest {
+        		import body 64MB
         		reverse_proxy {$TRACKME_EDGE_INGEST:127.0.0.1:8101} {
         			flush_interval -1
         		}
@@ -47,6 +69,7 @@ enum EdgeConfiguration {
         	# Two dispatchers: the second answers while the first does not.
         	@sos path /sos/*
         	handle @sos {
+        		import body 4MB
         		reverse_proxy {$TRACKME_EDGE_SOS:127.0.0.1:8102} {$TRACKME_EDGE_SOS_DEPUTY:127.0.0.1:8112} {
         			flush_interval -1
         			lb_policy first
@@ -64,18 +87,21 @@ enum EdgeConfiguration {
         	}
         	@consent path /consent/*
         	handle @consent {
+        		import body 4MB
         		reverse_proxy {$TRACKME_EDGE_CONSENT:127.0.0.1:8103} {
         			flush_interval -1
         		}
         	}
         	@notify path /notify/*
         	handle @notify {
+        		import body 4MB
         		reverse_proxy {$TRACKME_EDGE_NOTIFIER:127.0.0.1:8104} {
         			flush_interval -1
         		}
         	}
         	@thirdparty path /thirdparty/*
         	handle @thirdparty {
+        		import body 4MB
         		reverse_proxy {$TRACKME_EDGE_THIRDPARTY:127.0.0.1:8105} {
         			flush_interval -1
         		}
@@ -85,9 +111,20 @@ enum EdgeConfiguration {
         		respond `{"type":"urn:trackme:problem:not-found","title":"Nothing is here","status":404}` 404
         	}
         	handle_errors {
+        		import headers
         		header Content-Type application/problem+json
-        		header Retry-After 1
-        		respond `{"type":"urn:trackme:problem:unavailable","title":"The service does not answer","status":503}` 503
+        		@malformed expression `{http.error.message}.contains("chunk")`
+        		handle @malformed {
+        			respond `{"type":"urn:trackme:problem:malformed-request","title":"That is no request of HTTP/1.1","status":400}` 400
+        		}
+        		@large expression `{http.error.message}.contains("request body too large")`
+        		handle @large {
+        			respond `{"type":"urn:trackme:problem:body-too-large","title":"The body is too large","status":413}` 413
+        		}
+        		handle {
+        			header Retry-After 1
+        			respond `{"type":"urn:trackme:problem:unavailable","title":"The service does not answer","status":503}` 503
+        		}
         	}
         }
 

@@ -40,6 +40,20 @@ package final class TokenChecker: Sendable {
         return try AccountAccess.caller(for: claims, access: access, now: now)
     }
 
+    /// Whether somebody who was proved then may go on listening: until the session ends, the account is erased, or the person's data are.
+    /// Devices and programs have no session; their person's erasure alone is known here.
+    package func stands(_ caller: Caller, since provedAt: Timestamp) -> Bool {
+        let (session, person): (SessionID?, PersonID?) =
+            switch caller {
+            case .person(let person, let session): (session, person)
+            case .member(_, _, let session), .operator(_, let session): (session, nil)
+            case .device(_, let person, _): (nil, person)
+            case .anyone, .integrator, .client: (nil, nil)
+            }
+        guard session != nil || person != nil else { return true }
+        return rules.withLock { $0.stands(session: session, person: person, since: provedAt) }
+    }
+
     /// Whether it could find any token good: until consent was heard once, nobody can log in here.
     package var isReady: Bool {
         rules.withLock { $0.knowsKeys }
@@ -90,6 +104,8 @@ package final class TokenChecker: Sendable {
         case .key(let key): try tables.keep(db, key)
         case .sessionEnded(let ended): try tables.keep(db, ended)
         case .personGone(let person, let at): try tables.keep(db, gone: person, at: at)
+        // Ends what listens now; nothing that begins after a restart.
+        case .dataErased: break
         }
     }
 
@@ -101,8 +117,11 @@ package final class TokenChecker: Sendable {
     private static func learn(_ fact: Fact, _ rules: inout TokenRules) {
         switch fact {
         case .key(let key): rules.learn(key)
-        case .sessionEnded(let ended): rules.learn(ended)
+        case .sessionEnded(let ended):
+            rules.learn(ended)
+            rules.learn(endOf: ended.session, at: .now)
         case .personGone(let person, let at): rules.learn(gone: person, at: at)
+        case .dataErased(let person): rules.learn(dataErasedOf: person, at: .now)
         }
     }
 
@@ -117,12 +136,14 @@ package final class TokenChecker: Sendable {
         case sessionEnded(SessionEnded)
         /// The account is no more; one whose data alone were erased stays logged in.
         case personGone(PersonID, at: Timestamp)
+        /// The account goes on with nothing in it.
+        case dataErased(PersonID)
 
         fileprivate static func all(of event: StreamEvent) throws -> [Fact] {
             if let key = try event.fact(SigningKeyState.self, type: SigningKeyState.type) { return [.key(key)] }
             if let ended = try event.fact(SessionEnded.self, type: SessionEnded.type) { return [.sessionEnded(ended)] }
-            if let erased = try event.fact(PersonErased.self, type: PersonErased.type), erased.scope == .account {
-                return [.personGone(erased.person, at: erased.orderedAt)]
+            if let erased = try event.fact(PersonErased.self, type: PersonErased.type) {
+                return [erased.scope == .account ? .personGone(erased.person, at: erased.orderedAt) : .dataErased(erased.person)]
             }
             return []
         }

@@ -66,6 +66,7 @@ final class LogInHouse: Sendable {
                     try AccountBook.create(in: db)
                     try LogInTables.create(in: db)
                     try LogInTables.addSecondFactors(in: db)
+                    try SessionTable.createEnds(in: db)
                     try MessageOutbox.create(in: db)
                 }
             ])
