@@ -84,7 +84,8 @@ struct RealSuite: Sendable {
         let ports = try FreePorts.find(7)
         let desk = ports[2]
         let common = [
-            "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_SOS_MESSAGE_STATUS": "exercise", "TRACKME_SOS_CANARY": "false",
+            "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_ING_DEVICE_READ_H": "1000000", "TRACKME_SOS_MESSAGE_STATUS": "exercise",
+            "TRACKME_SOS_CANARY": "false",
             "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(desk)\(DeskService.path)", "TRACKME_ACC_CONFIRM_REQUIRED": "false",
             "TRACKME_ACC_SECOND_FACTOR": "offered",
         ]
