@@ -39,6 +39,11 @@ extension Supervision {
         for breach in theirs.open.keys {
             if let muted = adopted.mutes?.removeValue(forKey: breach) { adopted.episode?.open[breach] = muted.course }
         }
+        // What it was opened by is known: after an answer the same entry, heard again, is neither worse nor new.
+        let passed = theirs.trigger.passed
+        for breach in theirs.open.keys where breach.side == passed.side && breach.metrics.contains(passed.metric) {
+            adopted.episode?.open[breach]?.note(passed.value, of: breach, isSevere: thresholds.isSevere(passed.value, for: breach))
+        }
         self = Supervision(rules: rules, state: adopted)
         return [action(.opened)]
     }
