@@ -59,6 +59,8 @@ struct BreachCourse: Hashable, Codable, Sendable {
     var askedInSilence: Bool?
     /// Whether the contacts know that it is worse.
     var contactsKnow: Bool?
+    /// Where the other dispatcher opened it by an entry that was not heard here yet: when that was measured. Up to then nothing begins anew.
+    var adoptedAt: Timestamp?
 
     struct Told: Hashable, Codable, Sendable {
         var lowest: Double?

@@ -158,7 +158,9 @@ extension Supervision {
                 run.length += 1
             } else {
                 run.openings = (run.openings + [measured]).filter { measured - $0 <= SupervisionRules.recent }
-                if run.calmSince.map({ measured - $0 >= rules.calm }) ?? true, !isCritical(breach, butBy: name, thresholds) {
+                if run.calmSince.map({ measured - $0 >= rules.calm }) ?? true, !isCritical(breach, butBy: name, thresholds),
+                    measured > state.mutes?[breach]?.course.adoptedAt ?? Timestamp(milliseconds: .min)
+                {
                     begun.insert(breach)
                 }
                 run = Run(since: measured, length: 1, openings: run.openings)

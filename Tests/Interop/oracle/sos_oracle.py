@@ -66,7 +66,6 @@ class Latest:                                   # §2: of one metric and source
 @dataclass
 class Run:                                      # §2: of one source and breach
     first: int = 0
-    last: int = 0
     length: int = 0                             # 0: none goes on
     calm_since: float = -math.inf
     beginnings: list = field(default_factory=list)
@@ -267,15 +266,15 @@ class Machine:
                 continue
             run = self.runs.setdefault(key, Run())
             if not run.length:
-                run.first = run.last = measured
+                run.first = measured
                 run.beginnings.append(measured)
                 others = any(breach in self.breaches_of(other, {breach[0]}) for other in self.sources() if other != source)
                 if measured - run.calm_since >= self.rules["calm"] and not others:
                     calm_begun.add(breach)
             run.length += 1
-            run.last = max(run.last, measured)
+            run.first = min(run.first, measured)
             run.beginnings = [begun for begun in run.beginnings if begun >= measured - WITHIN]
-            if run.last - run.first >= self.rules["sustain"] or len(run.beginnings) >= OPENINGS:
+            if measured - run.first >= self.rules["sustain"] or len(run.beginnings) >= OPENINGS:
                 proven.add(breach)
         return calm_begun
 
