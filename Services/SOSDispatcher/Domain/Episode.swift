@@ -59,8 +59,9 @@ struct BreachCourse: Hashable, Codable, Sendable {
     var askedInSilence: Bool?
     /// Whether the contacts know that it is worse.
     var contactsKnow: Bool?
-    /// Where the other dispatcher opened it by an entry that was not heard here yet: when that was measured. Up to then nothing begins anew.
-    var adoptedAt: Timestamp?
+    /// Where the other dispatcher opened it by an entry that was not heard here yet: when ingest received that, by ingest's own clock, which
+    /// is the same on both sides whenever they come to hear it. Up to then nothing begins anew.
+    var adoptedUpTo: Timestamp?
 
     struct Told: Hashable, Codable, Sendable {
         var lowest: Double?

@@ -41,8 +41,7 @@ extension Supervision {
         }
         // What it was opened by is known: after an answer the same entry, heard again, is neither worse nor new.
         let passed = theirs.trigger.passed
-        let measured = theirs.t0 - max(.zero, theirs.receivedAt - theirs.trigger.at)
-        for breach in theirs.open.keys { adopted.episode?.open[breach]?.adoptedAt = measured }
+        for breach in theirs.open.keys { adopted.episode?.open[breach]?.adoptedUpTo = theirs.receivedAt }
         for breach in theirs.open.keys where breach.side == passed.side && breach.metrics.contains(passed.metric) {
             adopted.episode?.open[breach]?.note(passed.value, of: breach, isSevere: thresholds.isSevere(passed.value, for: breach))
         }

@@ -159,7 +159,7 @@ extension Supervision {
             } else {
                 run.openings = (run.openings + [measured]).filter { measured - $0 <= SupervisionRules.recent }
                 if run.calmSince.map({ measured - $0 >= rules.calm }) ?? true, !isCritical(breach, butBy: name, thresholds),
-                    measured > state.mutes?[breach]?.course.adoptedAt ?? Timestamp(milliseconds: .min)
+                    wall(state.now) > state.mutes?[breach]?.course.adoptedUpTo ?? Timestamp(milliseconds: .min)
                 {
                     begun.insert(breach)
                 }

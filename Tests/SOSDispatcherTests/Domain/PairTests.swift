@@ -123,6 +123,18 @@ struct PairTests {
         #expect(stranger.otherOpened(theirs, at: Self.start + .seconds(2)).isEmpty)
     }
 
+    @Test("A first that was restarted asked again about what the person had answered, having heard the other's entry 64 ms after it was told of it")
+    func heardLaterThanTold() {
+        let theirs = Self.episode(at: Self.start + .seconds(1))
+        var machine = Self.supervised()
+        #expect(machine.otherOpened(theirs, at: Self.start + .seconds(2)).map(\.kind) == [.opened])
+        #expect(machine.answered(.fine, at: Self.start + .seconds(2)).actions.map(\.kind) == [.muted])
+        let entry = Sample(type: .heartRate, at: theirs.receivedAt, value: 30)
+        let heard = Supervision.Upload(at: theirs.t0 + .milliseconds(64), receivedAt: theirs.receivedAt, entries: [entry])
+        #expect(machine.uploaded(heard).isEmpty)
+        #expect(machine.paused(at: Self.start + .seconds(3)).refusal == nil)
+    }
+
     @Test("A state moves to another time line as a whole; facts survive their way over the wire")
     func wire() throws {
         var machine = Self.supervised()

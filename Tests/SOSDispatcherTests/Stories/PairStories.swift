@@ -96,10 +96,7 @@ struct PairStories {
             #expect(desk.receipts.isEmpty)
             // Pauses and ends travel the other way too.
             _ = try await stage.question(PauseSupervision(person: person, paused: true), of: .second)
-            // A fault that is not understood yet: this never came true in the last runs. To be mended, and held here again.
-            await withKnownIssue("a pause waits at the first", isIntermittent: true) {
-                try await eventually("paused at the first") { await back.parts.supervision.status(of: person).paused }
-            }
+            try await eventually("paused at the first") { await back.parts.supervision.status(of: person).paused }
             _ = try await stage.question(UnsubscribePerson(person: person))
             try await eventually("gone at the second") { await !second.parts.supervision.isSubscribed(person) }
             await second.stop()
