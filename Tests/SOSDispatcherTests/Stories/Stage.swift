@@ -135,10 +135,13 @@ final class Stage: Sendable {
     func callForHelp(_ person: PersonID) async throws -> EmergencyID {
         try await subscribe(person)
         try await ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-        return try await eventually("the call") {
-            let reply = try? await self.question(AnswerPrompt(person: person, answer: .help))
-            return reply?.emergency
+        // Help that was called for before the value is heard would be an emergency of its own, and the value its "worse".
+        let alert = try await eventually("the alert") {
+            try await self.question(ListEmergencies(person: person, limit: 1)).emergencies.first?.emergency
         }
+        let reply = try await question(AnswerPrompt(person: person, answer: .help))
+        guard reply.emergency == alert else { throw Failure(.conflict, "help was called for in another emergency") }
+        return alert
     }
 
     func timeline(_ emergency: EmergencyID) async throws -> [String] {
