@@ -43,6 +43,8 @@ struct SuiteUnderTest: Sendable {
         [
             "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
             "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_LOG_LEVEL": "warning",
+            // One caller makes the load of thousands.
+            "TRACKME_HTTP_CALLER_PROCESSORS": "0",
         ]
     }
 

@@ -93,13 +93,12 @@ struct ConsentParts: Sendable {
             logIns: logIns, sharing: sharing, erasure: erasure, organisations: organisations, streams: streams, answers: opened.answers)
         try await runtime.answer(questions.methods)
 
-        server = HTTPServer(
+        server = runtime.server(
             .init(
                 title: "TrackMe consent", version: "1.0.0", summary: "Accounts, log-ins, and what each person allows whom.",
                 prefix: "consent"),
-            routes: ConsentRoutes(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure).all,
-            host: runtime.settings.httpHost, port: runtime.settings.httpPort, publicOrigin: runtime.settings.publicOrigin,
-            health: Health(missing: { [] }, metrics: runtime.metrics), authenticate: logIns.authenticate, logger: runtime.logger)
+            routes: ConsentRoutes(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure).all, store: opened.store,
+            tokens: logIns.checker, authenticate: logIns.authenticate)
         let deliveries = AccountDeliveries(mail: accounts.book.mail).follower(on: runtime, store: opened.store)
         services =
             opened.parts(publishing: Self.families) + [Background(outbox.run), Background(deliveries.run)]

@@ -30,5 +30,6 @@ enum ConsentSchema {
             try StreamLog.createFormerEpochs(in: db)
         },
         Migration(6, "second factors, and how lately a session was proved") { db in try LogInTables.addSecondFactors(in: db) },
+        Migration(7, "when sessions end") { db in try SessionTable.createEnds(in: db) },
     ]
 }

@@ -88,16 +88,13 @@ struct IngestParts: Sendable {
             ).all
             + MakerRoutes(uploads: uploads, limiter: limiter).all + deviceParts.routes(settings, limiter: limiter)
             + ownData.routes(settings) + AlertRoutes(alerted: uploads.alerted).all
-        server = HTTPServer(
+        server = runtime.server(
             .init(title: "TrackMe ingest", version: "1.0.0", summary: "Entries from devices, and back to their people.", prefix: "ingest"),
-            routes: routes, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
-            publicOrigin: runtime.settings.publicOrigin,
-            health: Health(
-                missing: { [] },
-                remarks: { [damage = vault.damage] in
-                    damage.count == 0 ? [] : ["\(damage.count) chunks of entries are damaged and are passed over"]
-                }, metrics: runtime.metrics),
-            authenticate: deviceParts.authenticate, recognise: deviceParts.authenticate, logger: runtime.logger)
+            routes: routes, store: store, tokens: deviceParts.tokens,
+            remarks: { [damage = vault.damage] in
+                damage.count == 0 ? [] : ["\(damage.count) chunks of entries are damaged and are passed over"]
+            }, authenticate: deviceParts.authenticate, recognise: deviceParts.authenticate,
+            isEnded: { ($0.context as? KnownDevice)?.isEnded ?? false })
         upkeep = Upkeep(
             store: store, steps: UpkeepStore(vault: vault), memory: memory, chunks: chunks, synthetic: ownData.manual.synthetic,
             interval: settings.upkeepInterval, logger: runtime.logger)

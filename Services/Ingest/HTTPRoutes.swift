@@ -40,7 +40,7 @@ struct IngestRoutes: Sendable {
                     422, IngestProblem.ofEntries.map { "`\($0.rawValue)`" }.joined(separator: ", "),
                     contents: [.init(MediaType.problem, Problem.schema)]),
                 .problem(507, IngestProblem.insufficientStorage.rawValue),
-            ], isRateLimited: true, takesIdempotencyKey: true, brief: { try takeBriefly($0, $1) }
+            ], isRateLimited: true, takesIdempotencyKey: true, usesReserve: true, brief: { try takeBriefly($0, $1) }
         ) { exchange in
             let origin = try origin(of: exchange)
             return try await Self.answering {

@@ -89,7 +89,7 @@ struct NotifierParts: Sendable {
         let erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys, steps: MessageErasure(store: store).steps)
         let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures)
-        let server = NotifierParts.server(routes, checker, upkeep, runtime)
+        let server = NotifierParts.server(routes, opened.store, checker, upkeep, runtime)
         services =
             opened.parts(publishing: [.deliveries]) + [Background(upkeep.run)] + couriers.map(\.1)
             + [Background(accounts.run), Background(erasures.run), server]
@@ -101,15 +101,15 @@ struct NotifierParts: Sendable {
         text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
-    private static func server(_ routes: [Route], _ checker: TokenChecker, _ upkeep: Upkeep, _ runtime: Runtime) -> HTTPServer {
-        HTTPServer(
+    private static func server(
+        _ routes: [Route], _ store: Store, _ checker: TokenChecker, _ upkeep: Upkeep, _ runtime: Runtime
+    ) -> HTTPServer {
+        runtime.server(
             .init(
                 title: "TrackMe messages", version: "1.0.0", summary: "The inbox, how messages come, and receipts of providers.",
                 prefix: "notify"),
-            routes: routes, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
-            publicOrigin: runtime.settings.publicOrigin,
-            health: Health(missing: { [] }, remarks: { upkeep.complaints }, metrics: runtime.metrics),
-            authenticate: { credentials, access in try checker.caller(for: credentials, access: access) }, logger: runtime.logger)
+            routes: routes, store: store, tokens: checker, remarks: { upkeep.complaints },
+            authenticate: { credentials, access in try checker.caller(for: credentials, access: access) })
     }
 }
 

@@ -21,7 +21,7 @@ struct HTTPRoutes: Sendable {
         [inbox, unread, markRead, markAllRead, events, channels, choose, endpoints, register, removeEndpoint]
     }
 
-    static func answering(_ body: () async throws -> HTTPAnswer) async throws -> HTTPAnswer {
+    static func answering<Answer>(_ body: () async throws -> Answer) async throws -> Answer {
         do {
             return try await body()
         } catch let error as StoreError {
@@ -86,23 +86,23 @@ struct HTTPRoutes: Sendable {
     }
 
     private var events: Route {
-        Route(
-            .get, "/notify/v1/inbox/events", access: .person, summary: "Messages as they come (server-sent events)",
+        .events(
+            "/notify/v1/inbox/events", access: .person, summary: "Messages as they come (server-sent events)",
             description: "`message` events carry one inbox message each and an id; `unread` events the count of unread messages. "
                 + "`Last-Event-ID` continues after a break without a gap; without it only what comes from now on is sent.",
             parameters: [
                 .query("after", .string(length: 1...20), "As `Last-Event-ID`, for programs that cannot set headers."),
                 .header("Last-Event-ID", .string(length: 0...20), "The last id that was seen."),
-            ], answers: [.events("Events until the caller goes away"), .problem(429, "too-many-streams")]
+            ], events: "Events until the caller goes away"
         ) { exchange in
             let person = try exchange.person
             // An id of another stream names nothing here: everything is sent, so that nothing is missed.
             let last = exchange.lastEventID.flatMap { $0.isEmpty ? nil : max(0, Int64($0) ?? 0) }
             return try await Self.answering {
                 guard let feed = try await InboxFeed(of: person, after: last, people: people, hub: hub) else {
-                    throw Problem.tooManyStreams
+                    throw Problem.tooManyStreams(InboxHub.mostPerPerson)
                 }
-                return .events { try await feed.next() }
+                return EventSource { try await feed.next() }
             }
         }
     }

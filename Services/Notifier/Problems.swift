@@ -9,10 +9,6 @@ extension Problem {
         "too-many-endpoints", status: 409, title: "There are as many push endpoints as there may be",
         detail: "Remove one that is no longer used, then register the new one.")
 
-    static let tooManyStreams = Problem(
-        "too-many-streams", status: 429, title: "The inbox is open in too many places",
-        detail: "Close one of the open pages or apps, then open it here.")
-
     static let unusableEndpoint = Problem(
         "unusable-endpoint", status: 422, title: "The address cannot take push messages",
         detail: "Give the https address that your push app shows, for example https://ntfy.sh/my-topic.",

@@ -27,6 +27,7 @@ struct SignedGateway: Sendable {
     func body(of exchange: Exchange) async throws -> [UInt8] {
         let body = Array(try await exchange.body().readableBytesView)
         guard (try? exchange.webhookSignature.verify(body: body, secrets: [secret], now: exchange.receivedAt)) != nil else {
+            try exchange.countWrongCredentials()
             throw Problem.unauthorised
         }
         return body

@@ -119,7 +119,7 @@ struct SOSParts: Sendable {
         let ear = CanaryRoutes(secret: .random())
         let routes = HTTPRoutes(
             dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey, panel: panel)
-        let server = SOSParts.server(routes.all + people.routes + ear.all, supervision, tokens, calling.registry, runtime)
+        let server = SOSParts.server(routes.all + people.routes + ear.all, supervision, database, tokens, calling.registry, runtime)
         let watch = WatchParts(
             settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: asker, ear: ear,
             signing: secrets.signing, on: runtime, port: { await server.boundPort })
@@ -213,20 +213,20 @@ struct SOSParts: Sendable {
     }
 
     private static func server(
-        _ routes: [Route], _ supervision: SupervisionService, _ tokens: TokenChecker, _ registry: IntegratorRegistry, _ runtime: Runtime
+        _ routes: [Route], _ supervision: SupervisionService, _ store: Store, _ tokens: TokenChecker, _ registry: IntegratorRegistry,
+        _ runtime: Runtime
     ) -> HTTPServer {
-        HTTPServer(
+        runtime.server(
             .init(
                 title: "TrackMe emergencies", version: "1.0.0",
                 summary: "Where subscribers look after their supervision, and emergency services acknowledge calls.", prefix: "sos"),
-            routes: routes, host: runtime.settings.httpHost, port: runtime.settings.httpPort,
-            publicOrigin: runtime.settings.publicOrigin,
-            health: Health(missing: { await supervision.isListening() ? [] : ["never heard of ingest"] }, metrics: runtime.metrics),
+            routes: routes, store: store, tokens: tokens,
+            missing: { await supervision.isListening() ? [] : ["never heard of ingest"] },
             authenticate: { credentials, access in
                 guard access == .integrator else { return try tokens.caller(for: credentials, access: access) }
                 guard let integrator = registry.integrator(withToken: credentials.bearer) else { throw Problem.unauthorised }
                 return .integrator(integrator.id)
-            }, logger: runtime.logger)
+            })
     }
 }
 

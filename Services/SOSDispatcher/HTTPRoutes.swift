@@ -38,7 +38,7 @@ struct HTTPRoutes: Sendable {
             body: BodyShape(
                 [.init(MediaType.json, AcknowledgementBody.schema), .init(CAPDocument.contentType, .string())],
                 limit: HTTPRoutes.bodyLimit, inflatedLimit: HTTPRoutes.bodyLimit),
-            answers: [.json(200, "Stored", AcknowledgementReceipt.schema), .problem(422, "malformed-acknowledgement")]
+            answers: [.json(200, "Stored", AcknowledgementReceipt.schema), .problem(422, "malformed-acknowledgement")], usesReserve: true
         ) { exchange in
             let message = exchange.path("messageId")
             let integrator = try integrator(exchange)

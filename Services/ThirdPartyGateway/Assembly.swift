@@ -66,14 +66,12 @@ struct GatewayParts: Sendable {
         let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures)
         let routes = GatewayRoutes(
             organisations: organisations, requests: requests, payments: payments, subscriptions: subscriptions)
-        server = HTTPServer(
+        server = runtime.server(
             .init(
                 title: "TrackMe for third parties", version: "1.0.0",
                 summary: "Ask for data, be allowed, pay, download, and miss nothing that comes next.", prefix: "thirdparty"),
-            routes: routes.all, webhooks: WebhookEvent.allCases.map(\.documentation), host: runtime.settings.httpHost,
-            port: runtime.settings.httpPort,
-            publicOrigin: runtime.settings.publicOrigin, health: Health(missing: { [] }, metrics: runtime.metrics),
-            authenticate: organisations.authenticate(checker), logger: runtime.logger)
+            routes: routes.all, webhooks: WebhookEvent.allCases.map(\.documentation), store: opened.store, tokens: checker,
+            authenticate: organisations.authenticate(checker))
         let background = [Background(outbox.run), Background(accounts.run), Background(erasures.run)]
         services =
             opened.parts(publishing: []) + background + organisations.services + payments.services + subscriptions.services

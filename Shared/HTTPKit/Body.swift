@@ -14,7 +14,8 @@ extension Exchange {
     /// - Parameters:
     ///   - limit: bytes as sent; more is 413 `body-too-large`.
     ///   - inflatedLimit: bytes after inflating; inflating stops there, more is 413 `body-too-large`.
-    /// - Throws: `Problem` for what the caller did wrong; other errors where the connection broke.
+    /// - Throws: `Problem` or `Refusal` for what the caller did wrong, too slow and too much at once included; other errors where the
+    ///   connection broke.
     package func body(limit: Int, inflatedLimit: Int) async throws -> ByteBuffer {
         enterBody()
         let coding = try ContentCoding(head.contentEncoding)
@@ -25,24 +26,26 @@ extension Exchange {
             return sent
         }
         // Packed a thousandfold at most: what is short may become long.
-        return try await LongBodies.work(onBytes: min(inflatedLimit, 1000 * sent.readableBytes)) {
+        let inflated = try await LongBodies.work(onBytes: min(inflatedLimit, 1000 * sent.readableBytes), of: self) {
             try Self.inflate(sent, coding, limit: inflatedLimit)
         }
+        try permit?.hold(inflated.readableBytes)
+        return inflated
     }
 
     private func collect(limit: Int) async throws -> ByteBuffer {
         var whole: ByteBuffer?
         var reader = RequestBody.Reader(requestBody)
-        while var chunk = try await nextChunk(&reader, by: bodyDeadline) {
-            guard (whole?.readableBytes ?? 0) + chunk.readableBytes <= limit else {
-                throw Problem.bodyTooLarge(limit: limit, inflated: false)
-            }
+        while var chunk = try await nextChunk(&reader, by: beganAt + limits.arrival(ofWhole: whole?.readableBytes ?? 0)) {
+            let received = (whole?.readableBytes ?? 0) + chunk.readableBytes
+            guard received <= limit else { throw Problem.bodyTooLarge(limit: limit, inflated: false) }
+            if case .coming = requestBody { try permit?.hold(chunk.readableBytes) }
             guard whole?.writeBuffer(&chunk) != nil else {
                 whole = chunk
                 if let length = head.contentLength, length > chunk.readableBytes { whole?.reserveCapacity(length) }
                 continue
             }
-            guard ContinuousClock.now < bodyDeadline else { throw Problem.requestTimeout }
+            guard .now - beganAt < limits.arrival(ofWhole: received) else { throw Problem.requestTimeout }
         }
         let sent = whole ?? ByteBuffer()
         if let length = head.contentLength, length != sent.readableBytes {
@@ -74,5 +77,13 @@ extension Exchange {
             leaveBody(.broken)
             throw error
         }
+    }
+}
+
+extension HTTPLimits {
+    /// How long after the request's head so many bytes of a body that is read whole must be there: a grace, then a second for each
+    /// `slowestBody` bytes, up to `bodyLongest`.
+    func arrival(ofWhole bytes: Int) -> Duration {
+        min(max(bodyLongest, bodyArrival), bodyArrival + .milliseconds(bytes * 1000 / slowestBody))
     }
 }

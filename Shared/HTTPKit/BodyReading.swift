@@ -15,14 +15,14 @@ extension Exchange {
     /// As `json()`, of a body that has been read already: its signature had to be verified first.
     package func json<Body: Decodable & Sendable>(_: Body.Type = Body.self, in bytes: Data) async throws -> Body {
         let schema = shape?.contents.first { $0.mediaType == mediaType }?.schema ?? .anything
-        return try await LongBodies.work(onBytes: bytes.count) { try schema.decode(Body.self, from: bytes) }
+        return try await LongBodies.work(onBytes: bytes.count, of: self) { try schema.decode(Body.self, from: bytes) }
     }
 
     /// The JSON body as a tree, for readers that judge it field by field, and its bytes.
     /// - Throws: `invalid-body` where it is not JSON.
     package func jsonTree() async throws -> (tree: JSONTree, bytes: [UInt8]) {
         let bytes = Array(try await body().readableBytesView)
-        let tree = try await LongBodies.work(onBytes: bytes.count) {
+        let tree = try await LongBodies.work(onBytes: bytes.count, of: self) {
             do throws(JSONFault) {
                 return try JSONTree(bytes)
             } catch {

@@ -17,16 +17,22 @@ package final class Exchange: Sendable {
     /// What the route says of its body.
     package let shape: BodyShape?
     /// Where browsers find the suite, `https://host:port`, for links and cookies; nil where nobody told the server.
-    package let publicOrigin: String?
+    package var publicOrigin: String? { server.publicOrigin }
+    var limits: HTTPLimits { server.limits }
 
     /// Of the socket's other end, without its port; behind the edge that is the edge.
     package let peerAddress: String
 
     private let proof: Proof
+    let server: ServerState
+    /// What the request holds of its caller's budget; nil for brief handlers, who hold nothing for long.
+    let permit: BudgetPermit?
+    /// Where its task runs.
+    let executor: MeteredExecutor?
     let head: RequestHead
     let requestBody: RequestBody
-    let bodyDeadline: ContinuousClock.Instant
-    let limits: HTTPLimits
+    /// When the head had been read.
+    let beganAt: ContinuousClock.Instant
     private let names: [String]
     private let values: [Substring]
     private let bodyState = Mutex(BodyState.unread)
@@ -41,14 +47,13 @@ package final class Exchange: Sendable {
 
     init(
         caller: Caller, requestID: String, receivedAt: Timestamp, mediaType: String?, shape: BodyShape?, head: RequestHead,
-        requestBody: RequestBody, bodyDeadline: ContinuousClock.Instant, limits: HTTPLimits, names: [String], values: [Substring],
-        publicOrigin: String?, peerAddress: String, proof: Proof
+        requestBody: RequestBody, beganAt: ContinuousClock.Instant, server: ServerState, permit: BudgetPermit?,
+        executor: MeteredExecutor?, names: [String], values: [Substring], peerAddress: String, proof: Proof
     ) {
         (self.caller, self.requestID, self.receivedAt, self.mediaType) = (caller, requestID, receivedAt, mediaType)
-        (self.shape, self.head, self.requestBody, self.bodyDeadline) = (shape, head, requestBody, bodyDeadline)
-        self.limits = limits
-        (self.names, self.values, self.publicOrigin, self.peerAddress) = (names, values, publicOrigin, peerAddress)
-        self.proof = proof
+        (self.shape, self.head, self.requestBody, self.beganAt) = (shape, head, requestBody, beganAt)
+        (self.server, self.permit, self.executor) = (server, permit, executor)
+        (self.names, self.values, self.peerAddress, self.proof) = (names, values, peerAddress, proof)
     }
 
     /// The same request with its caller proved once more by what it showed: a token that has ended or was withdrawn since proves nobody.
@@ -57,8 +62,8 @@ package final class Exchange: Sendable {
     package func provedAnew() async throws -> Exchange {
         Exchange(
             caller: try await proof.caller(of: head, publicOrigin: publicOrigin), requestID: requestID, receivedAt: receivedAt,
-            mediaType: mediaType, shape: shape, head: head, requestBody: requestBody, bodyDeadline: bodyDeadline, limits: limits,
-            names: names, values: values, publicOrigin: publicOrigin, peerAddress: peerAddress, proof: proof)
+            mediaType: mediaType, shape: shape, head: head, requestBody: requestBody, beganAt: beganAt, server: server, permit: permit,
+            executor: executor, names: names, values: values, peerAddress: peerAddress, proof: proof)
     }
 
     func enterBody() {
@@ -70,6 +75,7 @@ package final class Exchange: Sendable {
 
     func leaveBody(_ last: BodyState) {
         bodyState.withLock { $0 = last }
+        permit?.endBody()
     }
 
     var bodyOutcome: BodyState {

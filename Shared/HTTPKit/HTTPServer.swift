@@ -29,10 +29,9 @@ package struct HTTPServer: Service {
     package let routes: [Route]
     private let host: String
     private let port: Int
-    private let limits: HTTPLimits
     private let logger: Logger
     private let responder: Responder
-    private let connections = OpenConnections()
+    private let connections: OpenConnections
     private let listening = ListeningPort()
 
     /// - Parameters:
@@ -41,19 +40,23 @@ package struct HTTPServer: Service {
     ///   - publicOrigin: `https://host:port` of the edge; without it no cookie is taken for an unsafe method.
     ///   - authenticate: asked for routes that not just anyone may use.
     ///   - recognise: the same for brief handlers, without waiting; without it those are not asked.
+    ///   - standing: asked several times each second for each event stream that is open.
     package init(
         _ description: Description, routes: [Route], webhooks: [WebhookDescription] = [], host: String = "127.0.0.1", port: Int,
         limits: HTTPLimits = HTTPLimits(), publicOrigin: String? = nil, health: Health, authenticate: @escaping Authenticate,
-        recognise: Recognise? = nil, logger: Logger
+        recognise: Recognise? = nil, standing: @escaping SessionStanding = { _, _ in true }, logger: Logger
     ) {
-        let load = ServerLoad()
-        let inner = routes + health.routes(isDraining: { load.isDraining })
+        let state = ServerState(limits, publicOrigin: publicOrigin, standing: standing)
+        let inner = routes + health.routes(isDraining: { state.load.isDraining })
         self.routes = inner + [OpenAPIDocument.route(description, describing: inner, webhooks)]
-        (self.host, self.port, self.limits, self.logger) = (host, port, limits, logger)
+        (self.host, self.port, self.logger) = (host, port, logger)
+        connections = OpenConnections(limits)
         responder = Responder(
-            table: RouteTable(self.routes), limits: limits, authenticate: authenticate, load: load, logger: logger,
-            publicOrigin: publicOrigin, recognise: recognise)
+            table: RouteTable(self.routes), state: state, authenticate: authenticate, logger: logger, recognise: recognise)
     }
+
+    /// What is counted while it runs.
+    var state: ServerState { responder.state }
 
     /// The port that is listened on; waits until it is, for ever where it could not be bound.
     package var boundPort: Int {
@@ -65,11 +68,13 @@ package struct HTTPServer: Service {
         let listener = try await listen()
         listening.set(listener.localAddress?.port ?? port)
         logger.info("listening", metadata: ["host": "\(host)", "port": "\(listener.localAddress?.port ?? port)"])
+        let sweeper = Task { [responder, connections] in await responder.state.sweep(connections) }
         // Ends by a graceful stop or by cancellation.
         try? await gracefulShutdown()
         responder.load.startDraining()
         try? await listener.close().get()
-        await connections.drain(within: Task.isCancelled ? .zero : limits.drain)
+        await connections.drain(within: Task.isCancelled ? .zero : responder.limits.drain)
+        sweeper.cancel()
     }
 
     /// Threads that read and write sockets: as many as half of the cores, at least one. The store's writer, the bus and the edge
@@ -77,13 +82,13 @@ package struct HTTPServer: Service {
     private static let loops = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
 
     private func listen() async throws -> any NIOCore.Channel {
-        let (responder, connections, limits) = (responder, connections, limits)
+        let (responder, connections, limits) = (responder, connections, responder.limits)
         return try await ServerBootstrap(group: Self.loops)
             .serverChannelOption(.backlog, value: Int32(limits.backlog))
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(AcceptGate(most: limits.connections))
+                    try channel.pipeline.syncOperations.addHandler(AcceptGate(most: limits.connections, isFull: connections.relieve))
                 }
             }
             // Who has finished sending may still be waiting for the answer.

@@ -13,11 +13,12 @@ package enum LongBodies {
         return pool
     }()
 
-    /// Does `work`, which takes time in proportion to so many bytes, where it disturbs nobody.
+    /// Does `work`, which takes time in proportion to so many bytes, where it disturbs nobody. What it takes is charged to the request.
     package static func work<Result: Sendable>(
-        onBytes count: Int, _ work: @Sendable @escaping () throws -> Result
+        onBytes count: Int, of exchange: Exchange, _ work: @Sendable @escaping () throws -> Result
     ) async throws -> Result {
         guard count > short else { return try work() }
-        return try await thread.runIfActive(work)
+        guard let executor = exchange.executor else { return try await thread.runIfActive(work) }
+        return try await thread.runIfActive { try executor.metering(work) }
     }
 }

@@ -234,7 +234,8 @@ package enum OpenAPIDocument {
         }
         if !RouteTable.parameterNames(of: route.path).isEmpty { answers.append(.problem(404, "not-found")) }
         if route.takesIdempotencyKey { answers.append(.problem(422, "idempotency-conflict")) }
-        if route.isRateLimited { answers.append(.problem(429, "too-many-requests")) }
+        // By the service where it says so, and by the budget of every caller.
+        if !route.isInternal { answers.append(.problem(429, "too-many-requests")) }
         return answers + [.problem(500, "internal"), .problem(503, "unavailable")]
     }
 }

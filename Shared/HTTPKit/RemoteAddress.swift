@@ -3,17 +3,20 @@
 import Foundation
 
 extension Exchange {
-    /// The caller's address for counting how often it comes; never logged. The edge writes it as the last of `X-Forwarded-For`,
-    /// which is believed of neighbours alone: anybody else could write there what they like.
-    package var remoteAddress: String {
-        guard RemoteAddress.isNeighbour(peerAddress), let forwarded = header("X-Forwarded-For")?.split(separator: ",").last else {
-            return peerAddress
-        }
-        return String(forwarded.filter { $0 != " " }.prefix(64))
-    }
+    /// The caller's address for counting how often it comes; never logged. See `RemoteAddress.of`.
+    package var remoteAddress: String { RemoteAddress.of(head, from: peerAddress) }
 }
 
 enum RemoteAddress {
+    /// The edge writes the address as the last of `X-Forwarded-For`, which is believed of neighbours alone: anybody else could write there
+    /// what they like. Of an IPv6 address it is the network (/64), since whoever has one address there has them all.
+    static func of(_ head: RequestHead, from peer: String) -> String {
+        guard let forwarded = head.forwardedFor, isNeighbour(peer), let last = forwarded.split(separator: ",").last else {
+            return network(peer)
+        }
+        return network(String(last.filter { $0 != " " }.prefix(64)))
+    }
+
     /// Loopback, or a private network (RFC 1918, RFC 4193), where the edge is.
     static func isNeighbour(_ address: String) -> Bool {
         var four = in_addr()
@@ -28,5 +31,15 @@ enum RemoteAddress {
         var six = in6_addr()
         guard inet_pton(AF_INET6, address, &six) == 1 else { return false }
         return withUnsafeBytes(of: six) { $0[0] & 0xFE == 0xFC || ($0.dropLast().allSatisfy { $0 == 0 } && $0[15] == 1) }
+    }
+
+    /// The first 64 bits of an IPv6 address as hexadecimal digits; every other text as it is.
+    static func network(_ address: String) -> String {
+        guard address.contains(":"), !address.hasPrefix("::ffff:") else { return address }
+        var six = in6_addr()
+        guard inet_pton(AF_INET6, address, &six) == 1 else { return address }
+        return withUnsafeBytes(of: six) { bytes in
+            bytes.prefix(8).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined() + "/64"
+        }
     }
 }

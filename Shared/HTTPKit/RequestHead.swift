@@ -23,6 +23,7 @@ final class RequestHead: Sendable {
     let acceptLanguage: String?
     let cookie: String?
     let origin: String?
+    let forwardedFor: String?
     let expectsContinue: Bool
 
     init(_ head: HTTPRequestHead) {
@@ -42,7 +43,7 @@ final class RequestHead: Sendable {
         (contentType, contentEncoding, contentLength) = (known.contentType, known.contentEncoding, known.contentLength)
         (isChunked, expectsContinue) = (known.isChunked, known.expectsContinue)
         (requestID, idempotencyKey) = (known.requestID, known.idempotencyKey)
-        (accept, acceptLanguage) = (known.accept, known.acceptLanguage)
+        (accept, acceptLanguage, forwardedFor) = (known.accept, known.acceptLanguage, known.forwardedFor)
     }
 }
 
@@ -58,6 +59,7 @@ private struct KnownFields {
     var acceptLanguage: String?
     var cookie: String?
     var origin: String?
+    var forwardedFor: String?
     var expectsContinue = false
     var endsConnection = false
 
@@ -74,6 +76,7 @@ private struct KnownFields {
         case "accept": accept = accept.map { $0 + "," + value } ?? value
         case "accept-language": acceptLanguage = acceptLanguage.map { $0 + "," + value } ?? value
         case "cookie": cookie = cookie.map { $0 + "; " + value } ?? value
+        case "x-forwarded-for": forwardedFor = forwardedFor.map { $0 + "," + value } ?? value
         case "origin": origin = origin == nil ? value : ""
         case "expect": expectsContinue = value.lowercased() == "100-continue"
         case "connection": if value.lowercased().contains("close") { endsConnection = true }

@@ -6,22 +6,22 @@ import NIOCore
 
 struct Responder: Sendable {
     let table: RouteTable
-    let limits: HTTPLimits
+    let state: ServerState
     let authenticate: Authenticate
-    let load: ServerLoad
     let logger: Logger
-    let publicOrigin: String?
     let recognise: Recognise?
     private let unrouted = RouteMeter(path: "none", method: "none")
     private let healthPaths: Set<Substring> = ["/health/live", "/health/ready", "/metrics"]
 
     init(
-        table: RouteTable, limits: HTTPLimits, authenticate: @escaping Authenticate, load: ServerLoad, logger: Logger,
-        publicOrigin: String?, recognise: Recognise?
+        table: RouteTable, state: ServerState, authenticate: @escaping Authenticate, logger: Logger, recognise: Recognise?
     ) {
-        (self.table, self.limits, self.authenticate, self.load, self.logger) = (table, limits, authenticate, load, logger)
-        (self.publicOrigin, self.recognise) = (publicOrigin, recognise)
+        (self.table, self.state, self.authenticate) = (table, state, authenticate)
+        (self.logger, self.recognise) = (logger, recognise)
     }
+
+    var limits: HTTPLimits { state.limits }
+    var load: ServerLoad { state.load }
 
     /// Begins to answer; tells `connection` when it has something to say, which is never before this returns.
     /// - Returns: the task that does it; nil for a brief request.
@@ -29,7 +29,8 @@ struct Responder: Sendable {
         let start = Beginning(time: .now, receivedAt: .now(), requestID: head.requestID ?? RequestID.next())
         let finding = table.find(method: head.method, path: head.path)
         if case .whole = body, respondBriefly(head, body, finding, start, connection) { return nil }
-        return Task { await respond(head, body, finding, start, connection) }
+        let executor = MeteredExecutor()
+        return Task(executorPreference: executor) { await respond(head, body, finding, start, connection, executor) }
     }
 
     private struct Beginning {
@@ -39,17 +40,27 @@ struct Responder: Sendable {
     }
 
     private func respond(
-        _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ start: Beginning, _ connection: Connection
+        _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ start: Beginning, _ connection: Connection,
+        _ executor: MeteredExecutor
     ) async {
-        let hasRoom = load.enter(most: limits.concurrentRequests)
-        defer { if hasRoom { load.leave() } }
+        let hasRoom = load.enter(most: limits.concurrentRequests + (finding.usesReserve ? limits.reserve : 0))
+        var permit: BudgetPermit?
+        defer {
+            if hasRoom { load.leave() }
+            permit?.release()
+        }
         var exchange: Exchange?
         let answer: HTTPAnswer
         do {
             guard hasRoom || healthPaths.contains(head.path) else { throw Refusal(.unavailable, retryAfter: .seconds(1)) }
             let (entry, values) = try Self.entry(finding)
-            let caller = try await prove(head, entry.route.access)
-            let made = try self.exchange(head, body, entry, values, caller, start, connection)
+            let caller = try await prove(head, entry.route.access, connection)
+            if !entry.route.isInternal {
+                let admitted = try admit(caller, head, body, entry.route, connection)
+                executor.charge(to: admitted)
+                permit = admitted
+            }
+            let made = try self.exchange(head, body, entry, values, caller, start, connection, permit, executor)
             exchange = made
             answer = try await entry.route.handler(made)
         } catch {
@@ -66,7 +77,7 @@ struct Responder: Sendable {
         _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ start: Beginning, _ connection: Connection
     ) -> Bool {
         guard case .found(let entry, let values) = finding, let brief = entry.route.brief, let recognise,
-            load.enter(most: limits.concurrentRequests)
+            load.enter(most: limits.concurrentRequests + (finding.usesReserve ? limits.reserve : 0))
         else { return false }
         let answer = BriefAnswer(connection) { result in
             load.leave()
@@ -81,8 +92,9 @@ struct Responder: Sendable {
             return outgoing(answer, head, start)
         }
         do {
-            let credentials = try Credentials.shown(by: head, method: head.method, for: entry.route.access, publicOrigin: publicOrigin)
-            if let caller = try recognise(credentials, entry.route.access),
+            let credentials = try Credentials.shown(
+                by: head, method: head.method, for: entry.route.access, publicOrigin: state.publicOrigin)
+            if let caller = try counted(head, connection, { () throws in try recognise(credentials, entry.route.access) }),
                 try brief(exchange(head, body, entry, values, caller, start, connection), answer)
             {
                 return true
@@ -97,14 +109,13 @@ struct Responder: Sendable {
 
     private func exchange(
         _ head: RequestHead, _ body: RequestBody, _ entry: RouteTable.Entry, _ values: [Substring], _ caller: Caller, _ start: Beginning,
-        _ connection: Connection
+        _ connection: Connection, _ permit: BudgetPermit? = nil, _ executor: MeteredExecutor? = nil
     ) throws(Problem) -> Exchange {
         Exchange(
             caller: caller, requestID: start.requestID, receivedAt: start.receivedAt,
             mediaType: try Self.mediaType(head, entry.route.body), shape: entry.route.body, head: head, requestBody: body,
-            bodyDeadline: start.time + limits.bodyArrival, limits: limits, names: entry.parameterNames, values: values,
-            publicOrigin: publicOrigin, peerAddress: connection.peerAddress,
-            proof: Proof(access: entry.route.access, authenticate: authenticate))
+            beganAt: start.time, server: state, permit: permit, executor: executor, names: entry.parameterNames, values: values,
+            peerAddress: connection.peerAddress, proof: Proof(access: entry.route.access, authenticate: authenticate))
     }
 
     private func outgoing(_ answer: HTTPAnswer, _ head: RequestHead, _ start: Beginning) -> OutgoingAnswer {
@@ -128,8 +139,35 @@ struct Responder: Sendable {
         if case .found(let entry, _) = finding { entry.meter } else { unrouted }
     }
 
-    private func prove(_ head: RequestHead, _ access: Access) async throws -> Caller {
-        try await Proof(access: access, authenticate: authenticate).caller(of: head, publicOrigin: publicOrigin)
+    private func prove(_ head: RequestHead, _ access: Access, _ connection: Connection) async throws -> Caller {
+        guard access != .anyone else { return .anyone }
+        let credentials = try Credentials.shown(by: head, method: head.method, for: access, publicOrigin: state.publicOrigin)
+        do {
+            return try await authenticate(credentials, access)
+        } catch let problem as Problem where problem.type == Problem.unauthorised.type {
+            return try counted(head, connection) { throw problem }
+        }
+    }
+
+    /// Counts what proved nobody.
+    private func counted<Proved>(_ head: RequestHead, _ connection: Connection, _ prove: () throws -> Proved) throws -> Proved {
+        do {
+            return try prove()
+        } catch let problem as Problem where problem.type == Problem.unauthorised.type {
+            try state.countWrongCredentials(of: RemoteAddress.of(head, from: connection.peerAddress))
+            throw problem
+        }
+    }
+
+    /// Before anything of the body is read.
+    private func admit(
+        _ caller: Caller, _ head: RequestHead, _ body: RequestBody, _ route: Route, _ connection: Connection
+    ) throws(Refusal) -> BudgetPermit {
+        let holder = BudgetHolder(caller, address: RemoteAddress.of(head, from: connection.peerAddress))
+        var (isStranger, isComing) = (false, false)
+        if case .anyone = caller { isStranger = true }
+        if case .coming = body { isComing = true }
+        return try state.budget.admit(holder, isReserved: route.usesReserve && !isStranger, hasBodyUnderWay: isComing)
     }
 
     private static func mediaType(_ head: RequestHead, _ shape: BodyShape?) throws(Problem) -> String? {

@@ -88,6 +88,9 @@ package struct Route: Sendable {
     package let takesIdempotencyKey: Bool
     /// For the machine's own supervisor; the edge does not route it.
     package let isInternal: Bool
+    /// Whether it may use the server's reserve (`HTTPLimits.reserve`) when everything else is full: uploads of devices, acknowledgements of
+    /// integrators, and nothing else. Counts for callers who are proved.
+    package let usesReserve: Bool
     /// Tried first; see `BriefHandler`.
     package let brief: BriefHandler?
     package let handler: Handler
@@ -96,12 +99,13 @@ package struct Route: Sendable {
     package init(
         _ method: Method, _ path: String, access: Access, summary: String, description: String = "", parameters: [Parameter] = [],
         body: BodyShape? = nil, answers: [Answer], headers: [AnswerHeader] = [], isRateLimited: Bool = false,
-        takesIdempotencyKey: Bool = false, isInternal: Bool = false, brief: BriefHandler? = nil, handler: @escaping Handler
+        takesIdempotencyKey: Bool = false, isInternal: Bool = false, usesReserve: Bool = false, brief: BriefHandler? = nil,
+        handler: @escaping Handler
     ) {
         (self.method, self.path, self.access, self.summary, self.description) = (method, path, access, summary, description)
         (self.parameters, self.body, self.answers, self.headers) = (parameters, body, answers, headers)
         (self.isRateLimited, self.takesIdempotencyKey, self.isInternal) = (isRateLimited, takesIdempotencyKey, isInternal)
-        (self.brief, self.handler) = (brief, handler)
+        (self.usesReserve, self.brief, self.handler) = (usesReserve, brief, handler)
     }
 
     /// `postIngestV1Entries`: unique, since method and path are.
@@ -231,8 +235,8 @@ package struct Answer: Sendable {
         Answer(status, description, contents: [.init(MediaType.html, .string())])
     }
 
-    /// Events for as long as the caller listens, made with `HTTPAnswer.events`.
-    package static func events(_ description: String) -> Answer {
+    /// Events for as long as the caller listens, of `Route.events`.
+    static func events(_ description: String) -> Answer {
         let event = JSONSchema.object(
             .optional("id", .string()), .optional("event", .string()), .optional("data", .string(), "JSON, as the description says."))
         return Answer(200, description, contents: [.init(MediaType.events, event.described("Each event."))])

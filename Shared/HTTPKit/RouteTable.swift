@@ -18,6 +18,11 @@ struct RouteTable: Sendable {
         case otherMethods(allow: String)
         case nothing
 
+        var usesReserve: Bool {
+            guard case .found(let entry, _) = self else { return false }
+            return entry.route.usesReserve
+        }
+
         /// Whether the route answers with pages for people.
         var hasPages: Bool {
             guard case .found(let entry, _) = self else { return false }

@@ -12,7 +12,7 @@ final class ServerLoad: Sendable {
         draining.store(true, ordering: .relaxed)
     }
 
-    /// False where `most` are running already; otherwise `leave` must follow.
+    /// False where `most` are running already; otherwise `leave` must follow. See `HTTPLimits.reserve`.
     func enter(most: Int) -> Bool {
         guard running.wrappingAdd(1, ordering: .relaxed).newValue <= most else {
             leave()

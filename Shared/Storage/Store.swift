@@ -154,6 +154,26 @@ extension Store {
     }
 }
 
+// MARK: Room
+
+extension Store {
+    /// False while the disk has no room for what is to be written. Costs nothing but after a write was refused; then it writes the file's
+    /// header once more, to see whether there is room again.
+    package func hasRoom() async -> Bool {
+        switch writer.room.knowledge {
+        case .room: return true
+        case .full: return false
+        case .unknown:
+            let isWritten: Void? = try? await write { db in
+                let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+                try db.execute(sql: "PRAGMA user_version = \(version)")
+            }
+            if isWritten != nil { writer.room.hasRoom() }
+            return isWritten != nil
+        }
+    }
+}
+
 // MARK: Copying
 
 extension Store {

@@ -106,7 +106,7 @@ struct BodyTests {
     @Test("A body that trickles in past its time is 408")
     func slowBody() async throws {
         var limits = HTTPLimits()
-        limits.bodyArrival = .milliseconds(200)
+        (limits.bodyArrival, limits.bodyLongest) = (.milliseconds(200), .milliseconds(200))
         try await withServer(measure(limit: 1 << 30), limits: limits) { port in
             let connection = try RawConnection(port: port)
             await connection.send(

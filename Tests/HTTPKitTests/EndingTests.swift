@@ -128,8 +128,8 @@ struct DrainTests {
     func eventsAtTheEnd() async throws {
         let (news, _) = AsyncStream.makeStream(of: ServerEvent.self)
         let hasEnded = Mutex(false)
-        let events = Route(.get, "/events", access: .anyone, summary: "Events", answers: [.events("News")]) { _ in
-            .events(heartbeat: .seconds(3600)) {
+        let events = Route.events("/events", access: .anyone, summary: "Events", events: "News") { _ in
+            EventSource {
                 defer { hasEnded.withLock { $0 = true } }
                 var iterator = news.makeAsyncIterator()
                 return await iterator.next()

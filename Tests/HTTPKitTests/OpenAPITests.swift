@@ -56,7 +56,7 @@ struct OpenAPITests {
         #expect(post["422"]?["description"] as? String == "`impossible-value`; `invalid-body`; `idempotency-conflict`")
         #expect((post["413"]?["content"] as? [String: Any])?.keys.first == "application/problem+json")
         let get = try #require(try operation("get")["responses"] as? [String: Any])
-        #expect(get.keys.sorted() == ["200", "400", "404", "500", "503"])
+        #expect(get.keys.sorted() == ["200", "400", "404", "429", "500", "503"])
     }
 
     @Test("Named schemas are written once and referred to")

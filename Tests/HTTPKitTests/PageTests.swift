@@ -107,9 +107,9 @@ struct PageTests {
     @Test("an event stream says that it lives while nothing happens, goes on from where a browser was, and ends with its source")
     func events() async throws {
         let waited = Mutex(0)
-        let route = Route(.get, "/events", access: .anyone, summary: "Events", answers: [.events("Numbers")]) { exchange in
+        let route = Route.events("/events", access: .anyone, summary: "Events", events: "Numbers") { exchange in
             let next = Mutex(Int(exchange.lastEventID ?? "0") ?? 0)
-            return .events(heartbeat: .milliseconds(5)) {
+            return EventSource {
                 let number = next.withLock { value in
                     value += 1
                     return value
@@ -121,7 +121,9 @@ struct PageTests {
                 return ServerEvent(id: "\(number)", data: "n\(number)")
             }
         }
-        try await withServer(route) { port in
+        var limits = HTTPLimits()
+        (limits.eventHeartbeat, limits.sweepInterval) = (.milliseconds(5), .milliseconds(5))
+        try await withServer(route, limits: limits) { port in
             let all = try await ask(port, "GET", "/events")
             #expect(all.headers["content-type"] == "text/event-stream")
             #expect(all.headers["cache-control"] == "no-store")

@@ -15,7 +15,8 @@ func quietLogger() -> Logger {
 }
 
 func makeServer(
-    _ routes: [Route], limits: HTTPLimits = HTTPLimits(), missing: [String] = [], logger: Logger = quietLogger()
+    _ routes: [Route], limits: HTTPLimits = HTTPLimits(), missing: [String] = [], standing: @escaping SessionStanding = { _, _ in true },
+    logger: Logger = quietLogger()
 ) -> HTTPServer {
     HTTPServer(
         description, routes: routes, port: 0, limits: limits, health: Health(missing: { missing }, metrics: { "figures 1\n" }),
@@ -23,7 +24,7 @@ func makeServer(
             guard credentials.bearer == "good" else { throw Problem.unauthorised }
             guard access == .device else { throw Problem.forbidden }
             return .device(testDevice, testPerson)
-        }, logger: logger)
+        }, standing: standing, logger: logger)
 }
 
 /// Runs the server while `body` talks to its port.

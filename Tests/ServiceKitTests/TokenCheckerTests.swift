@@ -60,7 +60,7 @@ struct TokenCheckerTests {
     private func tell(_ checker: TokenChecker, _ store: Store, _ fact: some Encodable, _ type: String, _ stream: String) async throws {
         let event = try event(fact, type, stream)
         try await store.write { try checker.apply($0, event) }
-        checker.heard([event])
+        checker.heard([event], at: Self.now)
     }
 
     private func claims(_ change: (inout AccessTokenClaims) -> Void = { _ in }) -> AccessTokenClaims {
@@ -125,6 +125,28 @@ struct TokenCheckerTests {
             for checker in [checker, try TokenChecker(store: store, issuer: Self.issuer)] {
                 #expect(checker.check(try token(claims()), now: Self.now) == nil)
             }
+        }
+    }
+
+    @Test("W1: whoever listens stands until the session ends, whatever the age of its tokens, or the person is erased, data alone included")
+    func stands() async throws {
+        try await withChecker { checker, store async throws in
+            let listener = Caller.person(Self.person, Self.session)
+            let (device, other) = (Caller.device(DeviceID(bits: 9), Self.person), Caller.person(PersonID(bits: 77), SessionID(bits: 7)))
+            let long = Self.now - .seconds(86_400)
+            #expect(checker.stands(listener, since: long))
+            // Its last token expired long ago.
+            let ended = SessionEnded(session: Self.session, until: Self.now - .seconds(3600))
+            try await tell(checker, store, ended, SessionEnded.type, StreamFamily.sessionsStream)
+            #expect(!checker.stands(listener, since: long) && checker.stands(device, since: long) && checker.stands(other, since: long))
+            let data = PersonErased(erasure: ErasureID(bits: 1), person: Self.person, scope: .data, orderedAt: Self.now)
+            try await tell(checker, store, data, PersonErased.type, StreamFamily.erasuresStream)
+            #expect(
+                !checker.stands(device, since: long) && checker.stands(device, since: Self.now + .seconds(1))
+                    && checker.stands(other, since: long))
+            let account = PersonErased(erasure: ErasureID(bits: 2), person: Self.person, scope: .account, orderedAt: Self.now)
+            try await tell(checker, store, account, PersonErased.type, StreamFamily.erasuresStream)
+            #expect(!checker.stands(device, since: Self.now + .seconds(1)))
         }
     }
 

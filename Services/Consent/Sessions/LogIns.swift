@@ -113,7 +113,7 @@ struct LogIns: Sendable {
         let session = SessionID.random()
         let mustChange = credential.temporaryUntil != nil && settings.temporaryMustChange
         let token = RefreshToken.random()
-        let life = settings.life(of: account.subject.kind)
+        let endsAt = settings.life(of: account.subject.kind).end(created: time, lastUsed: time)
         let label = try vault.seal(
             Array(attempt.device.prefix(Self.longestDevice).utf8), at: Sessions.labelPlace(session), of: account.subject)
         let address = table.names.digest(ofAddress: attempt.address)
@@ -123,10 +123,10 @@ struct LogIns: Sendable {
             try sessions.add(
                 db, session, account: account.number, label: label, address: address,
                 limits: (mustChange, try factors.mustEnrol(db, account)), authentication: Authentication(at: time, methods: methods),
-                token: token)
+                token: token, endsAt: endsAt)
             guard let row = try sessions.find(db, session) else { throw Problem.internal }
             let issued = try issuer.tokens(
-                for: account.subject, row, refresh: token, until: life.end(created: time, lastUsed: time), at: time)
+                for: account.subject, row, refresh: token, until: endsAt, at: time)
             var ended = EndedSessions()
             for row in try sessions.all(db, of: account.number).dropFirst(SessionTable.perAccount) {
                 ended.add(try ending.end(db, row, at: time))

@@ -16,7 +16,8 @@ struct EndedSessions: Sendable {
     }
 }
 
-/// Takes sessions out of the store and says `session-ended` for those whose access tokens have not expired yet (ACC-15).
+/// Takes sessions out of the store and says `session-ended` (ACC-15): of those too whose access tokens have all expired, since event
+/// streams that were opened with one go on until they hear of it.
 struct SessionEnding: Sendable {
     private static let page = 500
 
@@ -35,9 +36,8 @@ struct SessionEnding: Sendable {
     func end(_ db: Database, _ row: SessionRow, at now: Timestamp) throws -> EndedSessions {
         try table.remove(db, row.number)
         let until = SessionLife.lastTokenExpires(lastUsed: row.usedAt)
-        guard until > now else { return EndedSessions() }
         let fact = SessionEnded(session: row.session, until: until)
-        try table.rememberEnded(db, fact)
+        if until > now { try table.rememberEnded(db, fact) }
         let person = try accounts.find(db, number: row.account)?.subject.person
         return EndedSessions(
             sessions: [fact], facts: [try facts.append(db, type: SessionEnded.type, subject: person, body: fact, at: now)])

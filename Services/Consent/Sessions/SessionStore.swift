@@ -83,6 +83,12 @@ struct SessionTable: Sendable {
                 """)
     }
 
+    /// When a session will be over unless it is refreshed. Nil for those of before, until they are.
+    static func createEnds(in db: Database) throws {
+        try db.execute(
+            sql: "ALTER TABLE sessions ADD COLUMN ends_at INTEGER; CREATE INDEX sessions_by_end ON sessions (ends_at)")
+    }
+
     // MARK: Living ones
 
     /// - Parameters:
@@ -91,34 +97,36 @@ struct SessionTable: Sendable {
     ///   - limits: what stands before everything else.
     func add(
         _ db: Database, _ session: SessionID, account: AccountNumber, label: [UInt8], address: [UInt8],
-        limits: (mustChange: Bool, mustEnrol: Bool), authentication: Authentication, token: RefreshToken
+        limits: (mustChange: Bool, mustEnrol: Bool), authentication: Authentication, token: RefreshToken,
+        endsAt: Timestamp
     ) throws {
         let at = authentication.at
         try db.cachedStatement(
             sql: """
                 INSERT INTO sessions
                 (session, account, label, address, created_at, used_at, must_change, must_enrol, authenticated_at, authenticated_by, family,
-                secret)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                secret, ends_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             Data(session.bytes), account, Data(label), Data(address), at.milliseconds, at.milliseconds, limits.mustChange,
             limits.mustEnrol, at.milliseconds, authentication.written, Data(token.familyDigest), Data(token.secretDigest),
+            endsAt.milliseconds,
         ])
     }
 
     /// - Parameter answer: what the refresh was answered with, sealed under the token that it spent.
     func refresh(
-        _ db: Database, _ row: SessionRow, to token: RefreshToken, retryKey: [UInt8]?, answer: [UInt8], at: Timestamp
+        _ db: Database, _ row: SessionRow, to token: RefreshToken, retryKey: [UInt8]?, answer: [UInt8], at: Timestamp, endsAt: Timestamp
     ) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE sessions SET secret = ?, used_at = ?, spent_secret = ?, spent_at = ?, spent_key = ?, spent_answer = ?
+                UPDATE sessions SET secret = ?, used_at = ?, ends_at = ?, spent_secret = ?, spent_at = ?, spent_key = ?, spent_answer = ?
                 WHERE number = ?
                 """
         ).execute(arguments: [
-            Data(token.secretDigest), at.milliseconds, Data(row.secret), at.milliseconds, retryKey.map { Data($0) }, Data(answer),
-            row.number,
+            Data(token.secretDigest), at.milliseconds, endsAt.milliseconds, Data(row.secret), at.milliseconds, retryKey.map { Data($0) },
+            Data(answer), row.number,
         ])
     }
 
@@ -171,6 +179,13 @@ struct SessionTable: Sendable {
     func unused(_ db: Database, since: Timestamp, limit: Int) throws -> [SessionRow] {
         try Row.fetchAll(
             db.cachedStatement(sql: "\(Self.columns) WHERE used_at < ? ORDER BY used_at LIMIT ?"), arguments: [since.milliseconds, limit]
+        ).compactMap(SessionRow.init)
+    }
+
+    /// Those that are over by then, at most `limit`.
+    func over(_ db: Database, at now: Timestamp, limit: Int) throws -> [SessionRow] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: "\(Self.columns) WHERE ends_at <= ? ORDER BY ends_at LIMIT ?"), arguments: [now.milliseconds, limit]
         ).compactMap(SessionRow.init)
     }
 

@@ -21,6 +21,8 @@ struct SessionView: Sendable {
 struct Sessions: Sendable {
     private static let sweepPage = 500
     private static let sweepEach = Duration.seconds(600)
+    /// Event streams end within a second of their session, wherever they are.
+    private static let endEach = Duration.milliseconds(400)
 
     let settings: LogInSettings
     let store: Store
@@ -80,10 +82,11 @@ struct Sessions: Sendable {
                 return .over(try ending.end(db, row, at: time))
             }
             let next = token.successor()
+            let endsAt = life.end(created: row.createdAt, lastUsed: time)
             let issued = try issuer.tokens(
-                for: account.subject, row, refresh: next, until: life.end(created: row.createdAt, lastUsed: time), at: time)
+                for: account.subject, row, refresh: next, until: endsAt, at: time)
             let answer = try Seal.seal(JSONEncoder().encode(issued), key: token.key(), context: Self.context(row.session))
-            try table.refresh(db, row, to: next, retryKey: key, answer: answer, at: time)
+            try table.refresh(db, row, to: next, retryKey: key, answer: answer, at: time, endsAt: endsAt)
             return .tokens(issued)
         }
         switch refreshed {
@@ -156,8 +159,20 @@ struct Sessions: Sendable {
     func run() async throws {
         while true {
             try await sweep()
-            try await Task.sleep(for: Self.sweepEach)
+            let next = ContinuousClock.now + Self.sweepEach
+            while .now < next {
+                try await endThoseOver()
+                // The interval: what is over is ended so long afterwards at the latest.
+                try await Task.sleep(for: Self.endEach)
+            }
         }
+    }
+
+    /// Ends sessions whose time has come, so that every service hears of it. Writes only where there are some.
+    func endThoseOver() async throws {
+        let time = now()
+        guard try await !store.read({ [table] db in try table.over(db, at: time, limit: 1) }).isEmpty else { return }
+        try await remove(.over, at: time)
     }
 
     func sweep() async throws {
@@ -168,11 +183,26 @@ struct Sessions: Sendable {
             try logIns.expire(db, at: time)
             try MailLinks().expire(db, at: time)
         }
+        try await endThoseOver()
+        // Those of before their ends were kept.
+        try await remove(.unused, at: time)
+    }
+
+    private enum Due {
+        case over
+        case unused
+    }
+
+    /// Page by page, until a page is not full.
+    private func remove(_ due: Due, at time: Timestamp) async throws {
         var removed: Int
         repeat {
             let (ended, count) = try await store.write { [self] db in
-                // Nobody's access token lives that long, so there is nothing to tell.
-                let rows = try table.unused(db, since: time - settings.life.idle, limit: Self.sweepPage)
+                let rows =
+                    switch due {
+                    case .over: try table.over(db, at: time, limit: Self.sweepPage)
+                    case .unused: try table.unused(db, since: time - settings.life.idle, limit: Self.sweepPage)
+                    }
                 var ended = EndedSessions()
                 for row in rows { ended.add(try ending.end(db, row, at: time)) }
                 return (ended, rows.count)

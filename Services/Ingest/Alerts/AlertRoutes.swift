@@ -9,17 +9,17 @@ struct AlertRoutes: Sendable {
 
     var all: [Route] {
         [
-            Route(
-                .get, "/ingest/v1/devices/self/events", access: .device, summary: "What a device is asked for, as it changes",
+            .events(
+                "/ingest/v1/devices/self/events", access: .device, summary: "What a device is asked for, as it changes",
                 description: """
                     Server-sent events named `supervision`, whose data is the same as `supervision` in the answer to an upload: one at \
                     once, then one when an alert begins or is over. While `alerted`, measure so often per second; when `normal`, as usual.
                     """,
-                answers: [.events("Events for as long as the device listens")]
+                events: "Events for as long as the device listens"
             ) { exchange in
                 let device = try IngestRoutes.device(exchange)
                 let turns = alerted.changes.watch(device.person)
-                return .events {
+                return EventSource {
                     var iterator = turns.makeAsyncIterator()
                     guard await iterator.next() != nil, !device.isEnded else { return nil }
                     let asked = try JSONEncoder().encode(alerted.asked(of: device) ?? .normal)

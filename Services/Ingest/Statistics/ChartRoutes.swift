@@ -114,16 +114,16 @@ struct ChartRoutes: Sendable {
     }
 
     private var dashboardEvents: Route {
-        Route(
-            .get, "/ingest/v1/dashboard/events", access: .person, summary: "The dashboard as it changes",
+        .events(
+            "/ingest/v1/dashboard/events", access: .person, summary: "The dashboard as it changes",
             description:
                 "Server-sent events named `dashboard`, whose data is the summary as JSON: one at once, then one after new entries have come.",
-            answers: [.events("Events for as long as the caller listens")]
+            events: "Events for as long as the caller listens"
         ) { exchange in
             let person = try exchange.person
             let reader = try await OwnDataDoor.answering { try await people.reader(of: person) }
             let turns = arrivals.watch(person)
-            return .events {
+            return EventSource {
                 var iterator = turns.makeAsyncIterator()
                 guard await iterator.next() != nil else { return nil }
                 let summary = try JSONEncoder().encode(await summary(of: reader, now: .now))

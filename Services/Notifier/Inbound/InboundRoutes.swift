@@ -32,7 +32,10 @@ struct InboundRoutes: Sendable {
             ]
         ) { exchange in
             let shown = try exchange.required("token", exchange.query("token"))
-            guard Digest.constantTimeEqual(Array(shown.utf8), Array(token.utf8)) else { throw Problem.notFound }
+            guard Digest.constantTimeEqual(Array(shown.utf8), Array(token.utf8)) else {
+                try exchange.countWrongCredentials()
+                throw Problem.notFound
+            }
             let text = InboundText(
                 from: try exchange.required("from", exchange.query("from")), text: try exchange.required("text", exchange.query("text")))
             return .text(try await take(text).map { "TrackMe: \($0)" } ?? "")

@@ -33,24 +33,25 @@ struct PromptRoutes: Sendable {
     }
 
     private var events: Route {
-        Route(
-            .get, "/sos/v1/prompt/events", access: .person, summary: "The prompt as it changes (server-sent events)",
+        .events(
+            "/sos/v1/prompt/events", access: .person, summary: "The prompt as it changes (server-sent events)",
             description: "`prompt` events carry the prompt, `removed` events say that there is none. It is a state: with `Last-Event-ID` "
                 + "the present one is sent only where it is another than the one that was seen.",
             parameters: [
                 .query("after", .string(length: 1...100), "As `Last-Event-ID`, for programs that cannot set headers."),
                 .header("Last-Event-ID", .string(length: 0...100), "The last id that was seen."),
-            ], answers: [.events("Events until the caller goes away"), .problem(429, "too-many-streams")]
+            ], events: "Events until the caller goes away"
         ) { exchange in
-            try await feed(of: try exchange.person, exchange)
+            let feed = try feed(of: try exchange.person, exchange)
+            return EventSource { try await feed.next() }
         }
     }
 
-    private func feed(of person: PersonID, _ exchange: Exchange) async throws -> HTTPAnswer {
+    private func feed(of person: PersonID, _ exchange: Exchange) throws -> PromptFeed {
         guard let feed = PromptFeed(of: person, seen: exchange.lastEventID, desk: desk, hub: desk.hub) else {
-            throw Problem.tooManyStreams
+            throw Problem.tooManyStreams(PromptHub.mostPerPerson)
         }
-        return .events { try await feed.next() }
+        return feed
     }
 
     private var answer: Route {
@@ -61,7 +62,8 @@ struct PromptRoutes: Sendable {
                 + "or is not; within ten seconds it is one call. `help-is-here` before an emergency service has taken the call is asked back: "
                 + "it counts when it is said again within a minute. The same answer to the same emergency again gets the first receipt again. The service's time counts.",
             body: .json(PromptReplyBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
-            answers: [.json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over"), .problem(503, "unavailable")]
+            answers: [.json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over"), .problem(503, "unavailable")],
+            usesReserve: true
         ) { exchange in
             let person = try exchange.person
             let body: PromptReplyBody = try await exchange.json()
@@ -111,15 +113,17 @@ struct PromptRoutes: Sendable {
     }
 
     private var pageEvents: Route {
-        Route(
-            .get, "/sos/v1/prompt/page/{capability}/events", access: .anyone, summary: "Tells that page when to look again",
+        .events(
+            "/sos/v1/prompt/page/{capability}/events", access: .anyone, summary: "Tells that page when to look again",
             parameters: [
                 Self.capability, .query("after", .string(length: 1...100), "As `Last-Event-ID`."),
                 .header("Last-Event-ID", .string(length: 0...100), "The last id that was seen."),
-            ], answers: [.events("As `/sos/v1/prompt/events`"), .problem(429, "too-many-streams")], isRateLimited: true
+            ], events: "As `/sos/v1/prompt/events`, while the link holds", isRateLimited: true
         ) { exchange in
-            guard let (door, _) = try await look(exchange.path("capability"), exchange) else { throw Problem.notFound }
-            return try await feed(of: door.person, exchange)
+            let capability = exchange.path("capability")
+            guard let (door, _) = try await look(capability, exchange) else { throw Problem.notFound }
+            let feed = try feed(of: door.person, exchange)
+            return EventSource(whileAdmitted: { [desk] in (try? await desk.page(capability)) != nil }, next: { try await feed.next() })
         }
     }
 
@@ -166,8 +170,4 @@ extension Problem {
     static let promptOver = Problem(
         "prompt-over", status: 409, title: "There is nothing to answer any more",
         detail: "The emergency is over, or another one has begun: read the prompt again.")
-
-    static let tooManyStreams = Problem(
-        "too-many-streams", status: 429, title: "Too many event streams are open",
-        detail: "Close one of the \(PromptHub.mostPerPerson) streams that are open for this person.")
 }

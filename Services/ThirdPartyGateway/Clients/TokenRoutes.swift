@@ -87,6 +87,7 @@ struct TokenRoutes: Sendable {
             return try await work(fields)
         } catch let refusal as TokenRefusal {
             let isUnknown = refusal == .invalidClient
+            if isUnknown { try exchange.countWrongCredentials() }
             let answer = try HTTPAnswer.json(
                 TokenRefusalBody(error: refusal.rawValue, error_description: refusal.text), status: isUnknown ? 401 : 400)
             return isUnknown ? answer.with(.wwwAuthenticate, "Basic realm=\"thirdparty\"") : answer

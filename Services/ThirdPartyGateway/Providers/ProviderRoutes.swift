@@ -31,7 +31,7 @@ struct ProviderRoutes: Sendable {
                 throw GatewayProblem.signatureRefused.problem(
                     "Check the endpoint's signing secret (`pay.stripe_webhook_secret`) and the clocks of both sides.")
             }
-            guard let event = try await LongBodies.work(onBytes: body.count, { StripeEvent(body) }) else { return .empty() }
+            guard let event = try await LongBodies.work(onBytes: body.count, of: exchange, { StripeEvent(body) }) else { return .empty() }
             if let word = event.word {
                 try await errands.told(StripeProvider.name, event.reference, word)
             } else {
@@ -51,7 +51,7 @@ struct ProviderRoutes: Sendable {
             answers: [Answer(204, "Taken")]
         ) { exchange in
             let body = Array(try await exchange.body().readableBytesView)
-            let event = try await LongBodies.work(onBytes: body.count) { (try? JSONTree(body)) ?? .null }
+            let event = try await LongBodies.work(onBytes: body.count, of: exchange) { (try? JSONTree(body)) ?? .null }
             for name in PayPalWords.references(event) { try await errands.hinted(PayPalProvider.name, name) }
             return .empty()
         }

@@ -11,6 +11,20 @@ import ServiceKit
 /// Who comes in for which organisation; G1's door, as the routes see it.
 typealias Admit = @Sendable (Exchange, Right) async throws -> Standing
 
+extension Exchange {
+    /// Whether somebody who listens may go on: a member while the role lasts (of the session the server knows by itself), a client while its
+    /// token does.
+    func isStillAdmitted(by admit: Admit, _ right: Right) async -> Bool {
+        do {
+            if case .client = caller { _ = try await admit(provedAnew(), right) } else { _ = try await admit(self, right) }
+            return true
+        } catch {
+            // Whoever comes again is told why.
+            return false
+        }
+    }
+}
+
 struct RequestRoutes: Sendable {
     let book: RequestBook
     let desk: RequestDesk
@@ -162,15 +176,15 @@ struct RequestRoutes: Sendable {
     }
 
     private var events: Route {
-        Route(
-            .get, "/thirdparty/v1/requests/events", access: .organisation, summary: "The organisation's requests as they change",
+        .events(
+            "/thirdparty/v1/requests/events", access: .organisation, summary: "The organisation's requests as they change",
             description: """
                 Needs `requests:read`. \
                 Events `request` with a request as it is after a change. Begins with the next change; with `Last-Event-ID` (or `after`) \
                 with the last state of everything that has changed since.
                 """,
             parameters: [.header("Last-Event-ID", .string(), "The id of the event that came last."), .after],
-            answers: [.events("A request, as `Request`."), .noAdmission, .problem(429, "too-many-requests")]
+            events: "A request, as `Request`.", refusals: [.noAdmission, .problem(429, "too-many-requests")]
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)
             let seen: Int64
@@ -185,11 +199,8 @@ struct RequestRoutes: Sendable {
             guard let feed = RequestFeed(of: standing.id, seen: seen, book: book, hub: hub) else {
                 throw Refusal(.tooManyRequests, retryAfter: .seconds(5))
             }
-            let admission = RenewedAdmission { _ = try await admit(exchange.provedAnew(), .requestsRead) }
-            return .events {
+            return EventSource(whileAdmitted: { await exchange.isStillAdmitted(by: admit, .requestsRead) }) {
                 guard let shown = try await feed.next() else { return nil }
-                // Whoever has lost the token or the right meanwhile hears nothing more.
-                try await admission.check()
                 return ServerEvent(
                     id: String(shown.stored.change), event: "request",
                     data: String(decoding: try TaggedAnswer.bytes(MadeRequestItem(shown)), as: UTF8.self))

@@ -23,7 +23,6 @@ actor SubscriptionEvents {
 
     private let feed: Int64
     private let service: SubscriptionService
-    private let admission: RenewedAdmission
     private let seat: FeedHub.Seat
     private var after: Int64
     private var ahead: (items: ArraySlice<FeedItem>, readAt: ContinuousClock.Instant)?
@@ -31,14 +30,11 @@ actor SubscriptionEvents {
     private var heldSince: ContinuousClock.Instant?
     private var isOver = false
 
-    /// - Parameters:
-    ///   - after: the last number that was seen.
-    ///   - admission: throws once the caller may not listen any more; asked again and again.
+    /// - Parameter after: the last number that was seen.
     /// - Returns: nil where as many streams are open as may be.
-    init?(of feed: Feed, after: Int64, service: SubscriptionService, admission: @escaping @Sendable () async throws -> Void) {
+    init?(of feed: Feed, after: Int64, service: SubscriptionService) {
         guard let seat = service.hub.watch(feed: feed.number, of: feed.organisation) else { return nil }
         (self.feed, self.after, self.service) = (feed.number, after, service)
-        self.admission = RenewedAdmission(admission)
         self.seat = seat
     }
 
@@ -46,10 +42,9 @@ actor SubscriptionEvents {
         service.hub.leave(seat)
     }
 
-    /// nil when there is nothing more to come, the caller is not admitted any more, or the task is cancelled.
+    /// nil when there is nothing more to come or the task is cancelled.
     func next() async throws -> Event? {
         while !Task.isCancelled, !isOver {
-            guard await isAdmitted() else { return nil }
             if let item = readAhead() {
                 (after, lastWord) = (item.number, .now)
                 return .item(item)
@@ -79,16 +74,6 @@ actor SubscriptionEvents {
             await seat.bell.wait(atMost: Self.look)
         }
         return nil
-    }
-
-    private func isAdmitted() async -> Bool {
-        do {
-            try await admission.check()
-        } catch {
-            // Whoever comes again is told why.
-            isOver = true
-        }
-        return !isOver
     }
 
     private func readAhead() -> FeedItem? {

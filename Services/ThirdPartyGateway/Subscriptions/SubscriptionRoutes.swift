@@ -89,18 +89,18 @@ struct SubscriptionRoutes: Sendable {
     }
 
     private var events: Route {
-        Route(
-            .get, "/thirdparty/v1/subscriptions/{subscription}/events", access: .organisation, summary: "What is new, as it comes",
+        .events(
+            "/thirdparty/v1/subscriptions/{subscription}/events", access: .organisation, summary: "What is new, as it comes",
             description: """
                 Server-sent events: `item` with the item's number as its id, `heartbeat` with the head every 15 s without items, and `over` \
-                at the end. It breaks off within seconds once the token or the right is lost; a token that ran out is replaced and the \
-                stream opened anew. A break is mended by `Last-Event-ID` (or `after`), as browsers do by themselves. Without either it begins with \
+                at the end. It breaks off within seconds once a client's token, a member's session or the right is lost; a token that ran \
+                out is replaced and the stream opened anew. A break is mended by `Last-Event-ID` (or `after`), as browsers do by themselves. Without either it begins with \
                 the oldest item that is kept. Needs `data:read`.
                 """,
             parameters: [
                 Self.subscription, .header("Last-Event-ID", .string(pattern: "^[0-9]{1,18}$"), "The last number that you have."),
                 .query("after", .string(pattern: "^[0-9]{1,18}$"), "The same, where no header can be sent."),
-            ], answers: [.events("Items")] + Self.refusals + [Self.tooMany]
+            ], events: "Items", refusals: Self.refusals
         ) { exchange in
             let feed = try await feed(exchange, .dataRead)
             var after = feed.released
@@ -116,11 +116,10 @@ struct SubscriptionRoutes: Sendable {
             } catch let refusal as FeedRefusal {
                 throw refusal.problem(of: feed)
             }
-            let open = SubscriptionEvents(of: feed, after: after, service: service) {
-                _ = try await admit(exchange.provedAnew(), .dataRead)
+            guard let events = SubscriptionEvents(of: feed, after: after, service: service) else { throw Self.manyStreams }
+            return EventSource(whileAdmitted: { await exchange.isStillAdmitted(by: admit, .dataRead) }) {
+                try await events.next().map { Self.event($0, now: service.clock()) }
             }
-            guard let events = open else { throw Self.manyStreams }
-            return .events { try await events.next().map { Self.event($0, now: service.clock()) } }
         }
     }
 

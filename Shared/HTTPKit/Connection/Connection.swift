@@ -1,12 +1,15 @@
 // One connection as tasks see it.
 
 import NIOCore
+import Synchronization
 
 /// A handle from any thread to what lives on the connection's event loop.
 final class Connection: Sendable {
     /// The other end's address, without its port.
     let peerAddress: String
     private let loop: any EventLoop
+    /// Since when nothing is owed to the other end, in nanoseconds of the loop's clock; 0 while something is.
+    private let waiting = Atomic<UInt64>(0)
     private let errands: LoopErrands
     private let handler: NIOLoopBound<ConnectionHandler>
 
@@ -16,6 +19,17 @@ final class Connection: Sendable {
         (loop, self.errands) = (channel.eventLoop, errands)
         self.handler = NIOLoopBound(handler, eventLoop: loop)
         peerAddress = channel.remoteAddress?.ipAddress ?? ""
+    }
+
+    /// Since when it waits for a request, or only for its end: such a connection may be closed where others need its place. Nil while a
+    /// request is being read or answered.
+    var waitsSince: NIODeadline? {
+        let nanoseconds = waiting.load(ordering: .relaxed)
+        return nanoseconds == 0 ? nil : .uptimeNanoseconds(nanoseconds)
+    }
+
+    func waits(since time: NIODeadline?) {
+        waiting.store(time?.uptimeNanoseconds ?? 0, ordering: .relaxed)
     }
 
     /// At once where this is the connection's thread, else soon.

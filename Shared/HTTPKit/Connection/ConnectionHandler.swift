@@ -41,6 +41,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isDeaf = false
     /// Its framing was ambiguous: nothing that follows is looked at.
     private var isRefused = false
+    /// A head has come.
+    private var hasBegun = false
+    /// Counts bodies that nobody wanted.
+    private var discards = 0
     private var isLingering = false
     private var holdsReads = false
     private var wantsRead = false
@@ -60,7 +64,8 @@ extension ConnectionHandler {
         let connection = Connection(self, context.channel, errands: connections.errands(for: context.eventLoop))
         guard connections.add(connection) else { return context.close(promise: nil) }
         (self.context, self.connection) = (context, connection)
-        watch(after: limits.idle)
+        connection.waits(since: .now())
+        watch(after: patience)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -85,6 +90,8 @@ extension ConnectionHandler {
     private func take(_ part: HTTPServerRequestPart) {
         switch (part, arriving) {
         case (.head(let fields), _):
+            hasBegun = true
+            connection?.waits(since: nil)
             guard !RequestFraming.isAmbiguous(fields) else { return refuse(.malformedRequest) }
             let head = RequestHead(fields)
             if head.expectsContinue { writeNow(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n")) }
@@ -151,8 +158,7 @@ extension ConnectionHandler {
 extension ConnectionHandler {
     func finish(_ outgoing: OutgoingAnswer, closes mustClose: Bool = false) {
         guard let context else { return answered(closes: true) }
-        // Who was told to be too slow (408) is not waited for any longer (RFC 9110 §15.5.9).
-        let closes = mustClose || closesAfterAnswer || outgoing.answer.status == 408
+        let closes = mustClose || closesAfterAnswer || isTooMuch(outgoing.answer.status)
         var bytes = context.channel.allocator.buffer(capacity: 384 + min(outgoing.body?.readableBytes ?? 0, Self.copiedBody))
         outgoing.writeHead(to: &bytes, .length, closes: closes)
         if let body = outgoing.body {
@@ -194,6 +200,12 @@ extension ConnectionHandler {
         context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
     }
 
+    /// A comment in an event stream whose reader takes what it is given.
+    func sayAlive() {
+        guard streaming?.isEndless == true, piecesOnTheirWay == 0, let context else { return }
+        write(ByteBuffer(staticString: ":\n\n"), context.eventLoop.makePromise(of: Void.self))
+    }
+
     func end() {
         let closes = closesAfterAnswer
         writeNow(ByteBuffer(staticString: streaming?.framing == .chunks ? "0\r\n\r\n" : ""), thenClose: closes)
@@ -218,6 +230,12 @@ extension ConnectionHandler {
         }
     }
 
+    /// Who was told to be too slow (408) is not waited for any longer (RFC 9110 §15.5.9), nor is a body that there was no room for.
+    private func isTooMuch(_ status: Int) -> Bool {
+        guard case .piped = arriving else { return status == 408 }
+        return [408, 429, 503].contains(status)
+    }
+
     /// Whether the connection ends with the answer that is about to be written.
     private var closesAfterAnswer: Bool {
         if responder.load.isDraining || (isDeaf && later.isEmpty) { return true }
@@ -229,7 +247,11 @@ extension ConnectionHandler {
         (answering, streaming) = (nil, nil)
         lastProgress = .now()
         guard context != nil else { return leave() }
-        if case .piped = arriving { arriving = .discarded }
+        connection?.waits(since: .now())
+        if case .piped = arriving {
+            arriving = .discarded
+            if !closes { closeUnlessReadAway() }
+        }
         guard !closes else {
             later.removeAll()
             return readOn()
@@ -244,6 +266,22 @@ extension ConnectionHandler {
 }
 
 // MARK: Ending
+
+extension ConnectionHandler {
+    /// What nobody wants has as long as what is read whole, whatever its pace.
+    private func closeUnlessReadAway() {
+        guard let context else { return }
+        discards += 1
+        context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.bodyArrival)) { [discards] in
+            if case .discarded = self.arriving, self.discards == discards { self.context?.close(promise: nil) }
+        }
+    }
+
+    /// Makes room, unless a request has come meanwhile.
+    func closeIfWaiting() {
+        if connection?.waitsSince != nil { context?.close(promise: nil) }
+    }
+}
 
 extension ConnectionHandler {
     private var isIdle: Bool {
@@ -302,13 +340,16 @@ extension ConnectionHandler {
         guard let context else { return }
         nextLook = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(wait)) {
             let passed = NIODeadline.now() - self.lastProgress
-            let limit = TimeAmount(self.limits.idle)
+            let limit = TimeAmount(self.patience)
             guard self.waitsForOtherEnd, passed >= limit else {
                 return self.watch(after: Duration.nanoseconds(self.waitsForOtherEnd ? (limit - passed).nanoseconds : limit.nanoseconds))
             }
             context.close(promise: nil)
         }
     }
+
+    /// How long the other end may be silent.
+    private var patience: Duration { hasBegun ? limits.idle : min(limits.idle, limits.headArrival) }
 
     private var waitsForOtherEnd: Bool {
         if piecesOnTheirWay > 0 { return true }

@@ -5,6 +5,8 @@ import Synchronization
 
 final class OpenConnections: Sendable {
     private struct State {
+        /// Of addresses that are not the edge's.
+        var perAddress: [String: Int] = [:]
         var open: [ObjectIdentifier: Connection] = [:]
         /// By event loop.
         var errands: [ObjectIdentifier: LoopErrands] = [:]
@@ -12,12 +14,22 @@ final class OpenConnections: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
+    private let limits: HTTPLimits
     private let state = Mutex(State())
 
-    /// False where the server is ending.
+    init(_ limits: HTTPLimits) {
+        self.limits = limits
+    }
+
+    /// False where the server is ending, and where the address has as many connections as it may.
     func add(_ connection: Connection) -> Bool {
-        state.withLock { state in
+        let address = RemoteAddress.isNeighbour(connection.peerAddress) ? nil : RemoteAddress.network(connection.peerAddress)
+        return state.withLock { state in
             guard !state.isDraining else { return false }
+            if let address {
+                guard state.perAddress[address, default: 0] < limits.connectionsPerAddress else { return false }
+                state.perAddress[address, default: 0] += 1
+            }
             state.open[ObjectIdentifier(connection)] = connection
             return true
         }
@@ -35,13 +47,27 @@ final class OpenConnections: Sendable {
 
     /// It is closed and its task is over.
     func remove(_ connection: Connection) {
+        let address = RemoteAddress.isNeighbour(connection.peerAddress) ? nil : RemoteAddress.network(connection.peerAddress)
         let waiting = state.withLock { state in
             state.open[ObjectIdentifier(connection)] = nil
+            if let address, let count = state.perAddress[address] { state.perAddress[address] = count > 1 ? count - 1 : nil }
             guard state.open.isEmpty else { return [CheckedContinuation<Void, Never>]() }
             defer { state.waiting = [] }
             return state.waiting
         }
         for continuation in waiting { continuation.resume() }
+    }
+
+    /// Closes connections that wait for a request where nearly as many are open as may be, those that have waited longest first: who
+    /// comes with a request finds room.
+    func relieve() {
+        let tooMany = state.withLock { state -> [Connection] in
+            let excess = state.open.count - (limits.connections - limits.spareConnections)
+            guard excess > 0 else { return [] }
+            let waiting = state.open.values.compactMap { connection in connection.waitsSince.map { (connection, $0) } }
+            return waiting.sorted { $0.1 < $1.1 }.prefix(excess).map(\.0)
+        }
+        for connection in tooMany { connection.onLoop { $0.closeIfWaiting() } }
     }
 
     /// Lets every connection finish what it does, ends what takes longer, and returns when all are gone.
@@ -79,11 +105,13 @@ final class AcceptGate: ChannelDuplexHandler {
     typealias OutboundIn = any Channel
 
     private let most: Int
+    private let isFull: @Sendable () -> Void
     private var open = 0
     private var isHeld = false
 
-    init(most: Int) {
-        self.most = most
+    /// - Parameter isFull: called where a connection has to wait.
+    init(most: Int, isFull: @escaping @Sendable () -> Void) {
+        (self.most, self.isFull) = (most, isFull)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -98,6 +126,13 @@ final class AcceptGate: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if open < most { context.read() } else { isHeld = true }
+        guard open >= most else { return context.read() }
+        isHeld = true
+        isFull()
     }
+}
+
+extension HTTPLimits {
+    /// Places that are kept free for those who come.
+    fileprivate var spareConnections: Int { min(64, connections / 8) }
 }

@@ -40,6 +40,20 @@ package final class TokenChecker: Sendable {
         return try AccountAccess.caller(for: claims, access: access, now: now)
     }
 
+    /// Whether somebody who was proved then may go on listening: until the session ends, the account is erased, or the person's data are.
+    /// Devices and programs have no session; their person's erasure alone is known here.
+    package func stands(_ caller: Caller, since provedAt: Timestamp) -> Bool {
+        let (session, person): (SessionID?, PersonID?) =
+            switch caller {
+            case .person(let person, let session): (session, person)
+            case .member(_, _, let session), .operator(_, let session): (session, nil)
+            case .device(_, let person, _): (nil, person)
+            case .anyone, .integrator, .client: (nil, nil)
+            }
+        guard session != nil || person != nil else { return true }
+        return rules.withLock { $0.stands(session: session, person: person, since: provedAt) }
+    }
+
     /// Whether it could find any token good: until consent was heard once, nobody can log in here.
     package var isReady: Bool {
         rules.withLock { $0.knowsKeys }
@@ -64,12 +78,12 @@ package final class TokenChecker: Sendable {
     }
 
     /// Call after the commit of the transaction that stored the same facts.
-    package func heard(_ events: [StreamEvent]) {
+    package func heard(_ events: [StreamEvent], at now: Timestamp = .now) {
         let facts = events.flatMap { (try? Fact.all(of: $0)) ?? [] }
-        let now = events.map(\.header.at).max()
+        let said = events.map(\.header.at).max()
         rules.withLock { rules in
-            for fact in facts { Self.learn(fact, &rules) }
-            if let now { rules.expire(now: now) }
+            for fact in facts { Self.learn(fact, &rules, now) }
+            if let said { rules.expire(now: said) }
         }
     }
 
@@ -78,7 +92,7 @@ package final class TokenChecker: Sendable {
         let facts = snapshot.flatMap { (try? Fact.all(of: $0)) ?? [] }
         rules.withLock { rules in
             if stream == StreamFamily.signingKeysStream { rules.forgetKeys() }
-            for fact in facts { Self.learn(fact, &rules) }
+            for fact in facts { Self.learn(fact, &rules, .now) }
         }
     }
 
@@ -90,19 +104,24 @@ package final class TokenChecker: Sendable {
         case .key(let key): try tables.keep(db, key)
         case .sessionEnded(let ended): try tables.keep(db, ended)
         case .personGone(let person, let at): try tables.keep(db, gone: person, at: at)
+        // Ends what listens now; nothing that begins after a restart.
+        case .dataErased: break
         }
     }
 
     /// After the commit.
     package func learn(_ fact: Fact) {
-        rules.withLock { Self.learn(fact, &$0) }
+        rules.withLock { Self.learn(fact, &$0, .now) }
     }
 
-    private static func learn(_ fact: Fact, _ rules: inout TokenRules) {
+    private static func learn(_ fact: Fact, _ rules: inout TokenRules, _ now: Timestamp) {
         switch fact {
         case .key(let key): rules.learn(key)
-        case .sessionEnded(let ended): rules.learn(ended)
+        case .sessionEnded(let ended):
+            rules.learn(ended)
+            rules.learn(endOf: ended.session, at: now)
         case .personGone(let person, let at): rules.learn(gone: person, at: at)
+        case .dataErased(let person): rules.learn(dataErasedOf: person, at: now)
         }
     }
 
@@ -117,12 +136,14 @@ package final class TokenChecker: Sendable {
         case sessionEnded(SessionEnded)
         /// The account is no more; one whose data alone were erased stays logged in.
         case personGone(PersonID, at: Timestamp)
+        /// The account goes on with nothing in it.
+        case dataErased(PersonID)
 
         fileprivate static func all(of event: StreamEvent) throws -> [Fact] {
             if let key = try event.fact(SigningKeyState.self, type: SigningKeyState.type) { return [.key(key)] }
             if let ended = try event.fact(SessionEnded.self, type: SessionEnded.type) { return [.sessionEnded(ended)] }
-            if let erased = try event.fact(PersonErased.self, type: PersonErased.type), erased.scope == .account {
-                return [.personGone(erased.person, at: erased.orderedAt)]
+            if let erased = try event.fact(PersonErased.self, type: PersonErased.type) {
+                return [erased.scope == .account ? .personGone(erased.person, at: erased.orderedAt) : .dataErased(erased.person)]
             }
             return []
         }

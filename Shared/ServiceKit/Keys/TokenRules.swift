@@ -11,6 +11,10 @@ struct TokenRules: Sendable {
     /// How far the clock of the machine that issued it may be ahead.
     static let clockSkew = Duration.seconds(5)
 
+    /// How long the end of a session is known at least, and of how many before older ones are forgotten.
+    private static let shortestMemory = Duration.seconds(60)
+    private static let mostEnds = 10_000
+
     private struct Key: Sendable {
         let verifying: VerifyingKey
         let notBefore: Timestamp
@@ -20,6 +24,10 @@ struct TokenRules: Sendable {
     private var keys: [String: Key] = [:]
     private var sessionsEnded: [SessionID: Timestamp] = [:]
     private var peopleGone: [PersonID: Timestamp] = [:]
+    /// When it was learnt that somebody's data were erased, whose account may go on.
+    private var dataErased: [PersonID: Timestamp] = [:]
+    /// When the ends of sessions were learnt, whatever the age of their tokens.
+    private var endsLearnt: [SessionID: Timestamp] = [:]
 
     // MARK: What was told
 
@@ -38,15 +46,35 @@ struct TokenRules: Sendable {
         peopleGone[person] = at
     }
 
+    /// Streams of the session may still be open though no token of it is good any more.
+    mutating func learn(endOf session: SessionID, at: Timestamp) {
+        if endsLearnt.count >= Self.mostEnds { endsLearnt = endsLearnt.filter { $0.value + Self.shortestMemory >= at } }
+        endsLearnt[session] = at
+    }
+
+    mutating func learn(dataErasedOf person: PersonID, at: Timestamp) {
+        dataErased[person] = at
+    }
+
     mutating func forgetKeys() { keys = [:] }
 
     mutating func expire(now: Timestamp) {
         keys = keys.filter { $0.value.notAfter >= now }
         sessionsEnded = sessionsEnded.filter { $0.value >= now }
         peopleGone = peopleGone.filter { $0.value >= now - Self.longestLife }
+        dataErased = dataErased.filter { $0.value >= now - Self.longestLife }
     }
 
     var knowsKeys: Bool { !keys.isEmpty }
+
+    // MARK: Somebody who was proved before
+
+    /// Whether what was proved then still holds, however long ago: sessions are known by their end, not by their tokens.
+    func stands(session: SessionID?, person: PersonID?, since provedAt: Timestamp) -> Bool {
+        if let session, sessionsEnded[session] != nil || endsLearnt[session] != nil { return false }
+        guard let person else { return true }
+        return peopleGone[person] == nil && dataErased[person].map { $0 < provedAt } ?? true
+    }
 
     // MARK: One token
 

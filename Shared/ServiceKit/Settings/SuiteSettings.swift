@@ -2,6 +2,7 @@
 
 package import Contracts
 package import Foundation
+package import HTTPKit
 
 /// Owned by ServiceKit under the prefixes `store`, `bus`, `http` and `log`.
 package struct SuiteSettings: Sendable {
@@ -35,6 +36,8 @@ package struct SuiteSettings: Sendable {
     package let httpHost: String
     /// 0 takes a free one.
     package let httpPort: Int
+    /// What callers may have at once, and how long they may take.
+    package let httpLimits: HTTPLimits
     /// Where browsers find the suite: scheme, host and port, without a path. Links in mails begin with it.
     package let publicOrigin: String
     package let logLevel: LogLevel
@@ -55,6 +58,7 @@ package struct SuiteSettings: Sendable {
         logRetention = reader.read(.hours("bus.log_hours", default: 72, in: 1...8760, "How long a stream's log is kept at least."))
         httpHost = reader.read(.text("http.host", default: "127.0.0.1", "Address to listen on."))
         self.httpPort = reader.read(.integer("http.port", default: httpPort, in: 0...65_535, "Port to listen on; 0 takes a free one."))
+        httpLimits = HTTPLimits(&reader)
         publicOrigin = reader.read(
             .text("http.public_origin", default: "https://localhost:8443", "Where browsers find the suite: https://host[:port], no path."))
         logLevel = reader.read(.choice("log.level", default: .info, "The least important line that is written."))

@@ -6,6 +6,7 @@ import GRDB
 struct GroupCommit: Sendable {
     let acknowledge: StoreSettings.Acknowledgement
     let metrics: StoreMetrics
+    let room: DiskRoom
 
     /// What became of a group.
     enum Outcome {
@@ -99,7 +100,9 @@ struct GroupCommit: Sendable {
             guard database.isInsideTransaction, Fault(error)?.isFatal != true else { throw error }
             try database.run("ROLLBACK TO body")
             try database.run("RELEASE body")
-            refuse(Fault.translate(error))
+            let answer = Fault.translate(error)
+            room.note(answer)
+            refuse(answer)
             return nil
         }
     }
@@ -123,6 +126,7 @@ struct GroupCommit: Sendable {
             case let error as StoreError: error
             default: .undone(code: fault?.code ?? 0)
             }
+        room.note(answer)
         unanswered.forEach { $0.refuse(answer) }
         return .done
     }

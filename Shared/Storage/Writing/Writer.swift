@@ -13,6 +13,7 @@ final class Writer: Sendable {
     private let metrics: StoreMetrics
     private let pool: DatabasePool
     private let fatal: FatalFault
+    let room = DiskRoom()
     private let ended = DispatchSemaphore(value: 0)
 
     init(pool: DatabasePool, settings: StoreSettings, metrics: StoreMetrics, fatal: FatalFault) {
@@ -20,7 +21,7 @@ final class Writer: Sendable {
         self.metrics = metrics
         self.fatal = fatal
         queue = WriteQueue(settings: settings)
-        group = GroupCommit(acknowledge: settings.acknowledge, metrics: metrics)
+        group = GroupCommit(acknowledge: settings.acknowledge, metrics: metrics, room: room)
     }
 
     func start(named name: String) {

@@ -35,6 +35,17 @@ final class LogInHouse: Sendable {
     private let runtimes: [Runtime]
     private let running: [Task<Void, any Error>]
 
+    private static let migration = Migration(1, "log-ins alone") { db in
+        try StreamLog.create(in: db)
+        try Confirmations.create(in: db)
+        try AnswerTable.create(in: db)
+        try AccountBook.create(in: db)
+        try LogInTables.create(in: db)
+        try LogInTables.addSecondFactors(in: db)
+        try SessionTable.createEnds(in: db)
+        try MessageOutbox.create(in: db)
+    }
+
     private init(_ folder: URL, _ environment: [String: String], _ clock: TestClock) async throws {
         var variables = [
             "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
@@ -59,18 +70,7 @@ final class LogInHouse: Sendable {
         own.admitPeers()
 
         let ground = try await OpenedStore(
-            on: own, applicationID: 1,
-            migrations: [
-                Migration(1, "log-ins alone") { db in
-                    try StreamLog.create(in: db)
-                    try Confirmations.create(in: db)
-                    try AnswerTable.create(in: db)
-                    try AccountBook.create(in: db)
-                    try LogInTables.create(in: db)
-                    try LogInTables.addSecondFactors(in: db)
-                    try MessageOutbox.create(in: db)
-                }
-            ])
+            on: own, applicationID: 1, migrations: [Self.migration])
         let outbox = MessageOutbox(in: ground.store, sealedUnder: try own.key("outbox"), logger: logger) { [mail] in mail.take($0) }
         vault = ProfileVault(keys: ground.keys, serviceKey: try own.key("accounts"))
         lookups = try AccountLookups(own.lookupKey)

@@ -5,6 +5,7 @@ import Contracts
 import Foundation
 import GRDB
 import HTTPKit
+import ServiceKit
 import Storage
 import Synchronization
 import TestKit
@@ -184,7 +185,31 @@ struct SessionTests {
         }
     }
 
-    @Test("the sweep removes sessions that are over and everything that no longer counts")
+    @Test(
+        "W1: a session that is over is said to have ended within half a second, though its last token expired days ago: streams end with it"
+    )
+    func overIsSaid() async throws {
+        try await LogInHouse.run { house in
+            let person = try await house.addPerson()
+            let (first, second) = (try await house.logIn(), try await house.logIn())
+            let begun = house.clock.now
+            house.clock.advance(.seconds(13 * 86_400))
+            let kept = try await house.refresh(second.refreshToken).expect(status: 200)
+            let renewed: IssuedTokens = try kept.decoded()
+            #expect(renewed.session == second.session)
+            house.clock.advance(.seconds(86_400))
+            try await house.parts.sessions.endThoseOver()
+            let checker = house.parts.checker
+            #expect(!checker.stands(.person(person, first.session), since: begun))
+            #expect(checker.stands(.person(person, second.session), since: begun), "it was refreshed a day ago")
+            let said = try await house.store.read { db in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM stream_log WHERE type = ?", arguments: [SessionEnded.type])
+            }
+            #expect(said == 1)
+        }
+    }
+
+    @Test("NFR-03: the sweep removes sessions that are over and everything that no longer counts")
     func sweep() async throws {
         try await LogInHouse.run { house in
             try await house.addPerson()

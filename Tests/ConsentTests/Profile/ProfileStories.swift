@@ -169,7 +169,8 @@ struct ProfileStories {
             try await house.opened.store.write { db in
                 try SessionTable().add(
                     db, session, account: row.number, label: [], address: [], limits: (false, false),
-                    authentication: Authentication(at: .now, methods: [.password]), token: .random())
+                    authentication: Authentication(at: .now, methods: [.password]), token: .random(),
+                    endsAt: .now + .seconds(3600))
             }
             let addresses = house.parts.addresses
             let late = try await house.link(to: "thief@example.org", .addressChanged)

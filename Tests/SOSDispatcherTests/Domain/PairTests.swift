@@ -123,7 +123,9 @@ struct PairTests {
         #expect(stranger.otherOpened(theirs, at: Self.start + .seconds(2)).isEmpty)
     }
 
-    @Test("A first that was restarted asked again about what the person had answered, having heard the other's entry 64 ms after it was told of it")
+    @Test(
+        "A first that was restarted asked again about what the person had answered, having heard the other's entry 64 ms after it was told of it"
+    )
     func heardLaterThanTold() {
         let theirs = Self.episode(at: Self.start + .seconds(1))
         var machine = Self.supervised()

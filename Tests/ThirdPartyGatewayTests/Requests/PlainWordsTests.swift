@@ -86,7 +86,7 @@ struct PlainWordsTests {
     func reasons() async throws {
         try await FeedHouse.run { house in
             let feed = try await house.subscribe()
-            let events = try #require(SubscriptionEvents(of: feed, after: 0, service: house.service) {})
+            let events = try #require(SubscriptionEvents(of: feed, after: 0, service: house.service))
             guard case .heartbeat = try await events.next() else {
                 Issue.record("the head comes first")
                 return
