@@ -56,9 +56,7 @@ struct AuditStories {
             try await stage.subscribe(person)
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            let emergency = try await eventually("the call") {
-                try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
-            }
+            let emergency = try await stage.askForHelp(person)
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             try await first.parts.journal.commit()
             try await first.parts.anchors.anchor(at: .now)

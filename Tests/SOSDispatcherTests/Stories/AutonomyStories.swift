@@ -84,9 +84,7 @@ struct AutonomyStories {
             // Ingest's clock is set back afterwards, so that the next process counts from its own hearing and has not called yet.
             try await stage.ingest.say(
                 anna, [Sample(type: .heartRate, at: .now, value: 31)], receivedAt: .now + .seconds(30))
-            let emergency = try await eventually("the call") {
-                try? await stage.question(AnswerPrompt(person: anna, answer: .help)).emergency
-            }
+            let emergency = try await stage.askForHelp(anna)
             try await eventually("it has arrived", isTrue: { desk.receipts.contains { $0.id == "\(emergency)-0" } })
             await second.stop()
             // None of it had got to the disk.

@@ -26,9 +26,7 @@ struct ContactPairStories {
             return true
         }
         try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 31)])
-        let emergency = try await eventually("the call") {
-            (try? await stage.question(AnswerPrompt(person: anna, answer: .help)))?.emergency
-        }
+        let emergency = try await stage.askForHelp(anna)
         for dispatcher in dispatchers {
             try await eventually("each has the alarm") { await dispatcher.alarm(emergency) != nil }
         }

@@ -28,7 +28,7 @@ struct ContactStories {
 
     private func callForHelp(_ stage: Stage, _ anna: PersonID) async throws -> EmergencyID {
         try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 31)])
-        return try await eventually("the call") { (try? await stage.question(AnswerPrompt(person: anna, answer: .help)))?.emergency }
+        return try await stage.askForHelp(anna)
     }
 
     @Test(

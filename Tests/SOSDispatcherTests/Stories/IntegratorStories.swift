@@ -69,7 +69,7 @@ struct IntegratorStories {
     private func call(_ stage: Stage, _ person: PersonID, at place: Position? = milan) async throws -> EmergencyID {
         try await stage.subscribe(person)
         try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: place)])
-        return try await eventually("the call") { try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency }
+        return try await stage.askForHelp(person)
     }
 
     @discardableResult

@@ -135,11 +135,17 @@ final class Stage: Sendable {
     func callForHelp(_ person: PersonID) async throws -> EmergencyID {
         try await subscribe(person)
         try await ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-        // Help that was called for before the value is heard would be an emergency of its own, and the value its "worse".
+        return try await askForHelp(person)
+    }
+
+    /// For somebody whose failing heart has been said: help that was asked for before that is heard would be an emergency of its own, and
+    /// the heart its "worse".
+    func askForHelp(_ person: PersonID, of place: Place = .first) async throws -> EmergencyID {
         let alert = try await eventually("the alert") {
-            try await self.question(ListEmergencies(person: person, limit: 1)).emergencies.first?.emergency
+            let newest = try await self.question(ListEmergencies(person: person, limit: 1), of: place).emergencies.first
+            return newest.flatMap { ["alerted", "confirmed", "dispatching"].contains($0.state) ? $0.emergency : nil }
         }
-        let reply = try await question(AnswerPrompt(person: person, answer: .help))
+        let reply = try await question(AnswerPrompt(person: person, answer: .help), of: place)
         guard reply.emergency == alert else { throw Failure(.conflict, "help was called for in another emergency") }
         return alert
     }

@@ -67,10 +67,7 @@ struct SupervisionStories {
             await store.close()
             dispatcher = try await stage.start()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 190)])
-            let after = try await eventually("the next call") {
-                let reply = try? await stage.question(AnswerPrompt(person: person, answer: .help))
-                return reply?.emergency
-            }
+            let after = try await stage.askForHelp(person)
             #expect(after != before)
             try await eventually("the second acknowledgement") { try await stage.state(after) == "dispatched" }
             await dispatcher.stop()
@@ -137,7 +134,7 @@ struct SupervisionStories {
             try await stage.subscribe(person)
             try await eventually("the place") { await dispatcher.parts.supervision.knowsPlace(of: person) }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            _ = try await eventually("the call") { try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency }
+            _ = try await stage.askForHelp(person)
             let receipt = try await eventually("the message") { desk.receipts.first }
             let location = try #require(receipt.message).location
             #expect(location.lat == 41.875 && !location.trusted && (location.ageS ?? 0) >= 600)
@@ -154,7 +151,7 @@ struct SupervisionStories {
             try await stage.subscribe(person, bounds: ["body-temperature": Bounds(low: 34.28125, high: nil)])
             let place = Position(latitude: 45.4642137, longitude: 9.1896346)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31.28125, position: place)])
-            _ = try await eventually("the call") { try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency }
+            _ = try await stage.askForHelp(person)
             try await eventually("attempts") { desk.receipts.count >= 3 }
             await dispatcher.stop()
             let folder = stage.folder.appendingPathComponent("sos-dispatcher")
