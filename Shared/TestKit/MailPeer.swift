@@ -55,7 +55,7 @@ package final class MailPeer: Sendable {
     package var url: String { "smtp://127.0.0.1:\(port)" }
     /// Those taken so far, oldest first.
     package var mails: [Mail] { state.withLock { $0.mails } }
-    /// Everything that was said to it, in order.
+    /// Of all connections, in order; END is the dot behind the data.
     package var verbs: [String] { state.withLock { $0.verbs } }
 
     /// From now on.
@@ -183,19 +183,24 @@ private struct MailTalk {
         while let line = readLine() {
             guard line != "." else {
                 mail.data = lines.map { $0 + "\r\n" }.joined()
-                if case .reply(let text) = turn("END"), text.hasPrefix("250") {
-                    let taken = mail
-                    peer.state.withLock { $0.mails.append(taken) }
+                // In one: who sees END among the verbs may change the turns.
+                let answer = peer.state.withLock { state in
+                    state.verbs.append("END")
+                    let turn = state.turns["END"] ?? .hangUp
+                    if case .reply(let text) = turn, text.hasPrefix("250") { state.mails.append(mail) }
+                    return turn
                 }
-                return say("END")
+                return take(answer)
             }
             lines.append(line)
         }
         return false
     }
 
-    private mutating func say(_ verb: String) -> Bool {
-        switch turn(verb) {
+    private mutating func say(_ verb: String) -> Bool { take(turn(verb)) }
+
+    private mutating func take(_ turn: MailPeer.Turn) -> Bool {
+        switch turn {
         case .reply(let text):
             let bytes = Array((text + "\r\n").utf8)
             return send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count

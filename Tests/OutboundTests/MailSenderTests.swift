@@ -118,7 +118,7 @@ struct MailSenderTests {
         let sender = sender(peer.url)
         let slow = try mail(timeout: .seconds(600))
         let stuck = Task { try await sender.send(slow) }
-        try await eventually("the slow one has handed everything over") { peer.verbs.contains("DATA") }
+        try await eventually("the slow one has handed everything over") { peer.verbs.contains("END") }
         peer.become(["QUIT": .silence])
         try await sender.send(try mail())
         #expect(peer.mails.count == 1)
