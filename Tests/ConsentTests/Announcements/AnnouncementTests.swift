@@ -17,7 +17,9 @@ struct AnnouncementTests {
         return right.merging(changes) { $1 }
     }
 
-    @Test("ACC-35: what an operator announces is visible to everybody, in both languages, until it is over or withdrawn")
+    @Test(
+        "ACC-35, NFR-06: maintenance that an operator announces is visible to everybody before it begins, in both languages, until it is over or withdrawn"
+    )
     func announces() async throws {
         try await AccountHouse.run { house in
             let anOperator = OperatorID.random().description
