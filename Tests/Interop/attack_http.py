@@ -403,7 +403,7 @@ def check_framing(operations, edge, breaches):
     for service, url, operation in targets:
         for name, request in hostile.framings(url.split("://")[1], operation.path).items():
             got, is_closed = b"", False
-            with hostile.Wire(url, timeout=1.5) as wire:
+            with hostile.Wire(url, timeout=4) as wire:  # a service lingers two seconds, so that its sender reads the answer
                 try:
                     wire.send(request)
                     while piece := wire.socket.recv(65536):
