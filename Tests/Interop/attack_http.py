@@ -7,7 +7,7 @@ subscriber's heart becomes critical and a ledger keeps what was acknowledged.
 
 Judged: each call acknowledged within 5 s of the first try of its upload; no process ended or started again; no acknowledged entry
 lost; each refused body at most 200 µs and 2 µs a byte, as it is after inflating; no request smuggled; nobody answered with another
-5xx than 503 and 507, nor with a 429 without Retry-After: refusing a stranger is right, falling over is not. Exits with 1 on any breach.
+5xx than 501, 503, 505 and 507, nor with a 429 without Retry-After: refusing a stranger is right, falling over is not. Exits with 1 on any breach.
 """
 import argparse
 import json
@@ -34,8 +34,8 @@ REFUSED_NS, BYTE_NS = 200_000, 2_000
 USUAL_NS = 100_000
 IS_RELEASE = BUILD.endswith("release")
 STRANGERS = 4
-# Refusals that say "later"; every other 5xx is a fault. 501 is what HTTP has for methods that nobody knows.
-RIGHT_5XX = {501, 503, 507}
+# Refusals that say "later", and what HTTP has for methods and versions that nobody knows; every other 5xx is a fault.
+RIGHT_5XX = {501, 503, 505, 507}
 # Each has an address of its own, as strangers and devices have.
 HEARTS_ADDRESS, STRANGERS_ADDRESS = "127.0.0.9", "127.0.1.{}"
 
