@@ -31,5 +31,6 @@ enum ConsentSchema {
         },
         Migration(6, "second factors, and how lately a session was proved") { db in try LogInTables.addSecondFactors(in: db) },
         Migration(7, "when sessions end") { db in try SessionTable.createEnds(in: db) },
+        Migration(8, "breaches of personal data") { db in try AnnouncementTable.addBreaches(in: db) },
     ]
 }

@@ -201,7 +201,7 @@ struct IngestRoutes: Sendable {
             description: """
                 An entry covers one and a half times the interval that its device declared. Periods of at most \(Self.coverageDays) days.
                 """,
-            parameters: Self.period, answers: [.json(200, "Share and longest gap", IngestSchemas.coverage)]
+            parameters: Self.period, answers: [.json(200, "Share and longest gap", IngestSchemas.coverage)], yields: .statistics
         ) { exchange in
             let reader = try await reader(exchange)
             _ = try exchange.required("from", exchange.queryTime("from"))

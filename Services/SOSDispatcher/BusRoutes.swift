@@ -99,6 +99,7 @@ struct Timeline: Sendable {
 
     private static func rank(_ step: ReadTimeline.Step) -> Int {
         switch step.event {
+        case "first-tried": -1
         case "alerted", "asked-again", "doubted", "fell": 0
         case "confirmed": 1
         case "dispatched": 2

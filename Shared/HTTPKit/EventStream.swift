@@ -60,11 +60,12 @@ extension Route {
     ///   - refusals: the service's own, before the stream begins.
     package static func events(
         _ path: String, access: Access, summary: String, description: String = "", parameters: [Parameter] = [], events: String,
-        refusals: [Answer] = [], isRateLimited: Bool = false, source: @escaping @Sendable (Exchange) async throws -> EventSource
+        refusals: [Answer] = [], isRateLimited: Bool = false, yields: Yielding = .last,
+        source: @escaping @Sendable (Exchange) async throws -> EventSource
     ) -> Route {
         Route(
             .get, path, access: access, summary: summary, description: description, parameters: parameters,
-            answers: [.events(events), .problem(429, "too-many-streams")] + refusals, isRateLimited: isRateLimited
+            answers: [.events(events), .problem(429, "too-many-streams")] + refusals, isRateLimited: isRateLimited, yields: yields
         ) { exchange in
             try exchange.stream(await source(exchange))
         }

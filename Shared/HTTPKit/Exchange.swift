@@ -203,7 +203,7 @@ extension Exchange {
 
     /// Chooses among the media types that the operation can answer with by `Accept`; 406 where none is acceptable.
     package func preferred(of offered: [String]) throws(Problem) -> String {
-        guard let chosen = MediaType.preferred(of: offered, accept: head.accept) else { throw .notAcceptable }
+        guard let chosen = MediaType.preferred(of: offered, accept: head.accept) else { throw .notAcceptable(offered: offered) }
         return chosen
     }
 }

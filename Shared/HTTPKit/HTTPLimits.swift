@@ -9,7 +9,8 @@ package struct HTTPLimits: Sendable {
     package var connections = 2000
     /// Connections that the kernel keeps until they are accepted; its own `somaxconn` may be lower.
     package var backlog = 1024
-    /// Requests being worked on, event streams among them; one more is 503 with `Retry-After: 1`.
+    /// Requests being worked on, event streams among them; one more is 503 with `Retry-After: 1`. Statistics, search and live view are
+    /// refused before, in this order; see `room`.
     package var concurrentRequests = 1400
     /// Requests and bodies under way beyond those, for routes with `Route.usesReserve` alone, once the caller is proved.
     package var reserve = 300
@@ -79,4 +80,16 @@ package struct HTTPLimits: Sendable {
     package var eventHeartbeat: Duration = .seconds(15)
 
     package init() {}
+
+    /// What routes of each kind leave free for those that yield later: of `concurrentRequests`, in hundredths.
+    func room(_ yields: Yielding) -> Int {
+        let share =
+            switch yields {
+            case .statistics: 75
+            case .search: 85
+            case .liveView: 95
+            case .last: 100
+            }
+        return concurrentRequests * share / 100
+    }
 }

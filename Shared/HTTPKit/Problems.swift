@@ -52,9 +52,11 @@ extension Problem {
     static let methodNotAllowed = Problem(
         "method-not-allowed", status: 405, title: "The path does not take this method", detail: "The header `Allow` names those it takes.")
 
-    static let notAcceptable = Problem(
-        "not-acceptable", status: 406, title: "No form of the answer is acceptable to the caller",
-        detail: "Ask with an `Accept` that includes a media type of this operation.")
+    static func notAcceptable(offered: [String]) -> Problem {
+        Problem(
+            "not-acceptable", status: 406, title: "No form of the answer is acceptable to the caller",
+            detail: "Ask with an `Accept` that includes one of \(offered.joined(separator: ", ")).")
+    }
 
     static let requestTimeout = Problem(
         "request-timeout", status: 408, title: "The body did not arrive in time", detail: "Send it faster, or in smaller parts.")

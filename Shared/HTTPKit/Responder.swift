@@ -43,7 +43,7 @@ struct Responder: Sendable {
         _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ start: Beginning, _ connection: Connection,
         _ executor: MeteredExecutor
     ) async {
-        let hasRoom = load.enter(most: limits.concurrentRequests + (finding.usesReserve ? limits.reserve : 0))
+        let hasRoom = load.enter(most: finding.room(limits))
         var permit: BudgetPermit?
         defer {
             if hasRoom { load.leave() }
@@ -77,7 +77,7 @@ struct Responder: Sendable {
         _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ start: Beginning, _ connection: Connection
     ) -> Bool {
         guard case .found(let entry, let values) = finding, let brief = entry.route.brief, let recognise,
-            load.enter(most: limits.concurrentRequests + (finding.usesReserve ? limits.reserve : 0))
+            load.enter(most: finding.room(limits))
         else { return false }
         let answer = BriefAnswer(connection) { result in
             load.leave()

@@ -91,6 +91,8 @@ package struct Route: Sendable {
     /// Whether it may use the server's reserve (`HTTPLimits.reserve`) when everything else is full: uploads of devices, acknowledgements of
     /// integrators, and nothing else. Counts for callers who are proved.
     package let usesReserve: Bool
+    /// When it gives way to others in a server that has too much to do.
+    package let yields: Yielding
     /// Tried first; see `BriefHandler`.
     package let brief: BriefHandler?
     package let handler: Handler
@@ -99,13 +101,13 @@ package struct Route: Sendable {
     package init(
         _ method: Method, _ path: String, access: Access, summary: String, description: String = "", parameters: [Parameter] = [],
         body: BodyShape? = nil, answers: [Answer], headers: [AnswerHeader] = [], isRateLimited: Bool = false,
-        takesIdempotencyKey: Bool = false, isInternal: Bool = false, usesReserve: Bool = false, brief: BriefHandler? = nil,
-        handler: @escaping Handler
+        takesIdempotencyKey: Bool = false, isInternal: Bool = false, usesReserve: Bool = false, yields: Yielding = .last,
+        brief: BriefHandler? = nil, handler: @escaping Handler
     ) {
         (self.method, self.path, self.access, self.summary, self.description) = (method, path, access, summary, description)
         (self.parameters, self.body, self.answers, self.headers) = (parameters, body, answers, headers)
         (self.isRateLimited, self.takesIdempotencyKey, self.isInternal) = (isRateLimited, takesIdempotencyKey, isInternal)
-        (self.usesReserve, self.brief, self.handler) = (usesReserve, brief, handler)
+        (self.usesReserve, self.yields, self.brief, self.handler) = (usesReserve, yields, brief, handler)
     }
 
     /// `postIngestV1Entries`: unique, since method and path are.
@@ -113,6 +115,15 @@ package struct Route: Sendable {
         let words = path.split { !$0.isLetter && !$0.isNumber }
         return method.rawValue.lowercased() + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
+}
+
+/// The order in which an overloaded server stops to answer (NFR-03); what `Route.usesReserve` is answered when nothing else is.
+package enum Yielding: Sendable, CaseIterable {
+    case statistics
+    case search
+    case liveView
+    /// When everything but the reserve is full.
+    case last
 }
 
 /// A value beside the body.

@@ -18,9 +18,10 @@ struct RouteTable: Sendable {
         case otherMethods(allow: String)
         case nothing
 
-        var usesReserve: Bool {
-            guard case .found(let entry, _) = self else { return false }
-            return entry.route.usesReserve
+        /// How many requests may be under way with this one.
+        func room(_ limits: HTTPLimits) -> Int {
+            guard case .found(let entry, _) = self else { return limits.concurrentRequests }
+            return limits.room(entry.route.yields) + (entry.route.usesReserve ? limits.reserve : 0)
         }
 
         /// Whether the route answers with pages for people.

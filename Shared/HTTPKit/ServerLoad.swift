@@ -6,6 +6,9 @@ final class ServerLoad: Sendable {
     private let running = Atomic<Int>(0)
     private let draining = Atomic<Bool>(false)
 
+    /// Requests that are being worked on.
+    var count: Int { running.load(ordering: .relaxed) }
+
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 
     func startDraining() {

@@ -61,7 +61,7 @@ package final class Heartbeat: Sendable {
         Thread.detachNewThread { [self] in
             while true {
                 beat()
-                // The rhythm of the beats, on a thread that does nothing else.
+                // Not a task: its sleep would end when the tasks that it watches let it run. This thread does nothing else.
                 Thread.sleep(forTimeInterval: interval / .seconds(1))
             }
         }

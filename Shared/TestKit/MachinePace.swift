@@ -24,7 +24,7 @@ package final class MachinePace: Sendable {
         Thread.detachNewThread { [weak self] in
             while let self, state.withLock({ !$0.isEnded }) {
                 let due = MachinePace.nanoseconds(of: CLOCK_MONOTONIC) + UInt64(MachinePace.pause * 1e9)
-                // The rhythm of the measurement.
+                // Not a task: how late the kernel lets a thread run is what is measured, not how late a pool of tasks does.
                 Thread.sleep(forTimeInterval: MachinePace.pause)
                 let begun = MachinePace.nanoseconds(of: CLOCK_THREAD_CPUTIME_ID)
                 var now = begun

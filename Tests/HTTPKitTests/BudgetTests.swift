@@ -285,4 +285,40 @@ struct BudgetTests {
         #expect(RemoteAddress.isNeighbour("127.0.0.1") && RemoteAddress.isNeighbour("::1") && RemoteAddress.isNeighbour("172.18.0.5"))
         #expect(!RemoteAddress.isNeighbour("198.51.100.7") && !RemoteAddress.isNeighbour("172.32.0.1"))
     }
+
+    @Test("NFR-03: an overloaded server stops to answer statistics, then search, then live view, then the rest, and never uploads")
+    func degradation() async throws {
+        let (stream, release) = AsyncStream.makeStream(of: Void.self)
+        let waiting = Route(.get, "/wait", access: .anyone, summary: "Waits", answers: [Answer(204, "Waited")]) { _ in
+            for await _ in stream {}
+            return .empty()
+        }
+        let kinds = Yielding.allCases.map { kind in
+            Route(.get, "/\(kind)", access: .anyone, summary: "Answers", answers: [Answer(204, "Answered")], yields: kind) { _ in .empty() }
+        }
+        var limits = HTTPLimits()
+        (limits.concurrentRequests, limits.reserve) = (20, 5)
+        let server = makeServer([waiting, Self.upload] + kinds, limits: limits)
+        try await withServer(server) { port in
+            defer { release.finish() }
+            var held: [RawConnection] = []
+            // With so many under way, how many kinds are refused.
+            for (under, refused) in [(14, 0), (15, 1), (16, 1), (17, 2), (18, 2), (19, 3), (20, 4)] {
+                while held.count < under {
+                    let connection = try RawConnection(port: port)
+                    await connection.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
+                    held.append(connection)
+                }
+                try await eventually("\(under) are under way") { server.state.load.count == under }
+                for (place, kind) in Yielding.allCases.enumerated() {
+                    let answer = try await ask(port, "GET", "/\(kind)")
+                    #expect(answer.status == (place < refused ? 503 : 204), "\(kind) with \(under) under way")
+                    if place < refused { #expect(answer.headers["retry-after"] == "1") }
+                    try await eventually("it has left") { server.state.load.count == under }
+                }
+                _ = try await Self.useReserve(port)
+                try await eventually("it has left") { server.state.load.count == under }
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Comments")
 struct CommentTests {
-    @Test("every file opens with one line that says what belongs there")
+    @Test("NFR-16: every file opens with one line that says what belongs there")
     func roomSigns() {
         for file in SourceTree.swift {
             let first = file.lines.first ?? ""
@@ -26,7 +26,7 @@ struct CommentTests {
         }
     }
 
-    @Test("a package type or function at the top of a file says what it promises")
+    @Test("NFR-16: a package type or function at the top of a file says what it promises")
     func promises() {
         for file in SourceTree.production {
             for declaration in file.declarations

@@ -29,6 +29,21 @@ struct DocumentTests {
         }
     }
 
+    @Test("NFR-23: whoever watches is alarmed of a broken chain of rescue, and each rule asks for a figure that a service shows")
+    func alarms() throws {
+        let rules = try #require(SourceTree.text("deploy/alerts.yml"))
+        let labels = SourceTree.production.flatMap { $0.lines }.flatMap { $0.matches(of: "label: \"([a-z_]+)\"").map { $0[1] } }
+        for expression in rules.matches(of: "^ +expr: (.*)$").map({ $0[1] }) {
+            let asked = expression.matches(of: "\\b((?:sos|payment|payments|ingest|bus)_[a-z_]+)").map { $0[1] }
+            #expect(expression.contains("up{job") || !asked.isEmpty, "\(expression) asks for nothing of ours")
+            for figure in asked { #expect(labels.contains(figure), "\(figure) is no figure of the suite") }
+        }
+        for alarm in ["SOSDispatcherDown", "SOSCanaryMissed", "SOSCanaryLate", "SOSCanarySilent", "SOSConsumerLag", "SOSOutboxAge"] {
+            let rule = rules.matches(of: "- alert: \(alarm)\n(?: {8}.*\n)+").first?[0]
+            #expect(rule?.contains("severity: critical") == true, "\(alarm) is not critical, or not there")
+        }
+    }
+
     @Test("every fuzz target names decoders that exist, has seeds, and every seed a target")
     func fuzzTargets() {
         let targets = SourceTree.swift.filter { $0.isUnder("Tests/Fuzz") && !$0.isUnder("Tests/Fuzz/Modules") }

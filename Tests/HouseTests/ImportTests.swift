@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Imports")
 struct ImportTests {
-    @Test("a file imports only what its place in the house allows")
+    @Test("NFR-16: a file imports only what its place in the house allows")
     func table() {
         for file in SourceTree.swift {
             let allowed = ImportTable.allowed(in: file)

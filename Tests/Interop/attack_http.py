@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """A standing stranger: everything that a stranger can send over HTTP, against a whole running suite, while hearts fail.
 
-Starts a suite of its own (executables: TRACKME_BUILD), with its edge where Caddy is installed, and reads every service's OpenAPI
-document. First, in quiet, each route is sent hostile bodies one by one and the processor time of refusing them is measured. Then
-strangers send bodies, heads, framing, slowness and counts, on the direct ports and on the edge, for ATTACK_SECONDS (60 unless told),
-while each five seconds a subscriber's heart becomes critical and a ledger keeps what was acknowledged.
+Reads every service's OpenAPI document. First, in quiet, each route is sent hostile bodies one by one, on the direct ports, and the
+processor time of refusing them is measured. Then strangers send bodies, heads, framing, slowness and counts while each five seconds a
+subscriber's heart becomes critical and a ledger keeps what was acknowledged.
 
 Judged: each call acknowledged within 5 s of the first try of its upload; no process ended or started again; no acknowledged entry
-lost; each refused body at most 200 µs and 2 µs a byte, as it is after inflating; no request smuggled. Exits with 1 on any breach.
+lost; each refused body at most 200 µs and 2 µs a byte, as it is after inflating; no request smuggled; nobody answered with another
+5xx than 501, 503, 505 and 507, nor with a 429 without Retry-After: refusing a stranger is right, falling over is not. Exits with 1 on any breach.
 """
+import argparse
 import json
 import multiprocessing
 import os
 import random
+import re
 import shutil
 import sys
 import threading
@@ -23,10 +25,8 @@ from urllib.request import Request, urlopen
 import desk as desk_program
 import hostile_requests as hostile
 from people import Person
-from running_suite import BUILD, Suite, free_ports
+from running_suite import BUILD, RunningSuite, Suite, free_ports
 
-SECONDS = int(os.environ.get("ATTACK_SECONDS", "60"))
-SEED = int(os.environ.get("ATTACK_SEED", str(random.randrange(1 << 30))))
 HEART_EVERY_S = 5
 ACKNOWLEDGED_WITHIN_S = 5
 REFUSED_NS, BYTE_NS = 200_000, 2_000
@@ -34,6 +34,10 @@ REFUSED_NS, BYTE_NS = 200_000, 2_000
 USUAL_NS = 100_000
 IS_RELEASE = BUILD.endswith("release")
 STRANGERS = 4
+# Refusals that say "later", and what HTTP has for methods and versions that nobody knows; every other 5xx is a fault.
+RIGHT_5XX = {501, 503, 505, 507}
+# Each has an address of its own, as strangers and devices have.
+HEARTS_ADDRESS, STRANGERS_ADDRESS = "127.0.0.9", "127.0.1.{}"
 
 
 def processor_ns(process):
@@ -61,7 +65,7 @@ class Refusals:
 
     def __init__(self, processes, tokens, breaches):
         self.processes, self.tokens, self.breaches = processes, tokens, breaches
-        self.idle, self.slowness, self.measured, self.worst = {}, {}, 0, []
+        self.idle, self.slowness, self.measured, self.put_off, self.worst = {}, {}, 0, 0, []
 
     def fields(self, operation, kind, *further):
         token = self.tokens["device" if "device" in operation.schemes else "person"]
@@ -99,6 +103,13 @@ class Refusals:
         kind = operation.content[0] if operation.content else "application/json"
         most = (REFUSED_NS + BYTE_NS * inflated) * self.slowness[operation.service]
         cost, status = self.cost(operation, content, kind, further, 3)
+        if status in (429, 503):
+            # A caller who asked for too much before is told to wait, and nobody has looked at the body.
+            time.sleep(1)
+            cost, status = self.cost(operation, content, kind, further, 3)
+            if status in (429, 503):
+                self.put_off += 1
+                return
         # Something else may have been at work in the same moment: what counts is the least of several tries.
         for count in (5, 10, 20):
             if status < 400 or cost <= most:
@@ -134,11 +145,12 @@ class Refusals:
 class Stranger:
     """Sends one kind after the other until the time is over."""
 
-    def __init__(self, seed, operations, edge, tokens, until):
-        random.seed(seed)
-        self.operations, self.edge, self.tokens, self.until = operations, edge, tokens, until
+    def __init__(self, number, operations, through, tokens, until):
+        """`through`: the edge's address or nil, and the share of what goes there."""
+        self.operations, (self.edge, self.share), self.tokens, self.until = operations, through, tokens, until
+        self.address, self.faults = STRANGERS_ADDRESS.format(number + 1), set()
         self.kinds = [self.bodies, self.slow, self.torn, self.packed, self.heads, self.connections, self.wrong_tokens]
-        if edge:
+        if self.edge:
             self.kinds += [self.streams, self.slow_streams]
         self.sent = 0
 
@@ -146,7 +158,16 @@ class Stranger:
         return min(self.until, time.monotonic() + seconds)
 
     def url(self, operation):
-        return self.edge if self.edge and random.random() < 0.5 else operation.url
+        return self.edge if self.edge and random.random() < self.share else operation.url
+
+    def wire(self, operation, timeout=5):
+        return hostile.Wire(self.url(operation), timeout, source=self.address)
+
+    def judge(self, what, wire, status):
+        if status >= 500 and status not in RIGHT_5XX:
+            self.faults.add(f"{what}: {status}")
+        if status == 429 and not wire.retry_after:
+            self.faults.add(f"{what}: 429 without Retry-After")
 
     def run(self):
         os.nice(10)  # a stranger's own machine would not take time from the suite's
@@ -164,8 +185,9 @@ class Stranger:
             name = random.choice(list(hostile.BODIES))
             fields = ["Content-Type: " + (operation.content or ["application/json"])[0], f"Authorization: Bearer {random.choice(list(self.tokens.values()))}"]
             try:
-                with hostile.Wire(self.url(operation)) as wire:
-                    wire.request(operation.method, operation.path, fields, hostile.body(name, random.choice([500, 20_000, 900_000])))
+                with self.wire(operation) as wire:
+                    status, _ = wire.request(operation.method, operation.path, fields, hostile.body(name, random.choice([500, 20_000, 900_000])))
+                    self.judge(f"{operation.template}: {name}", wire, status)
             except OSError:
                 pass
             self.sent += 1
@@ -175,8 +197,9 @@ class Stranger:
         while time.monotonic() < until:
             operation = random.choice(self.operations)
             try:
-                with hostile.Wire(self.url(operation)) as wire:
-                    wire.request(operation.method, operation.path, ["Content-Type: application/json", "Content-Encoding: gzip"], bomb)
+                with self.wire(operation) as wire:
+                    status, _ = wire.request(operation.method, operation.path, ["Content-Type: application/json", "Content-Encoding: gzip"], bomb)
+                    self.judge(f"{operation.template}: gzip 1:1000", wire, status)
             except OSError:
                 pass
             self.sent += 1
@@ -190,7 +213,7 @@ class Stranger:
                     break
                 operation = random.choice(self.operations)
                 try:
-                    wire = hostile.Wire(self.url(operation), timeout=1)
+                    wire = self.wire(operation, timeout=1)
                     wire.send(begin(wire, operation))
                     wires.append(wire)
                 except OSError:
@@ -219,9 +242,9 @@ class Stranger:
             operation = random.choice(self.operations)
             for head in hostile.heads("localhost", operation.path):
                 try:
-                    with hostile.Wire(self.url(operation), timeout=1) as wire:
+                    with self.wire(operation, timeout=1) as wire:
                         wire.send(head)
-                        wire.answer()
+                        self.judge(f"head {head[:40]!r}", wire, wire.answer()[0])
                 except (OSError, ValueError, IndexError):
                     pass
                 self.sent += 1
@@ -234,7 +257,7 @@ class Stranger:
             operation = random.choice([one for one in self.operations if one.schemes])
             token = "".join(random.choices("abcdefghijklmnop.", k=60))
             try:
-                with hostile.Wire(self.url(operation)) as wire:
+                with self.wire(operation) as wire:
                     for _ in range(50):
                         if not wire.request(operation.method, operation.path, [f"Authorization: Bearer {token}"], b"")[1]:
                             break
@@ -247,7 +270,7 @@ class Stranger:
         made = []
         try:
             for _ in range(count):
-                connection, streams = hostile.Multiplexed(self.edge), []
+                connection, streams = hostile.Multiplexed(self.edge, self.address), []
                 made.append((connection, streams))
                 while time.monotonic() < until and (stream := begin(connection)) is not None:
                     streams.append(stream)
@@ -278,8 +301,12 @@ class Stranger:
         self.multiplexed(until, 24, begin, is_dripping=True)
 
 
-def stranger(number, operations, edge, tokens, until):
-    Stranger(SEED + number, operations, edge, tokens, until).run()
+def stranger(number, seed, operations, through, tokens, until, faults):
+    """A process of its own."""
+    random.seed(seed + number)
+    one = Stranger(number, operations, through, tokens, until)
+    one.run()
+    faults.put(sorted(one.faults)[:100])
 
 
 # MARK: What must hold meanwhile
@@ -303,15 +330,16 @@ class RecordingDesk(desk_program.Desk):
 class Hearts:
     """Simulated devices: one that is always well, and one after the other that measures a critical heart."""
 
-    def __init__(self, suite, edge, count):
-        self.suite, self.addresses = suite, [suite.ingest_url, edge or suite.ingest_url]
+    def __init__(self, suite, addresses, count):
+        self.suite, self.addresses = suite, addresses
+        self.people, self.ledger, self.first_tries, self.lock, self.threads = {}, [], {}, threading.Lock(), []
         self.steady, *self.failing = [self.device(is_subscribed=number > 0) for number in range(count + 1)]
-        self.ledger, self.first_tries, self.lock, self.threads = [], {}, threading.Lock(), []
 
     def device(self, is_subscribed):
         added = json.loads(self.suite.trackme("device", "add", "--interval", "1s", "--json"))
         if is_subscribed:
             self.suite.trackme("sos", "subscribe", added["person"], "--accept-clauses")
+        self.people[added["token"]] = added["person"]
         return added["token"]
 
     def upload(self, token, value, until):
@@ -323,7 +351,7 @@ class Hearts:
             if time.monotonic() > until:
                 return
             try:
-                with hostile.Wire(address, timeout=1) as wire:
+                with hostile.Wire(address, timeout=1, source=HEARTS_ADDRESS) as wire:
                     status, _ = wire.request("POST", "/ingest/v1/entries", fields, entry)
             except (OSError, ValueError):
                 continue
@@ -334,7 +362,7 @@ class Hearts:
             time.sleep(0.1)
 
     def fail(self, token, value):
-        self.first_tries[value] = begun = time.monotonic()
+        self.first_tries[value] = (token, time.time(), begun := time.monotonic())
         for beat in range(4):
             self.upload(token, value, begun + 20)
             time.sleep(max(0, begun + beat + 1 - time.monotonic()))
@@ -375,7 +403,7 @@ def check_framing(operations, edge, breaches):
     for service, url, operation in targets:
         for name, request in hostile.framings(url.split("://")[1], operation.path).items():
             got, is_closed = b"", False
-            with hostile.Wire(url, timeout=1.5) as wire:
+            with hostile.Wire(url, timeout=4) as wire:  # a service lingers two seconds, so that its sender reads the answer
                 try:
                     wire.send(request)
                     while piece := wire.socket.recv(65536):
@@ -399,7 +427,7 @@ def documents(suite):
 
 def processes(suite):
     """Those that listen on each service's port, by the prefix of its paths, and all of the suite's."""
-    everything = sorted((process, name) for process, name in suite._of_own_session() if name not in ("ps",))
+    everything = sorted((process, name) for process, name in suite.processes() if name not in ("ps",))
     found = {}
     for process, _ in everything:
         with open(f"/proc/{process}/environ", "rb") as file:
@@ -410,10 +438,21 @@ def processes(suite):
     return found, everything
 
 
+def acknowledgements(suite):
+    """By person, as the suite's own list says: when the latest call was acknowledged, by this machine's clock."""
+    found = {}
+    for line in suite.trackme("sos", "list", "--limit", "1000").splitlines():
+        if read := re.match(r"emg_\w+ +(per_\w+) +(\S+) .*acknowledged after (\d+) ms", line):
+            found.setdefault(read[1], datetime.fromisoformat(read[2]).timestamp() + int(read[3]) / 1000)
+    return found
+
+
 def judge(hearts, desk, suite, before, breaches):
-    late = []
-    for value, begun in hearts.first_tries.items():
-        took = desk.acknowledged.get(value, float("inf")) - begun
+    late, known = [], acknowledgements(suite)
+    for value, (token, at, begun) in hearts.first_tries.items():
+        took = known.get(hearts.people[token], float("inf")) - at
+        if desk:  # A witness from outside counts for more.
+            took = max(took, desk.acknowledged.get(value, float("inf")) - begun)
         late.append(took)
         if took >= ACKNOWLEDGED_WITHIN_S:
             breaches.note("call", f"the heart of {value} was acknowledged after {took:.2f} s")
@@ -426,45 +465,87 @@ def judge(hearts, desk, suite, before, breaches):
     return sorted(late), lost
 
 
+def options():
+    read = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="""examples:
+  make attack-http                                     60 s against a suite of its own, directly and through its edge
+  ATTACK_SECONDS=600 make attack-http                  ten minutes
+  TRACKME_BUILD=.build/release make attack-http        a release, which is held to the figures themselves
+  .ci/interop attack_http.py --through edge            what strangers on the Internet can do
+  .ci/interop attack_http.py --data var                the suite that `trackme up` runs here, with its own emergency desk
+
+A suite that is attacked gets new devices, and hearts of nobody fail in it: its emergency service is called for each. Never --data of one
+that serves people.""")
+    read.add_argument("--seconds", type=int, default=int(os.environ.get("ATTACK_SECONDS", "60")), help="of the attack; ATTACK_SECONDS, else 60")
+    read.add_argument("--seed", type=int, default=int(os.environ.get("ATTACK_SEED", str(random.randrange(1 << 30)))),
+                      help="repeats a run, as far as real processes do; ATTACK_SEED, else by chance")
+    read.add_argument("--through", choices=("both", "edge", "direct"), default="both", help="where strangers and devices come in")
+    read.add_argument("--data", metavar="FOLDER", help="of a suite that runs on this machine already, under the same user; else one is started")
+    return read.parse_args()
+
+
 def main():
-    random.seed(SEED)
-    desk_port, has_edge = free_ports(1)[0], bool(shutil.which("caddy"))
+    chosen = options()
+    random.seed(chosen.seed)
+    if chosen.data:
+        suite = RunningSuite(chosen.data)
+        sys.exit(attack(suite, None, suite.edge_url if chosen.through != "direct" else None, chosen))
+    has_edge = chosen.through != "direct" and bool(shutil.which("caddy"))
+    if chosen.through != "direct" and not has_edge:
+        print("SKIPPED: the attack through the edge: caddy is not installed", flush=True)
+    desk_port = free_ports(1)[0]
     suite = Suite({"TRACKME_SOS_WEBHOOK_URL": f"http://127.0.0.1:{desk_port}/dispatch"}, whole=True)
     try:
         suite.await_ready()
-        edge = suite.edge_url if has_edge else None
         secret = desk_program.read(f"{suite.data}/keys/sos-dispatcher/webhook.secret")
         desk = RecordingDesk(
             desk_program.Suite(secret, suite.sos_url, None), desk_program.Ledger(os.path.join(suite.folder, "desk.jsonl")), "answer", 0)
         desk.suite.fetch_keys()
         threading.Thread(target=desk_program.server(desk, "127.0.0.1", desk_port).serve_forever, daemon=True).start()
-        sys.exit(attack(suite, desk, edge))
+        sys.exit(attack(suite, desk, suite.edge_url if has_edge else None, chosen))
     finally:
         suite.close()
 
 
-def attack(suite, desk, edge):
+def stranger_tokens(suite, hearts):
+    """Of an account and of a device of nobody; where an account has to be confirmed by mail, the device's stands for both."""
+    try:
+        person = Person.register(suite)
+        return {"person": person.access_token, "device": person.pair()[1]}
+    except AssertionError as refused:
+        print(f"no account of its own ({refused}): routes of people are attacked with a device's token", flush=True)
+        return {"person": hearts.steady, "device": hearts.steady}
+
+
+def attack(suite, desk, edge, chosen):
     breaches = Breaches()
-    person = Person.register(suite)
-    tokens = {"person": person.access_token, "device": person.pair()[1]}
+    addresses = {"both": [suite.ingest_url, edge or suite.ingest_url], "edge": [edge], "direct": [suite.ingest_url]}[chosen.through if edge else "direct"]
+    hearts = Hearts(suite, addresses, chosen.seconds // HEART_EVERY_S)
+    tokens = stranger_tokens(suite, hearts)
     by_service, before = processes(suite)
     operations = [one for prefix, url, document in documents(suite) for one in hostile.operations(document, prefix, url)]
     # What ends the stranger's own log-in comes to nothing here.
     operations = [one for one in operations if not ("DELETE" in one.method and "sessions" in one.path)]
-    hearts = Hearts(suite, edge, SECONDS // HEART_EVERY_S)
-    print(f"seed {SEED}, {len(operations)} routes, {'with' if edge else 'WITHOUT'} the edge, {SECONDS} s", flush=True)
+    print(f"seed {chosen.seed}, {len(operations)} routes, {'with' if edge else 'WITHOUT'} the edge, {chosen.seconds} s", flush=True)
     refusals = Refusals(by_service, tokens, breaches)
-    refusals.run(operations, SECONDS / 3)
+    refusals.run(operations, chosen.seconds / 3)
     check_framing(operations, edge, breaches)
-    until = time.monotonic() + SECONDS * 2 / 3
+    until = time.monotonic() + chosen.seconds * 2 / 3
     context = multiprocessing.get_context("spawn")
-    strangers = [context.Process(target=stranger, args=(number, operations, edge, tokens, until), daemon=True) for number in range(STRANGERS)]
+    faults, through = context.Queue(), (edge, 1 if chosen.through == "edge" else 0.5)
+    strangers = [
+        context.Process(target=stranger, args=(number, chosen.seed, operations, through, tokens, until, faults), daemon=True)
+        for number in range(STRANGERS)]
     for one in strangers:
         one.start()
     hearts.run(until)
     for one in strangers:
         one.join(timeout=20)
         one.kill()
+    while not faults.empty():
+        for text in faults.get():
+            breaches.note("answer", text)
     for thread in hearts.threads:
         thread.join(timeout=25)
     late, lost = judge(hearts, desk, suite, before, breaches)
@@ -473,7 +554,7 @@ def attack(suite, desk, edge):
 
 
 def report(refusals, hearts, late, lost, breaches):
-    print(f"refused bodies measured  {refusals.measured} (slower than a release: {', '.join(f'{name} {by:.1f}' for name, by in refusals.slowness.items())})")
+    print(f"refused bodies measured  {refusals.measured}, put off {refusals.put_off} (slower than a release: {', '.join(f'{name} {by:.1f}' for name, by in refusals.slowness.items())})")
     for share, cost, inflated, route, name in refusals.worst:
         print(f"    {share:5.0%} of what is allowed  {cost / 1000:8.0f} µs  {inflated:8} bytes  {route}  {name}")
     print(f"calls                    {len(late)}, acknowledged after {late[len(late) // 2]:.2f} s, at worst {late[-1]:.2f} s" if late else "calls                    none")

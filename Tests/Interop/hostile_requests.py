@@ -126,10 +126,11 @@ class Wire:
     over_h2.check_hostname, over_h2.verify_mode = False, ssl.CERT_NONE
     over_h2.set_alpn_protocols(["h2"])
 
-    def __init__(self, url, timeout=5, alpn_h2=False):
+    def __init__(self, url, timeout=5, alpn_h2=False, source=None):
         scheme, self.host = url.split("://")
         name, port = self.host.split(":")
-        self.socket = socket.create_connection((name, int(port)), timeout=timeout)
+        self.socket = socket.create_connection((name, int(port)), timeout=timeout, source_address=(source, 0) if source else None)
+        self.retry_after = False
         if scheme == "https":
             self.socket = (Wire.over_h2 if alpn_h2 else Wire.insecure).wrap_socket(self.socket, server_hostname="localhost")
         self.rest = b""
@@ -158,6 +159,7 @@ class Wire:
             self.rest += got
         head, self.rest = self.rest.split(b"\r\n\r\n", 1)
         status = int(head.split(b" ", 2)[1])
+        self.retry_after = b"\r\nretry-after:" in head.lower()
         length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
         wanted = int(length[1]) if length else 0
         while len(self.rest) < wanted:
@@ -209,8 +211,8 @@ def heads(host, path):
 class Multiplexed:
     """Many streams on one HTTP/2 connection to the edge; nothing is read but what the protocol wants."""
 
-    def __init__(self, url):
-        self.wire = Wire(url, alpn_h2=True)
+    def __init__(self, url, source=None):
+        self.wire = Wire(url, alpn_h2=True, source=source)
         self.connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding="utf-8"))
         self.connection.initiate_connection()
         self.flush()

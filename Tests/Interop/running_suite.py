@@ -135,7 +135,7 @@ class Suite:
 
     def kill_service(self, name):
         """kill -9, as a crash; `trackme up` starts it again."""
-        processes = [process for process, program in self._of_own_session() if program == name]
+        processes = [process for process, program in self.processes() if program == name]
         if len(processes) != 1:
             raise AssertionError(f"{name} runs {len(processes)} times")
         os.kill(processes[0], signal.SIGKILL)
@@ -158,19 +158,47 @@ class Suite:
             self.up.wait(timeout=10)
         except subprocess.TimeoutExpired:
             pass
-        for process, _ in self._of_own_session():
+        for process, _ in self.processes():
             os.kill(process, signal.SIGKILL)
         self.up.wait()
         self.log.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _of_own_session(self):
+    def processes(self):
         """Process ids and names of programs of what `trackme up` has started, and of itself."""
         listed = subprocess.run(["ps", "-A", "-o", "pid=,comm="], capture_output=True, text=True, check=True).stdout
         for process, program in (line.split(maxsplit=1) for line in listed.splitlines()):
             try:
                 if os.getsid(int(process)) == self.up.pid:
                     yield int(process), os.path.basename(program)
+            except OSError:
+                pass  # it has ended meanwhile, or is somebody else's
+
+
+class RunningSuite:
+    """One that somebody else has started with `trackme up` and goes on using: its folder says where it listens."""
+
+    OPTIONS = ("--consent-port", "--ingest-port", "--sos-port", "--notifier-port", "--gateway-port")
+
+    def __init__(self, data):
+        self.data = os.path.abspath(data)
+        with open(os.path.join(self.data, "ports.json"), encoding="utf-8") as file:
+            ports = json.load(file)["ports"]
+        self.urls = [f"http://127.0.0.1:{ports[option]}" for option in self.OPTIONS]
+        self.consent_url, self.ingest_url, self.sos_url, self.notifier_url, self.gateway_url = self.urls
+        self.edge_url = f"https://127.0.0.1:{ports['--edge-port']}"
+
+    documents, executable, trackme = Suite.documents, staticmethod(Suite.executable), Suite.trackme
+
+    def processes(self):
+        """Process ids and names of programs whose environment names its folder."""
+        mark = b"TRACKME_BUS_DIRECTORY=%s" % os.path.join(self.data, "bus").encode()
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{process}/environ", "rb") as file:
+                    is_own = mark in file.read().split(b"\0")
+                if is_own and (name := os.path.basename(os.readlink(f"/proc/{process}/exe"))) != "trackme":
+                    yield int(process), name
             except OSError:
                 pass  # it has ended meanwhile, or is somebody else's
 

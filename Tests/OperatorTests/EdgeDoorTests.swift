@@ -118,6 +118,31 @@ struct EdgeDoorTests {
     }
 
     @Test(
+        "NFR-12: without TLS nothing is taken and nothing is given: whoever looks is led to HTTPS, whoever sends or shows a token is refused, old TLS too"
+    )
+    func unencrypted() async throws {
+        try await Self.withEdge { https, http in
+            let (plain, json) = ("http://127.0.0.1:\(http)/ingest/v1/body", "Content-Type: application/json")
+            for method in ["POST", "PUT", "PATCH", "DELETE"] {
+                let refused = await Self.curl(plain, "-X", method, "-H", json, "-d", "12345")
+                #expect(refused.status == 403 && refused.text.contains("https-required"), "\(method): \(refused.text)")
+                #expect(refused.header("location") == nil)
+            }
+            for header in ["Authorization: Bearer x", "Cookie: a=b"] {
+                let refused = await Self.curl(plain, "-H", header)
+                #expect(refused.status == 403 && refused.header("location") == nil, "\(refused.text)")
+            }
+            let looked = await Self.curl(plain)
+            #expect(looked.status == 308 && looked.header("location")?.hasPrefix("https://localhost:\(https)/") == true)
+            // What is no TLS at the port of TLS gets no answer of a service, and TLS older than 1.2 no handshake.
+            let spoken = await Self.curl("http://127.0.0.1:\(https)/ingest/v1/body", "-H", json, "-d", "12345")
+            #expect(spoken.status == 400 || spoken.status == 0, "\(spoken.text)")
+            let old = await Self.curl("--tls-max", "1.1", "https://localhost:\(https)/ingest/v1/body", "-H", json, "-d", "12345")
+            #expect(old.status == 0, "\(old.text)")
+        }
+    }
+
+    @Test(
         "X3: The edge takes bodies up to its size and says 413 beyond; what is slow on one of many HTTP/2 streams is ended by the service")
     func bodies() async throws {
         try await Self.withEdge { https, _ in

@@ -5,8 +5,8 @@ import Testing
 /// Everything below it runs serially. Sizes come by environment, for the runs that the issue names: `TRACKME_FAULT_CYCLES` kills of one
 /// service (6), `TRACKME_FAULT_SEEDS` courses of sharing (2), `TRACKME_FAULT_POWER_CUTS` (2), `TRACKME_FAULT_OUTAGE_S` of the desk (8),
 /// `TRACKME_FAULT_BACKLOG` facts behind (11,000),
-/// `TRACKME_FAULT_RANDOM_KILLS` of any service (5), `TRACKME_FAULT_FLUSHES` that fail (3), `TRACKME_FAULT_STORM` people at once (40), and
-/// `TRACKME_FAULT_FULL` = 1 for every kind of fault; `make chaos` sets them. `TRACKME_FAULT_DEADLINE_S` (5) is for machines that are too
+/// `TRACKME_FAULT_RANDOM_KILLS` of any service (5), `TRACKME_FAULT_FLUSHES` that fail (3), `TRACKME_FAULT_STORM` people at once (40), `TRACKME_FAULT_HALTS` of each
+/// process (1), and `TRACKME_FAULT_FULL` = 1 for every kind of fault; `make chaos` sets them. `TRACKME_FAULT_DEADLINE_S` (5) is for machines that are too
 /// busy to keep the promise of five seconds. Each test prints one line of figures; a name that begins with F and a number is that row of
 /// the fault matrix.
 ///

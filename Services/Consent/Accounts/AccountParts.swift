@@ -70,7 +70,8 @@ struct AccountParts: Sendable {
         profiles = ProfileService(
             store: store, book: book, places: places, duties: duties, tell: tell,
             profileChanged: { [bell = ground.profilesBell] in bell.ring() })
-        announcements = AnnouncementService(store: store, firstAnswers: FirstAnswers(secret: ground.answersKey), logger: logger)
+        announcements = AnnouncementService(
+            store: store, firstAnswers: FirstAnswers(secret: ground.answersKey), vault: vault, outbox: ground.outbox, logger: logger)
         (self.book, self.places, self.duties, self.store) = (book, places, duties, store)
     }
 
@@ -82,9 +83,9 @@ struct AccountParts: Sendable {
             + AnnouncementRoutes(service: announcements).all
     }
 
-    /// What runs in the background: questions to other services, and registrations that no adult answers.
+    /// What runs in the background: questions to other services, registrations that no adult answers, and letters about breaches.
     var services: [any Service] {
-        [Background(duties.run), Background(guardians.run)]
+        [Background(duties.run), Background(guardians.run), Background(announcements.run)]
     }
 
     /// Whom sharing deals with.

@@ -25,7 +25,7 @@ struct AccountRoutes: Sendable {
                 .query("prefix", .string(length: 2...100), required: true, "At least two characters."),
                 .query("past", .boolean, "Also those that are no more, for births."),
                 .query("limit", .integer(in: 1...Self.mostPlaces), "How many at most; 20 unless told."),
-            ], answers: [.json(200, "At most `limit` places", Page<PlaceItem>.schema)]
+            ], answers: [.json(200, "At most `limit` places", Page<PlaceItem>.schema)], yields: .search
         ) { exchange in
             let prefix = try exchange.required(
                 "prefix", exchange.query("prefix", expected: "2 to 100 characters") { (2...100).contains($0.count) ? $0 : nil })

@@ -10,12 +10,13 @@ struct AnnouncementItem: Codable, Sendable {
     var from: String
     var to: String
     var maintenance: Bool
+    var breach: Bool
     var texts: [String: Announcement.Text]
     var madeAt: String
 
     init(_ announcement: Announcement) {
         (id, from, to) = (String(announcement.number), announcement.from.rfc3339, announcement.to.rfc3339)
-        (maintenance, madeAt) = (announcement.isMaintenance, announcement.madeAt.rfc3339)
+        (maintenance, breach, madeAt) = (announcement.isMaintenance, announcement.isBreach, announcement.madeAt.rfc3339)
         texts = Dictionary(uniqueKeysWithValues: announcement.texts.map { ($0.key.rawValue, $0.value) })
     }
 }
@@ -24,6 +25,7 @@ extension AnnouncementItem: Documented {
     static let schema = JSONSchema.object(
         .required("id", .string()), .required("from", .time), .required("to", .time),
         .required("maintenance", .boolean, "Whether the service may be away meanwhile."),
+        .required("breach", .boolean, "Whether personal data may have come into wrong hands; each person was written to as well."),
         .required(
             "texts", .map(of: .object(.required("title", .string()), .required("text", .string()))), "By language: `it` and `en`."),
         .required("madeAt", .time)
@@ -31,6 +33,7 @@ extension AnnouncementItem: Documented {
 
     static let form = JSONSchema.object(
         .required("from", .time), .required("to", .time), .optional("maintenance", .boolean),
+        .optional("breach", .boolean, "Writes to every person, by mail and in the inbox, and cannot be taken back."),
         .required("italianTitle", AccountSchemas.text), .required("italianText", .string(length: 1...AnnouncementForm.longestText)),
         .required("englishTitle", AccountSchemas.text), .required("englishText", .string(length: 1...AnnouncementForm.longestText))
     ).named("AnnouncementForm")

@@ -1,4 +1,4 @@
-// What operators announce to everybody: times of maintenance above all (ACC-35).
+// What operators announce to everybody: times of maintenance above all (ACC-35), and breaches of personal data, of which each person is written to.
 
 import Contracts
 import HTTPKit
@@ -9,14 +9,22 @@ import Storage
 struct AnnouncementService: Sendable {
     /// Most announcements that are shown at a time.
     static let most = 100
+    /// People who are written to in one transaction.
+    static let atOnce = 20
+    /// Poll interval, in case a wake-up was lost.
+    private static let interval = Duration.seconds(60)
 
     let store: Store
     let firstAnswers: FirstAnswers<Int64>
+    let vault: ProfileVault
+    let outbox: MessageOutbox
     let logger: Logger
     private let table = AnnouncementTable()
+    private let accounts = AccountTable()
+    private let wake = Bell()
 
-    init(store: Store, firstAnswers: FirstAnswers<Int64>, logger: Logger) {
-        (self.store, self.firstAnswers, self.logger) = (store, firstAnswers, logger)
+    init(store: Store, firstAnswers: FirstAnswers<Int64>, vault: ProfileVault, outbox: MessageOutbox, logger: Logger) {
+        (self.store, self.firstAnswers, self.vault, self.outbox, self.logger) = (store, firstAnswers, vault, outbox, logger)
     }
 
     func current(now: Timestamp) async throws -> [Announcement] {
@@ -33,6 +41,7 @@ struct AnnouncementService: Sendable {
             return try table.find(db, number)
         }
         guard let announcement else { throw Problem.notFound }
+        if announcement.isBreach { wake.ring() }
         logger.notice("something was announced", metadata: ["operator": "\(maker)", "announcement": "\(announcement.number)"])
         return announcement
     }
@@ -49,5 +58,39 @@ struct AnnouncementService: Sendable {
     func withdraw(_ number: Int64, by maker: OperatorID, at: Timestamp) async throws {
         guard try await store.write({ [table] db in try table.withdraw(db, number, by: maker, at: at) }) else { throw Problem.notFound }
         logger.notice("an announcement was withdrawn", metadata: ["operator": "\(maker)", "announcement": "\(number)"])
+    }
+
+    // MARK: Breaches
+
+    /// Writes to people until it is cancelled; after a restart it goes on where it was.
+    func run() async throws {
+        while true {
+            while try await writeToSome() {}
+            try Task.checkCancellation()
+            await wake.wait(atMost: Self.interval)
+        }
+    }
+
+    /// Mail and inbox of the next people. What is withdrawn is told all the same: it has happened.
+    /// - Returns: whether there may be more.
+    private func writeToSome() async throws -> Bool {
+        try await store.write { [self] db in
+            guard let (announcement, through) = try table.unwritten(db) else { return false }
+            let some = try accounts.page(db, of: .person, after: through, limit: Self.atOnce)
+            for account in some where account.state == .active {
+                let contact = try vault.contact(account)
+                guard let text = announcement.texts[contact.language] else { continue }
+                try outbox.enqueue(
+                    db,
+                    SendMessage(
+                        message: .random(), recipient: Recipient(person: account.subject.person, mail: contact.email.text),
+                        channels: [.mail, .inbox], template: .dataBreach, language: contact.language,
+                        values: ["title": text.title, "text": text.text]))
+            }
+            let isOver = some.count < Self.atOnce
+            try table.write(db, announcement.number, through: isOver ? nil : some.last?.number)
+            if isOver { logger.notice("everybody was written to", metadata: ["announcement": "\(announcement.number)"]) }
+            return true
+        }
     }
 }

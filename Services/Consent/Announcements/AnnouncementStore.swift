@@ -13,6 +13,8 @@ struct Announcement: Hashable, Sendable {
     var texts: [Language: Text]
     /// Whether the service may be away; such times do not count against availability (CON-52).
     var isMaintenance: Bool
+    /// Whether personal data may have come into wrong hands: each person is written to as well (GDPR, article 34).
+    var isBreach: Bool
     var madeAt: Timestamp
 
     struct Text: Hashable, Codable, Sendable {
@@ -45,16 +47,25 @@ struct AnnouncementTable: Sendable {
                 """)
     }
 
+    /// `written_through`: up to which account's number everybody has been written to; null where nobody is, or everybody has been.
+    static func addBreaches(in db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE announcements ADD COLUMN breach INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE announcements ADD COLUMN written_through INTEGER;
+                """)
+    }
+
     func add(_ db: Database, _ form: AnnouncementForm, by maker: OperatorID, at: Timestamp) throws -> Int64 {
         try db.execute(
             sql: """
                 INSERT INTO announcements
-                (from_at, to_at, maintenance, italian_title, italian_text, english_title, english_text, made_by, made_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (from_at, to_at, maintenance, italian_title, italian_text, english_title, english_text, made_by, made_at, breach,
+                written_through) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 form.from.milliseconds, form.to.milliseconds, form.isMaintenance, form.italian.title, form.italian.text,
-                form.english.title, form.english.text, Data(maker.bytes), at.milliseconds,
+                form.english.title, form.english.text, Data(maker.bytes), at.milliseconds, form.isBreach, form.isBreach ? 0 : nil,
             ])
         return db.lastInsertedRowID
     }
@@ -68,12 +79,31 @@ struct AnnouncementTable: Sendable {
     }
 
     private static let columns = """
-        SELECT number, from_at, to_at, maintenance, italian_title, italian_text, english_title, english_text, made_at FROM announcements
-        WHERE withdrawn_at IS NULL
+        SELECT number, from_at, to_at, maintenance, italian_title, italian_text, english_title, english_text, made_at, breach
+        FROM announcements WHERE withdrawn_at IS NULL
         """
 
     func find(_ db: Database, _ number: Int64) throws -> Announcement? {
         try Row.fetchOne(db, sql: "\(Self.columns) AND number = ?", arguments: [number]).map(Announcement.init)
+    }
+
+    /// One about which somebody has not been written to yet, and up to which account everybody has.
+    func unwritten(_ db: Database) throws -> (announcement: Announcement, through: AccountNumber)? {
+        guard
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT number, written_through FROM announcements WHERE written_through IS NOT NULL ORDER BY number LIMIT 1")),
+            let announcement = try Row.fetchOne(
+                db.cachedStatement(sql: Self.columns.replacing("WHERE withdrawn_at IS NULL", with: "WHERE number = ?")),
+                arguments: [row[0] as Int64]
+            ).map(Announcement.init)
+        else { return nil }
+        return (announcement, row[1])
+    }
+
+    /// - Parameter through: nil once everybody has been written to.
+    func write(_ db: Database, _ number: Int64, through: AccountNumber?) throws {
+        try db.cachedStatement(sql: "UPDATE announcements SET written_through = ? WHERE number = ?").execute(arguments: [through, number])
     }
 
     /// Those that are not over at `now`, the one that begins first first.
@@ -90,6 +120,6 @@ extension Announcement {
         self.init(
             number: row[0], from: Timestamp(milliseconds: row[1]), to: Timestamp(milliseconds: row[2]),
             texts: [.italian: Text(title: row[4], text: row[5]), .english: Text(title: row[6], text: row[7])], isMaintenance: row[3],
-            madeAt: Timestamp(milliseconds: row[8]))
+            isBreach: row[9], madeAt: Timestamp(milliseconds: row[8]))
     }
 }

@@ -11,6 +11,8 @@ struct AnnouncementForm: Hashable, Sendable {
     var from: Timestamp
     var to: Timestamp
     var isMaintenance: Bool
+    /// Whether it is about personal data that may have come into wrong hands: then each person is written to as well.
+    var isBreach: Bool
     var italian: Announcement.Text
     var english: Announcement.Text
 
@@ -27,12 +29,13 @@ struct AnnouncementForm: Hashable, Sendable {
         let to = reader.read("to", expected: time) { Timestamp(rfc3339: $0) }
         if let from, let to, to <= from || to - from > longest { reader.wrong("to", "expected later than from, by at most a year") }
         if let to, to <= now { reader.wrong("to", "lies in the past") }
-        let isMaintenance = reader.flag("maintenance")
+        let (isMaintenance, isBreach) = (reader.flag("maintenance"), reader.flag("breach"))
         let italian = text(&reader, "italianTitle", "italianText")
         let english = text(&reader, "englishTitle", "englishText")
         reader.finish()
         guard let from, let to, let italian, let english, reader.faults.isEmpty else { return .wrong(reader.faults) }
-        return .right(AnnouncementForm(from: from, to: to, isMaintenance: isMaintenance, italian: italian, english: english))
+        return .right(
+            AnnouncementForm(from: from, to: to, isMaintenance: isMaintenance, isBreach: isBreach, italian: italian, english: english))
     }
 
     private static func text(_ reader: inout FormReader, _ titleField: String, _ textField: String) -> Announcement.Text? {

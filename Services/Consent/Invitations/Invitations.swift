@@ -18,7 +18,7 @@ struct Invitations: Sendable {
     let vault: ProfileVault
     let desk: PasswordDesk
     let credentials: CredentialTable
-    let factors: SecondFactorBook
+    let factors: SecondFactorStore
     let ending: SessionEnding
     let outbox: MessageOutbox
     let answers: StoredAnswers
@@ -29,7 +29,7 @@ struct Invitations: Sendable {
 
     init(
         settings: LogInSettings, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault, desk: PasswordDesk,
-        credentials: CredentialTable, factors: SecondFactorBook, ending: SessionEnding, outbox: MessageOutbox, answers: StoredAnswers,
+        credentials: CredentialTable, factors: SecondFactorStore, ending: SessionEnding, outbox: MessageOutbox, answers: StoredAnswers,
         logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {

@@ -22,7 +22,7 @@ struct Recoveries: Sendable {
     let vault: ProfileVault
     let desk: PasswordDesk
     let logIns: LogInStore
-    let factors: SecondFactorBook
+    let factors: SecondFactorStore
     let ending: SessionEnding
     let outbox: MessageOutbox
     let people: PeopleNews
@@ -37,7 +37,7 @@ struct Recoveries: Sendable {
 
     init(
         settings: LogInSettings, rule: PasswordRule, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault,
-        desk: PasswordDesk, logIns: LogInStore, factors: SecondFactorBook, ending: SessionEnding, outbox: MessageOutbox,
+        desk: PasswordDesk, logIns: LogInStore, factors: SecondFactorStore, ending: SessionEnding, outbox: MessageOutbox,
         people: PeopleNews, tellPeople: @escaping @Sendable ([EventRelay.Committed]) -> Void, wishes: RecoveryWishes, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {

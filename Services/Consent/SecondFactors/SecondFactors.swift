@@ -25,14 +25,14 @@ struct SecondFactorState: Sendable {
 
 struct SecondFactors: Sendable {
     let store: Store
-    let book: SecondFactorBook
+    let factors: SecondFactorStore
     let issuer: TokenIssuer
     let logger: Logger
     let now: @Sendable () -> Timestamp
     private let sessions = SessionTable()
 
-    init(store: Store, book: SecondFactorBook, issuer: TokenIssuer, logger: Logger, now: @escaping @Sendable () -> Timestamp) {
-        (self.store, self.book, self.issuer, self.logger, self.now) = (store, book, issuer, logger, now)
+    init(store: Store, factors: SecondFactorStore, issuer: TokenIssuer, logger: Logger, now: @escaping @Sendable () -> Timestamp) {
+        (self.store, self.factors, self.issuer, self.logger, self.now) = (store, factors, issuer, logger, now)
     }
 
     // MARK: Enrolling
@@ -41,8 +41,8 @@ struct SecondFactors: Sendable {
         try await store.read { [self] db in
             guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
             return SecondFactorState(
-                since: try book.table.find(db, account.number)?.confirmedAt, codesLeft: try book.table.countCodes(db, account.number),
-                isRequired: book.required.contains(account.subject.kind))
+                since: try factors.table.find(db, account.number)?.confirmedAt, codesLeft: try factors.table.countCodes(db, account.number),
+                isRequired: factors.required.contains(account.subject.kind))
         }
     }
 
@@ -53,9 +53,9 @@ struct SecondFactors: Sendable {
         let secret = Random.bytes(OneTimePassword.secretBytes)
         let address = try await store.write { [self] db in
             guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
-            guard try book.table.find(db, account.number)?.confirmedAt == nil else { throw Problem.secondFactorEnrolled }
-            try book.begin(db, account, secret: secret, at: time)
-            return try book.vault.contact(account).email.text
+            guard try factors.table.find(db, account.number)?.confirmedAt == nil else { throw Problem.secondFactorEnrolled }
+            try factors.begin(db, account, secret: secret, at: time)
+            return try factors.vault.contact(account).email.text
         }
         return OfferedFactor(secret: OneTimePassword.base32(secret), link: OneTimePassword.link(secret: secret, account: address))
     }
@@ -68,13 +68,13 @@ struct SecondFactors: Sendable {
         let codes = Self.freshCodes()
         let token = try await store.write { [self] db in
             guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
-            guard let factor = try book.table.find(db, account.number) else { throw Problem.secondFactorWrong }
+            guard let factor = try factors.table.find(db, account.number) else { throw Problem.secondFactorWrong }
             guard factor.confirmedAt == nil else { throw Problem.secondFactorEnrolled }
-            guard try book.takes(db, factor, code, of: account, at: time) else { throw Problem.secondFactorWrong }
-            try book.table.confirm(db, account.number, at: time)
-            try book.table.setCodes(db, account.number, codes)
+            guard try factors.takes(db, factor, code, of: account, at: time) else { throw Problem.secondFactorWrong }
+            try factors.table.confirm(db, account.number, at: time)
+            try factors.table.setCodes(db, account.number, codes)
             try sessions.enrolled(db, session, Authentication(at: time, methods: [.password, .oneTimePassword]))
-            try book.tell(db, account, .enrolled, at: time)
+            try factors.tell(db, account, .enrolled, at: time)
             guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
             return try issuer.accessToken(for: account.subject, row, at: time)
         }
@@ -89,9 +89,9 @@ struct SecondFactors: Sendable {
         let codes = Self.freshCodes()
         try await store.write { [self] db in
             guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
-            guard try book.table.find(db, account.number)?.confirmedAt != nil else { throw Problem.secondFactorMissing }
-            try book.table.setCodes(db, account.number, codes)
-            try book.tell(db, account, .codesRenewed, at: time)
+            guard try factors.table.find(db, account.number)?.confirmedAt != nil else { throw Problem.secondFactorMissing }
+            try factors.table.setCodes(db, account.number, codes)
+            try factors.tell(db, account, .codesRenewed, at: time)
         }
         return codes
     }
@@ -101,9 +101,9 @@ struct SecondFactors: Sendable {
         let time = now()
         try await store.write { [self] db in
             guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
-            guard try book.table.find(db, account.number)?.confirmedAt != nil else { return }
-            try book.table.remove(db, account.number)
-            try book.tell(db, account, .removed, at: time)
+            guard try factors.table.find(db, account.number)?.confirmedAt != nil else { return }
+            try factors.table.remove(db, account.number)
+            try factors.tell(db, account, .removed, at: time)
         }
         logger.notice("a second factor was taken away", metadata: ["session": "\(session)"])
     }

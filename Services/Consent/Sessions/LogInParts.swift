@@ -65,10 +65,10 @@ struct LogInParts: Sendable {
         let issuer = TokenIssuer(keys: keys, issuer: origin)
         orders = SessionOrders(
             store: store, lookups: ground.lookups, ending: ending, answers: ground.answers, logger: logger, now: now)
-        let factors = SecondFactorBook(
+        let factors = SecondFactorStore(
             required: settings.secondFactorKinds, table: SecondFactorTable(codeKey: try runtime.lookupKey(for: "recovery-codes")),
             vault: ground.vault, outbox: ground.outbox)
-        self.factors = SecondFactors(store: store, book: factors, issuer: issuer, logger: logger, now: now)
+        self.factors = SecondFactors(store: store, factors: factors, issuer: issuer, logger: logger, now: now)
         reauthentications = Reauthentications(
             store: store, table: table, desk: desk, factors: factors, issuer: issuer, logger: logger, now: now)
         logIns = LogIns(

@@ -11,13 +11,13 @@ enum LogInIdentifier: String, CaseIterable, Sendable {
 }
 
 /// Whether those who reach other people's data must have a second factor.
-enum SecondFactorDuty: String, CaseIterable, Sendable {
+enum SecondFactorPolicy: String, CaseIterable, Sendable {
     case required
     case offered
 }
 
 struct LogInSettings: Sendable {
-    let secondFactor: SecondFactorDuty
+    let secondFactor: SecondFactorPolicy
     let identifiers: Set<LogInIdentifier>
     /// Whether a refusal tells an unknown name from a wrong password (CON-08: it should not).
     let detailedErrors: Bool

@@ -37,7 +37,7 @@ struct LogIns: Sendable {
     let store: Store
     let table: LogInStore
     let browsers: KnownBrowsers
-    let factors: SecondFactorBook
+    let factors: SecondFactorStore
     let vault: ProfileVault
     let desk: PasswordDesk
     let issuer: TokenIssuer
@@ -50,7 +50,7 @@ struct LogIns: Sendable {
     private let inAll: RateLimiter<Bool>
 
     init(
-        settings: LogInSettings, store: Store, table: LogInStore, browsers: KnownBrowsers, factors: SecondFactorBook, vault: ProfileVault,
+        settings: LogInSettings, store: Store, table: LogInStore, browsers: KnownBrowsers, factors: SecondFactorStore, vault: ProfileVault,
         desk: PasswordDesk, issuer: TokenIssuer, ending: SessionEnding, outbox: MessageOutbox, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {

@@ -10,14 +10,14 @@ struct Reauthentications: Sendable {
     let store: Store
     let table: LogInStore
     let desk: PasswordDesk
-    let factors: SecondFactorBook
+    let factors: SecondFactorStore
     let issuer: TokenIssuer
     let logger: Logger
     let now: @Sendable () -> Timestamp
     private let sessions = SessionTable()
 
     init(
-        store: Store, table: LogInStore, desk: PasswordDesk, factors: SecondFactorBook, issuer: TokenIssuer, logger: Logger,
+        store: Store, table: LogInStore, desk: PasswordDesk, factors: SecondFactorStore, issuer: TokenIssuer, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.table, self.desk, self.factors) = (store, table, desk, factors)

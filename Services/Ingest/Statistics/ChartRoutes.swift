@@ -30,7 +30,8 @@ struct ChartRoutes: Sendable {
                 .query(
                     "coverage", .boolean, "Whether to tell the share covered and the longest gap; for at most \(Self.coverageDays) days."),
             ],
-            answers: [.json(200, "The series", ChartAnswer.schema), .problem(422, IngestProblem.tooManyPoints.rawValue)]
+            answers: [.json(200, "The series", ChartAnswer.schema), .problem(422, IngestProblem.tooManyPoints.rawValue)],
+            yields: .statistics
         ) { exchange in
             let filter = try OwnDataDoor.filter(exchange)
             if let position = filter.metrics?.first(where: { $0.definition.shape == .position }) {
@@ -65,7 +66,8 @@ struct ChartRoutes: Sendable {
                 Of heart rate and blood pressure unless types are told. Where fewer than \(charts.rules.leastDaysOfWeek) days of the week \
                 or \(charts.rules.leastDaysOfMonth) of the month have entries, a notice says so beside what there is.
                 """,
-            parameters: [OwnDataDoor.types, OwnDataDoor.timezone], answers: [.json(200, "Statistics", StatisticsAnswer.schema)]
+            parameters: [OwnDataDoor.types, OwnDataDoor.timezone], answers: [.json(200, "Statistics", StatisticsAnswer.schema)],
+            yields: .statistics
         ) { exchange in
             let metrics = try OwnDataDoor.metrics(exchange) ?? Charts.usualStatistics
             guard metrics.allSatisfy({ $0.definition.shape != .position }) else {
@@ -118,7 +120,7 @@ struct ChartRoutes: Sendable {
             "/ingest/v1/dashboard/events", access: .person, summary: "The dashboard as it changes",
             description:
                 "Server-sent events named `dashboard`, whose data is the summary as JSON: one at once, then one after new entries have come.",
-            events: "Events for as long as the caller listens"
+            events: "Events for as long as the caller listens", yields: .liveView
         ) { exchange in
             let person = try exchange.person
             let reader = try await OwnDataDoor.answering { try await people.reader(of: person) }

@@ -128,6 +128,9 @@ extension MessageText {
             body: "the export of your data is ready. It can be fetched in TrackMe for {hours} h.",
             short: "TrackMe: the export of your data is ready and can be fetched for {hours} h.", title: "Your export is ready"),
         .announcement: MessageText(subject: "{title}", body: "{text}", short: "TrackMe: {title}. {text}", title: "News from TrackMe"),
+        .dataBreach: MessageText(
+            subject: "About the safety of your data: {title}", body: "this is about the safety of your personal data.\n\n{text}",
+            short: "TrackMe, about the safety of your data: {title}. {text}", title: "About the safety of your data"),
         .sosDispatch: MessageText(subject: "Emergency call", body: "Emergency call: {text}", short: "{text}", title: "Emergency call"),
     ]
 }

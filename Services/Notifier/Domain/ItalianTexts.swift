@@ -136,6 +136,9 @@ extension MessageText {
             short: "TrackMe: l'esportazione dei tuoi dati è pronta e si può scaricare per {hours} ore.",
             title: "La tua esportazione è pronta"),
         .announcement: MessageText(subject: "{title}", body: "{text}", short: "TrackMe: {title}. {text}", title: "Novità da TrackMe"),
+        .dataBreach: MessageText(
+            subject: "Sulla sicurezza dei suoi dati: {title}", body: "si tratta della sicurezza dei suoi dati personali.\n\n{text}",
+            short: "TrackMe, sulla sicurezza dei suoi dati: {title}. {text}", title: "Sulla sicurezza dei suoi dati"),
         .sosDispatch: MessageText(
             subject: "Chiamata di emergenza", body: "Chiamata di emergenza: {text}", short: "{text}", title: "Chiamata di emergenza"),
     ]

@@ -137,7 +137,7 @@ extension MessageTemplate {
         case .requestReceived, .requestExpired, .grantEnded, .devicePaired, .monitoringPaused, .exportReady, .announcement: true
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
             .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
-            .memberInvited, .erasureOrdered, .erasureCompleted, .sosPrompt,
+            .memberInvited, .erasureOrdered, .erasureCompleted, .dataBreach, .sosPrompt,
             .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
             .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch, .sosQuestion, .sosContactConcern, .sosContactWorse,
             .sosParameterSilent,
@@ -159,7 +159,7 @@ extension MessageTemplate {
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
             .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
             .memberInvited, .requestReceived, .requestExpired, .grantEnded,
-            .devicePaired, .monitoringPaused, .erasureOrdered, .erasureCompleted, .exportReady, .announcement, .sosCharging,
+            .devicePaired, .monitoringPaused, .erasureOrdered, .erasureCompleted, .exportReady, .announcement, .dataBreach, .sosCharging,
             .sosPauseReminder,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
             .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,

@@ -24,8 +24,11 @@ enum UploadBody {
     }
 
     /// The body of a batch. The same entries always give the same bytes, so that a repeated key has the same body.
-    static func batch(_ entries: some Sequence<[UInt8]>) -> [UInt8] {
-        var body = Array(#"{"entries":["#.utf8)
+    /// - Parameter tried: when the device tries to send it for the first time, where it says so (SOS-41).
+    static func batch(_ entries: some Sequence<[UInt8]>, firstTriedAt tried: Timestamp? = nil) -> [UInt8] {
+        var body = Array("{".utf8)
+        if let tried { body += Array("\"firstTriedAt\":\(tried.milliseconds),".utf8) }
+        body += Array(#""entries":["#.utf8)
         var isFirst = true
         for entry in entries {
             if !isFirst { body.append(UInt8(ascii: ",")) }

@@ -42,9 +42,17 @@ enum EdgeConfiguration {
         	}
         }
 
-        # To the suite's own address, never to one that the caller named.
+        # Nothing is taken or given without TLS. Whoever only looks is shown the suite's own address, never one that the caller named; whoever
+        # sends something or shows a token has let it be read on the way, and is told so rather than led on.
         http:// {
-        	redir {$TRACKME_EDGE_ORIGIN:https://localhost:8443}{uri} 308
+        	@looks {
+        		method GET HEAD
+        		not header Authorization *
+        		not header Cookie *
+        	}
+        	redir @looks {$TRACKME_EDGE_ORIGIN:https://localhost:8443}{uri} 308
+        	header Content-Type application/problem+json
+        	respond `{"type":"urn:trackme:problem:https-required","title":"Only HTTPS is spoken here; make a new token or password if one was sent","status":403}` 403
         }
 
         # Whoever asks for a host that is not served here.

@@ -5,16 +5,16 @@ import Logging
 import ServiceKit
 import ServiceLifecycle
 
-/// Owns every message that is on its way. Nobody waits for anybody: each emergency has couriers of its own for each integrator, and
-/// for each way to it.
+/// Owns every message that is on its way. Nobody waits for anybody: each emergency has delivery workers of its own for each
+/// integrator, and for each way to it.
 actor Dispatcher: Service {
     typealias Acknowledged = @Sendable (_ person: PersonID, _ emergency: EmergencyID) async -> Void
     typealias DrillEnded = @Sendable (_ emergency: EmergencyID, _ outcome: String, _ after: Duration) async -> Void
 
     /// What goes on with one integrator, in memory only.
     struct Line {
-        var couriers: [DispatchWay: Task<Void, Never>] = [:]
-        /// The couriers' rests between two attempts; cancelled when there is something new.
+        var workers: [DispatchWay: Task<Void, Never>] = [:]
+        /// The workers' rests between two attempts; cancelled when there is something new.
         var rests: [DispatchWay: Task<Void, Never>] = [:]
         /// The last attempts that began.
         var begun: [DispatchWay: (message: MessageID, at: Timestamp)] = [:]
@@ -198,7 +198,7 @@ actor Dispatcher: Service {
             for rest in works[emergency]?.lines[integrator]?.rests.values.map(\.self) ?? [] { rest.cancel() }
         }
         if !batch.isEmpty { journal.note(batch) }
-        startCouriers(emergency)
+        startDeliveryWorkers(emergency)
         return value
     }
 
@@ -215,14 +215,14 @@ actor Dispatcher: Service {
         for attempt in attempts { attempt.task.cancel() }
     }
 
-    // MARK: Couriers
+    // MARK: Delivery workers
 
-    func startCouriers(_ emergency: EmergencyID) {
+    func startDeliveryWorkers(_ emergency: EmergencyID) {
         guard !isStopping, let work = works[emergency] else { return }
         for (id, outbox) in work.file.lines where outbox.current != nil {
             guard let integrator = registry.integrator(id) else { continue }
-            for way in DispatchWay.allCases where integrator.takes(way) && work.lines[id]?.couriers[way] == nil {
-                works[emergency]?.lines[id, default: Line()].couriers[way] = Task { await carry(emergency, id, way) }
+            for way in DispatchWay.allCases where integrator.takes(way) && work.lines[id]?.workers[way] == nil {
+                works[emergency]?.lines[id, default: Line()].workers[way] = Task { await carry(emergency, id, way) }
             }
         }
     }
@@ -241,7 +241,7 @@ actor Dispatcher: Service {
                 await rest(emergency, id, way, wait > .zero ? wait : retry)
             }
         }
-        works[emergency]?.lines[id]?.couriers[way] = nil
+        works[emergency]?.lines[id]?.workers[way] = nil
     }
 
     /// After a restart everything is due at once; texts keep their schedule. The second address is tried at once where the first fails hard.
@@ -344,7 +344,7 @@ actor Dispatcher: Service {
                 escalate(emergency)
                 askAgain(emergency)
                 // An integrator may have got another way meanwhile.
-                startCouriers(emergency)
+                startDeliveryWorkers(emergency)
             }
         }
         let waiting = works.values.filter(isReal).reduce(0) { $0 + $1.file.lines.values.count { $0.current != nil } }
@@ -362,12 +362,12 @@ actor Dispatcher: Service {
         }
         for attempt in attempts { await attempt.value }
         patience.cancel()
-        for courier in lines.flatMap(\.couriers.values) { await courier.value }
+        for worker in lines.flatMap(\.workers.values) { await worker.value }
         try? await journal.commit()
     }
 }
 
 extension Dispatcher.Work {
     /// Whether nothing is to be sent and nobody's answer is waited for.
-    var isIdle: Bool { file.isOver && lines.values.allSatisfy { $0.attempts.isEmpty && $0.couriers.isEmpty } }
+    var isIdle: Bool { file.isOver && lines.values.allSatisfy { $0.attempts.isEmpty && $0.workers.isEmpty } }
 }

@@ -42,7 +42,7 @@ extension Dispatcher {
     private func adopt(_ attempt: MadeAttempt) async {
         let (id, person) = (attempt.message, attempt.person)
         try? await recall(id.emergency)
-        wakeCouriers(of: id.emergency)
+        wakeDeliveryWorkers(of: id.emergency)
         if !id.isRelease { join(attempt.integrator, id) }
         // What was sent longer ago this side comes to by itself, if it is still to be sent.
         guard let body = attempt.body, Timestamp.now - attempt.at < DispatchOutbox.adoptable else { return }
@@ -85,10 +85,10 @@ extension Dispatcher {
         if !id.isRelease { join(integrator.id, id) }
         guard works[id.emergency]?.file.lines[integrator.id]?.message(id) != nil else { return }
         await take(taken.acknowledgement, id, by: integrator, form: "the other dispatcher", heard: taken)
-        wakeCouriers(of: id.emergency)
+        wakeDeliveryWorkers(of: id.emergency)
     }
 
-    private func wakeCouriers(of emergency: EmergencyID) {
+    private func wakeDeliveryWorkers(of emergency: EmergencyID) {
         for line in works[emergency]?.lines.values.map(\.self) ?? [] {
             for rest in line.rests.values { rest.cancel() }
         }

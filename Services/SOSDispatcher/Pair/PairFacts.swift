@@ -94,6 +94,8 @@ struct OpenedEmergency: Hashable, Codable, Sendable {
     var parameters: Set<Parameter>
     /// nil from a release that knew no directions.
     var breaches: Set<Breach>?
+    /// When the device first tried to send that entry, where it says so: it stands in the messages, which are the same on both sides.
+    var firstTriedAt: Timestamp?
 }
 
 struct GivenAnswer: Hashable, Codable, Sendable {

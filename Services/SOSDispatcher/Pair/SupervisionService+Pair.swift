@@ -32,7 +32,7 @@ extension SupervisionService {
                 .opened(
                     OpenedEmergency(
                         person: tiding.person, trigger: episode.trigger, receivedAt: episode.receivedAt, parameters: episode.parameters,
-                        breaches: Set(episode.open.keys))))
+                        breaches: Set(episode.open.keys), firstTriedAt: episode.firstTriedAt)))
         }
     }
 
@@ -139,9 +139,10 @@ extension SupervisionService {
     private func take(_ opened: OpenedEmergency, _ effects: inout Effects) {
         let emergency = names.emergency(of: opened.person, opened.trigger)
         guard pair.opens(emergency) else { return }
-        let theirs = Episode(
+        var theirs = Episode(
             trigger: opened.trigger, t0: clock.steady(fromWall: opened.receivedAt), receivedAt: opened.receivedAt,
             open: opened.open)
+        theirs.firstTriedAt = opened.firstTriedAt
         change(opened.person, &effects) { $0.otherOpened(theirs, at: clock.now) }
     }
 

@@ -296,6 +296,10 @@ extension SupervisionService {
         changes.emergencies[emergency] = record
         if person != canary {
             note(action, of: record, at)
+            if action.kind == .opened || action.kind == .askedAgain, let tried = episode.firstTriedAt {
+                // By the device's clock: it stands first, and whatever follows can be counted from it (SOS-41).
+                changes.audit.append(AuditNote(at: tried, actor: "device", action: "first-tried", object: "\(record.id)", detail: ""))
+            }
             var tiding = Tiding(person: person, kind: Tiding.Kind(action.kind), emergency: emergency, episode: episode, at: at)
             if case .worse(let worse) = action.kind { tiding.worse = worse }
             tell(tiding, subscriber, &effects)

@@ -100,7 +100,7 @@ struct SubscriptionRoutes: Sendable {
             parameters: [
                 Self.subscription, .header("Last-Event-ID", .string(pattern: "^[0-9]{1,18}$"), "The last number that you have."),
                 .query("after", .string(pattern: "^[0-9]{1,18}$"), "The same, where no header can be sent."),
-            ], events: "Items", refusals: Self.refusals
+            ], events: "Items", refusals: Self.refusals, yields: .liveView
         ) { exchange in
             let feed = try await feed(exchange, .dataRead)
             var after = feed.released

@@ -27,6 +27,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case erasureCompleted = "erasure-completed"
     case exportReady = "export-ready"
     case announcement
+    /// To everybody whose personal data may have come into wrong hands (GDPR, article 34).
+    case dataBreach = "data-breach"
     /// To the person: whether everything is all right (SOS-13).
     case sosPrompt = "sos-prompt"
     /// To the person: the same question where nobody is called within seconds: asked again, a fall, a doubted or late reading.
@@ -116,7 +118,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .erasureOrdered: ["name", "hours"]
         case .erasureCompleted: ["certificate"]
         case .exportReady: ["name", "hours"]
-        case .announcement: ["title", "text"]
+        case .announcement, .dataBreach: ["title", "text"]
         case .sosPrompt, .sosQuestion: ["time", "link"]
         case .sosParameterSilent: ["time", "what"]
         case .sosContactAlert, .sosContactConcern, .sosShaking, .sosSilenceContacts: ["name", "time", "place", "link"]

@@ -119,7 +119,10 @@ final class AccountHouse: Sendable {
             logger: logger)
         self.runtime = runtime
         var running = [Task { try await server.run() }, Task { try await outbox.run() }]
-        if background { running.append(Task { [duties = parts.duties] in try await duties.run() }) }
+        if background {
+            running.append(Task { [duties = parts.duties] in try await duties.run() })
+            running.append(Task { [announcements = parts.announcements] in try await announcements.run() })
+        }
         self.running = running
         port = await server.boundPort
     }

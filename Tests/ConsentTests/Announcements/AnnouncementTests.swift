@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import ServiceKit
+import Storage
 import TestKit
 import Testing
 
@@ -17,7 +18,9 @@ struct AnnouncementTests {
         return right.merging(changes) { $1 }
     }
 
-    @Test("ACC-35: what an operator announces is visible to everybody, in both languages, until it is over or withdrawn")
+    @Test(
+        "ACC-35, NFR-06: maintenance that an operator announces is visible to everybody before it begins, in both languages, until it is over or withdrawn"
+    )
     func announces() async throws {
         try await AccountHouse.run { house in
             let anOperator = OperatorID.random().description
@@ -71,6 +74,42 @@ struct AnnouncementTests {
                 #expect(answer.status == 201)
             }
             #expect(try await house.count("announcements") == 1)
+        }
+    }
+
+    @Test(
+        "NFR-14: an operator who announces a breach writes to every person, once, in their language, by mail and inbox, through a restart; members and operators read it"
+    )
+    func breach() async throws {
+        try await withTemporaryFolder { folder in
+            let letters = ["b", "c", "d", "f", "g"]
+            let names = letters.flatMap { one in letters.map { "A\(one)a\($0)a" } }
+            try #require(names.count > AnnouncementService.atOnce)
+            try await AccountHouse.run(in: folder, background: false) { house in
+                for (number, name) in names.enumerated() {
+                    let answer = try await house.register(
+                        Applicant.form(email: "\(name)@example.org", name: name), from: "203.0.113.\(number)")
+                    #expect(answer.status == 201, "\(answer.text)")
+                }
+                let anOperator = OperatorID.random().description
+                let form = Self.form(["maintenance": false, "breach": true, "from": Timestamp.now.rfc3339])
+                let made = try await house.request("POST", "/consent/v1/announcements", bearer: anOperator, json: form)
+                #expect(made.status == 201)
+                #expect(try made.decoded(as: AnnouncementItem.self).breach)
+                #expect(house.mail.messages(to: nil, .dataBreach).isEmpty, "nobody has begun to write")
+            }
+            try await AccountHouse.run(in: folder) { house in
+                try await eventually("everybody was written to") { house.mail.messages(to: nil, .dataBreach).count >= names.count }
+                let written = house.mail.messages(to: nil, .dataBreach)
+                #expect(Set(written.compactMap(\.recipient.mail)) == Set(names.map { "\($0)@example.org" }))
+                #expect(written.count == names.count && Set(written.compactMap(\.recipient.person)).count == names.count)
+                #expect(written.allSatisfy { Set($0.channels) == [.mail, .inbox] && $0.values["title"] == "Manutenzione" })
+            }
+            try await AccountHouse.run(in: folder) { house in
+                #expect(try await house.parts.announcements.current(now: .now).map(\.isBreach) == [true])
+                let isOver = try await house.opened.store.read { db in try AnnouncementTable().unwritten(db) == nil }
+                #expect(isOver, "nobody is written to again")
+            }
         }
     }
 }

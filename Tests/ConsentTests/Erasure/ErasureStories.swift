@@ -110,7 +110,9 @@ extension Array {
 
 @Suite("Erasure in consent", .serialized, .timeLimit(.minutes(3)))
 struct ErasureInConsentStories {
-    @Test("ACC-29, ACC-30, ACC-31: an erasure is complete when the last service has confirmed, however late; then nothing names its person")
+    @Test(
+        "ACC-29, ACC-30, ACC-31, NFR-14: an erasure is complete when the last service has confirmed, however late; then nothing names its person"
+    )
     func lastOneCounts() async throws {
         try await ErasureHouse.run { house in
             let person = try await house.person()

@@ -209,7 +209,7 @@ struct SessionTests {
         }
     }
 
-    @Test("NFR-03: the sweep removes sessions that are over and everything that no longer counts")
+    @Test("The sweep removes sessions that are over and everything that no longer counts")
     func sweep() async throws {
         try await LogInHouse.run { house in
             try await house.addPerson()

@@ -23,7 +23,7 @@ struct GrantedReadingTests {
         }
     }
 
-    @Test("SHR-11: a copy of exactly the granted type and period is handed out, and nothing of others or of other times")
+    @Test("SHR-11, NFR-14: a copy of exactly the granted type and period is handed out, and nothing of others or of other times")
     func exactScope() async throws {
         try await GrantedHouse.run { house in
             let others = Self.pulses(0..<600).map { Sample(type: .bodyTemperature, at: $0.at, value: 36.6) }

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "MYD-13, ACC-32: export, import into a new account, export again: equal, in every format",
+        "MYD-13, ACC-32, NFR-14: export, import into a new account, export again: equal, in every format",
         arguments: ExchangeFormat.allCases)
     func roundTrip(format: ExchangeFormat) async throws {
         try await IngestHouse.run(environment: ["TRACKME_MYD_EXPORTS_PER_DAY": "10"]) { house in

@@ -131,7 +131,26 @@ struct DeliveryStories {
         }
     }
 
-    @Test("when the first provider is down the second gets the SMS at once, and it is sent once")
+    @Test("NFR-20: with the mail server down an SMS goes out meanwhile, and the mail once it is back")
+    func oneIsDown() async throws {
+        try await Stage.play { stage in
+            let (mail, provider) = (MailPeer(), await ProviderPeer().open())
+            mail.close()
+            let settings = try kannels(stage, provider.port).merging(["TRACKME_NOTIFY_SMTP_URL": mail.url]) { $1 }
+            let notifier = try await stage.start(settings)
+            let message = passwordChanged(to: Recipient(person: nil, mail: "anna@example.org", phone: Self.number), [.mail, .sms])
+            try await stage.send(message)
+            try await eventually("the SMS is sent") { try await stage.states(message) == [.mail: .queued, .sms: .sent] }
+            #expect(provider.posts.count == 1 && mail.mails.isEmpty)
+            mail.reopen()
+            try await eventually("the mail is sent") { try await stage.states(message) == [.mail: .sent, .sms: .sent] }
+            #expect(provider.posts.count == 1 && mail.mails.count == 1)
+            await notifier.stop()
+            await provider.close()
+        }
+    }
+
+    @Test("NFR-20: when the first provider is down the second gets the SMS at once, and it is sent once")
     func failOver() async throws {
         try await Stage.play { stage in
             let down = await ProviderPeer().open()

@@ -252,7 +252,7 @@ struct RescueRulesTests {
 
     // MARK: Thresholds out of the registry
 
-    @Test("ING-06, SOS-05: a metric planted in the registry with default bounds is supervised without any code of its own (R15)")
+    @Test("ING-06, SOS-05, NFR-16: a metric planted in the registry with default bounds is supervised without any code of its own (R15)")
     func planted() {
         let cadence = Metric(code: "cadence").unsafelyUnwrapped
         let definition = MetricDefinition(

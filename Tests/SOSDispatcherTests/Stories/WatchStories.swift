@@ -16,7 +16,9 @@ import Testing
 
 @Suite("Watchdogs, whole service")
 struct WatchStories {
-    @Test("NFR-05: a test emergency goes through ingest, supervision and dispatch, is acknowledged, counted, and leaves nothing behind")
+    @Test(
+        "NFR-05, NFR-23: a test emergency goes through ingest, supervision and dispatch, is acknowledged, counted, and leaves nothing behind"
+    )
     func canary() async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in

@@ -55,7 +55,7 @@ extension SystemTests {
         }
 
         @Test(
-            "F16: SOS-18, SOS-19: both internet channels dead: the text comes with the first attempt, and its code acknowledges",
+            "F16: SOS-18, SOS-19, NFR-07: both internet channels dead: the text comes with the first attempt, and its code acknowledges",
             .timeLimit(.minutes(10)))
         func textsAlone() async throws {
             let gateway = try TextPeer()

@@ -72,6 +72,7 @@ extension SystemTests {
                         took[index].append(passed.wholeMilliseconds)
                         #expect(passed < pace.allowed(halt.promise, waiting: Self.prompt), "\(halt.name) halted, \(moment) after")
                         try await suite.untilSupervisedAgain()
+                        try await suite.expectBothTimes(of: wearer, load)
                     }
                 }
                 let report = try await suite.judge(load, outages: outages)
@@ -171,16 +172,27 @@ extension RealSuite {
     /// From the first try of this person's first critical upload until a desk has acknowledged the call.
     func firstTryToAcknowledgement(of wearer: Wearer, _ load: LoadGenerator) async throws -> Duration {
         let person = wearer.person
-        let breach = try await eventually("the critical entry was sent") {
-            load.ledger.account.breaches.first { $0.entry.person == person }
-        }
+        let tried = try await eventually("the critical entry was sent") { load.ledger.firstTry(of: person) }
         let emergency = try await eventually("the emergency is known", within: .seconds(40)) {
             try? await ask(ListEmergencies(person: person, limit: 1)).emergencies.first
         }
         let taken = try await eventually("it is acknowledged", within: .seconds(40)) {
             DeskLine.read(deskLedger).first { $0.emergency == emergency.emergency && $0.isAcknowledgement }
         }
-        return taken.receivedAt - breach.sentAt
+        return taken.receivedAt - tried
+    }
+
+    /// The person's only emergency, whose timeline begins with the device's first try and names the receipt.
+    func expectBothTimes(of wearer: Wearer, _ load: LoadGenerator) async throws {
+        let person = wearer.person
+        let emergencies = try await ask(ListEmergencies(person: person, limit: 10)).emergencies
+        let emergency = try #require(emergencies.first)
+        #expect(emergencies.count == 1)
+        let steps = try await ask(ReadTimeline(emergency: emergency.emergency)).steps
+        #expect(steps.first?.event == "first-tried" && steps.first?.at == load.ledger.firstTry(of: person), "\(steps)")
+        #expect(steps.contains { $0.event == "alerted" && $0.at >= emergency.t0 - .milliseconds(1) }, "\(steps)")
+        let messages = Set(DeskLine.read(deskLedger).filter { $0.emergency == emergency.emergency && $0.sequence == 0 }.map(\.messageId))
+        #expect(messages.count == 1)
     }
 
     /// All that a halt could have ended.

@@ -20,6 +20,8 @@ final class LoadLedger: Sendable {
         var batches = 0
         var acknowledged = 0
         var lines: [Line] = []
+        /// First tries of the first critical batch of each person.
+        var planted: [PersonID: Timestamp] = [:]
     }
 
     let file: URL
@@ -47,8 +49,17 @@ final class LoadLedger: Sendable {
 
     /// Call before the batch's first attempt.
     func planted(_ type: Metric, in batch: Int) throws {
-        try contents.withLock { try LoadLedger.write(.planted(batch: batch, type: type), &$0) }
+        try contents.withLock { contents in
+            for case .sent(batch, let person, _, let at) in contents.lines.reversed() {
+                contents.planted[person] = at
+                break
+            }
+            try LoadLedger.write(.planted(batch: batch, type: type), &contents)
+        }
     }
+
+    /// When this person's first critical upload was first tried; nil while none was. Unlike `account`, to be asked again and again.
+    func firstTry(of person: PersonID) -> Timestamp? { contents.withLock { $0.planted[person] } }
 
     private static func write(_ line: Line, _ contents: inout Contents) throws {
         try contents.handle.write(contentsOf: JSONEncoder().encode(line) + Data("\n".utf8))

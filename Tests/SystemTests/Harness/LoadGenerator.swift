@@ -38,13 +38,14 @@ actor Wearer {
     /// where it never was acknowledged.
     func upload(_ count: Int, statuses: StatusCount, giveUpAt deadline: @Sendable () -> ContinuousClock.Instant?) async throws -> Bool {
         let samples = (0..<count).map { _ in nextSample() }
-        let batch = try ledger.sent(samples, of: person, at: .now)
+        let tried = Timestamp.now
+        let batch = try ledger.sent(samples, of: person, at: tried)
         if isIll, !isPlanted {
             isPlanted = true
             try ledger.planted(.heartRate, in: batch)
         }
         uploads += 1
-        let body = UploadBody.batch(try samples.map(UploadBody.entry))
+        let body = UploadBody.batch(try samples.map(UploadBody.entry), firstTriedAt: tried)
         while true {
             let reply = await transport.send(body, token, "\(person)-\(batch)")
             statuses.count(reply.outcome.status)

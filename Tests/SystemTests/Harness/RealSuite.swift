@@ -11,6 +11,8 @@ import TestKit
 struct SuiteShape: Sendable {
     /// Further environment of single services.
     var environment: [Peer: [String: String]] = [:]
+    /// Further environment of everything, the operator's tool included.
+    var common: [String: String] = [:]
     /// Ingest runs in a child of the test bundle with this fault planted.
     var planted: PlantedFault?
     /// Peers that may follow the ingest streams.
@@ -72,7 +74,8 @@ struct RealSuite: Sendable {
     init(_ shape: SuiteShape, root: URL) throws {
         self.root = root
         let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("TRACKME_") }
-        let layout = SuiteLayout(data: root.appendingPathComponent("data").path, environment: inherited)
+        let layout = SuiteLayout(
+            data: root.appendingPathComponent("data").path, environment: inherited.merging(shape.common) { $1 })
         self.layout = layout
         deskLedger = root.appendingPathComponent("desk.jsonl")
         _ = try SuiteKeys.makeMissing(layout)

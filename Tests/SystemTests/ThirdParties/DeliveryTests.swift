@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import ServiceKit
 import TestKit
 import Testing
 
@@ -51,6 +52,43 @@ extension SystemTests {
                 #expect(report.violations.isEmpty, "\(report.summary)")
                 #expect(stage.gateway.ends.filter { $0 == .signalled(SIGKILL) }.count == kills)
                 #expect(!evidence.acknowledged.isEmpty && evidence.heads.values.allSatisfy { $0 > 0 })
+            }
+        }
+
+        @Test(
+            "NFR-10, SHR-14: what is measured now reaches a third party within the second in which it was measured and one more, by each way",
+            .timeLimit(.minutes(5)))
+        func seconds() async throws {
+            let receiver = try WebhookReceiver()
+            try await SubscribedStage.with(people: 1, receivers: [receiver]) { stage, _ in
+                let one = stage.subscriptions[0]
+                let transport = UploadTransport.http(server: stage.suite.server, authorities: nil)
+                let ways: [(name: String, items: @Sendable () -> [DeliveredItem])] = [
+                    ("pages", { stage.pages[one.request]?.taken.all ?? [] }), ("events", { stage.events[one.request]?.taken.all ?? [] }),
+                    ("webhooks", { receiver.deliveries.flatMap { $0.batches.flatMap(\.items) } }),
+                ]
+                let pace = MachinePace()
+                defer { pace.end() }
+                var longest: [String: Duration] = [:]
+                for number in 0..<10 {
+                    let value = 61.5 + Double(number)
+                    let begun = ContinuousClock.now
+                    let body = UploadBody.batch([try UploadBody.entry(Sample(type: .heartRate, at: .now, value: value))])
+                    let answer = await transport.send(body, one.patient.device.token, "second-\(number)")
+                    #expect(answer.outcome.status == 200)
+                    let took = try await withThrowingTaskGroup(of: (String, Duration).self) { group in
+                        for way in ways {
+                            group.addTask {
+                                try await eventually("\(way.name) have it") { way.items().contains { $0.value == value } }
+                                return (way.name, ContinuousClock.now - begun)
+                            }
+                        }
+                        return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+                    }
+                    longest.merge(took) { max($0, $1) }
+                }
+                print("figure: NFR-10: measured to received, at most \(longest.mapValues(\.wholeMilliseconds)) ms of 10")
+                for (way, took) in longest { #expect(took < pace.allowed(.seconds(2), waiting: .seconds(1)), "\(way)") }
             }
         }
 

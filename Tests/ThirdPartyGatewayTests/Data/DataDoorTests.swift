@@ -50,7 +50,9 @@ struct DataDoorTests {
         }
     }
 
-    @Test("NFR-13, CON-54: JSON, NDJSON, CSV, FHIR R4 and XML hold the same values, chosen by Accept or by name")
+    @Test(
+        "NFR-13, CON-54: JSON, NDJSON, CSV, FHIR R4 and XML hold the same values, chosen by Accept or by name; another form is refused with these"
+    )
     func formats() async throws {
         try await RequestHouse.run { house in
             let id = try await Self.granted(house)
@@ -65,8 +67,14 @@ struct DataDoorTests {
                 #expect(try Self.values(named, format) == expected, "\(format): \(named.text)")
                 #expect(!named.text.contains(RequestHouse.code) && !named.text.contains("per_"))
             }
-            #expect(try await house.call("GET", path, headers: ["Accept": "image/png"]).status == 406)
-            #expect(try await house.call("GET", path + "&format=pdf").status == 400)
+            let (unaccepted, unknown) = (
+                try await house.call("GET", path, headers: ["Accept": "image/png"]), try await house.call("GET", path + "&format=pdf")
+            )
+            #expect(unaccepted.status == 406 && unknown.status == 400)
+            for format in DataFormat.allCases {
+                #expect(unaccepted.text.contains(format.mediaType.split(separator: ";")[0]), "\(unaccepted.text) does not name \(format)")
+                #expect(unknown.text.contains(format.rawValue), "\(unknown.text) does not name \(format)")
+            }
         }
     }
 

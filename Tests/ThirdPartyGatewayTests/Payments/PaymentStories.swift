@@ -79,7 +79,7 @@ struct PaymentStories {
         }
     }
 
-    @Test("PAY-05: a handler that cannot be reached leaves the amount due, with another try or another method")
+    @Test("PAY-05, NFR-20: a handler that cannot be reached leaves the amount due, with another try or another method")
     func unreachable() async throws {
         try await PaymentHouse.play { house in
             try await house.setPrices()
