@@ -53,6 +53,11 @@ struct BusRoutes: Sendable {
         let isByPerson = context.peer == .consent
         try await enrolment.enrol(request.person, own: own, answer: RememberedAnswer(Nothing(), to: context, in: answers)) { subscriber in
             if isByPerson { subscriber.clauses = AcceptedClauses(version: SubscriptionClauses.version, at: .now) }
+            if let watchesFalls = request.watchesFalls {
+                var chosen = subscriber.preferences ?? SupervisionPreferences()
+                chosen.falls = watchesFalls
+                subscriber.prefer(chosen)
+            }
         }
         return Nothing()
     }

@@ -73,7 +73,7 @@ struct Settings: Sendable {
                 .integer("sos.contact_rounds", default: 3, in: 0...50, "How often the list is called again while nobody is on the way.")))
         personal = Settings.personal(&reader)
         pauseReminder = reader.read(
-            .hours("sos.pause_reminder_h", default: 12, in: 1...72, "How often who has paused supervision is reminded of it."))
+            .hours("sos.pause_reminder_h", default: 2, in: 1...72, "How often who has paused supervision is reminded of it while awake."))
         retry = reader.read(.seconds("sos.retry_s", default: 1, in: 0.2...5, "Pause between attempts until the call is acknowledged."))
         nextIntegrator = reader.read(
             .seconds(

@@ -1,6 +1,7 @@
 # The published schema of dispatch messages says what the golden messages hold, and no less.
 import copy
 import json
+import re
 import unittest
 from pathlib import Path
 
@@ -55,11 +56,23 @@ class DispatchSchema(unittest.TestCase):
         self.assertTrue(self.faults(nowhere))
         self.assertEqual(self.faults(alert | {"location": {"method": "none", "trusted": False, "previous": []}}), [])
 
-    def test_the_example_of_the_documentation_fits_but_for_what_was_left_out(self):
+    def test_the_examples_of_the_documentation_fit_but_for_what_was_left_out(self):
         text = (ROOT / "docs" / "integrators" / "dispatch.md").read_text(encoding="utf-8")
-        example = json.loads(text.split("```json\n")[1].split("```")[0])
-        faults = [fault for fault in self.faults(example, sealed(SCHEMA)) if "is a required property" not in fault]
-        self.assertEqual(faults, [])
+        for example in map(json.loads, [part.split("```")[0] for part in text.split("```json\n")[1:]]):
+            faults = [fault for fault in self.faults(example, sealed(SCHEMA)) if "is a required property" not in fault]
+            self.assertEqual(faults, [])
+
+    def test_the_pages_table_of_triggers_and_severities_is_the_schemas(self):
+        text = (ROOT / "docs" / "integrators" / "dispatch.md").read_text(encoding="utf-8")
+        table = text.split("### What began it")[1].split("### When it gets worse")[0]
+        kinds = SCHEMA["properties"]["trigger"]["properties"]["kind"]["enum"]
+        self.assertEqual(sorted(re.findall(r"^\| `([a-z]+)` \|", table, re.M)), sorted(kinds))
+        said = next(line for line in text.splitlines() if line.startswith("| `severity` |"))
+        for severity in SCHEMA["properties"]["severity"]["enum"]:
+            self.assertIn(f"`{severity}`", said)
+        for name, message in MESSAGES.items():
+            self.assertIn(message["trigger"]["kind"], kinds, name)
+            self.assertEqual(message["severity"] == "worse", bool(message.get("worse")), name)
 
 
 if __name__ == "__main__":

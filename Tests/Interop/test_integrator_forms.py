@@ -9,7 +9,7 @@ from lxml import etree
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs" / "integrators"
 GOLDEN = ROOT / "Tests" / "SOSDispatcherTests" / "Golden"
-SAMPLES = [DOCS / "cap-alert.xml", DOCS / "cap-cancel.xml", GOLDEN / "cap-1-alert.xml", GOLDEN / "cap-1-cancel.xml"]
+SAMPLES = sorted(DOCS.glob("cap-*.xml")) + sorted(GOLDEN.glob("cap-1-*.xml"))
 
 
 def program(page):
@@ -52,3 +52,10 @@ def test_the_pages_reader_reads_the_pages_text():
     assert fields["a"] == "7K3M9Q" and fields["place"] == (45.3909, 9.19082)
     with pytest.raises((ValueError, KeyError)):
         program("text.md")["read"](text[:-9])
+
+
+def test_the_pages_reader_reads_that_somebody_is_worse():
+    text = re.search(r"`(SOS1;\S+;x=W;\S+)`", (DOCS / "text.md").read_text()).group(1)
+    assert len(text) <= 160
+    fields = program("text.md")["read"](text)
+    assert fields["x"] == "W" and fields["m"] == "U" and fields["k"] == "hr" and fields["v"] == "20"

@@ -51,7 +51,7 @@ struct WearableTests {
 
     @Test("a failing heart has one first breach, in time, and stays critical", arguments: [HeartFailure.racing, .fading])
     func failing(kind: HeartFailure) throws {
-        let measurements = life(Wearable(number: 0, seed: 3, failure: (kind, .seconds(20), nil)), ticks: 60)
+        let measurements = life(Wearable(number: 0, seed: 3, mishap: .heart(kind, after: .seconds(20), lasts: nil)), ticks: 60)
 
         let breaches = measurements.indices.filter { measurements[$0].breach != nil }
         #expect(breaches.count == 1)
@@ -65,7 +65,7 @@ struct WearableTests {
 
     @Test("a failure that passes ends inside the bounds again")
     func recovers() throws {
-        let measurements = life(Wearable(number: 0, seed: 3, failure: (.racing, .seconds(10), .seconds(10))), ticks: 40)
+        let measurements = life(Wearable(number: 0, seed: 3, mishap: .heart(.racing, after: .seconds(10), lasts: .seconds(10))), ticks: 40)
 
         let last = try #require(measurements.last?.samples.first { $0.type == .heartRate }?.value)
         #expect((50...115).contains(last))
@@ -76,7 +76,34 @@ struct WearableTests {
         let plan = plan(people: 4, failing: 2)
 
         #expect((0..<4).map { plan.phase(of: $0) } == [.zero, .milliseconds(250), .milliseconds(500), .milliseconds(750)])
-        #expect(plan.wearables().map { $0.failure?.after } == [.seconds(20), .seconds(22), nil, nil])
+        let first = Mishap.heart(.racing, after: .seconds(20), lasts: nil)
+        #expect(plan.wearables().map(\.mishap) == [first, .heart(.fading, after: .seconds(22), lasts: nil), nil, nil])
+    }
+
+    @Test(
+        "SOS-32: a heart that gets worse falls a quarter below anything that it had before, by either failure",
+        arguments: 0..<20 as Range<UInt64>)
+    func worse(seed: UInt64) throws {
+        for kind in [HeartFailure.racing, .fading] {
+            let wearable = Wearable(number: 0, seed: seed, mishap: .heart(kind, after: .seconds(20), lasts: nil, worseAfter: .seconds(30)))
+            let hearts = life(wearable, ticks: 80).compactMap { $0.samples.first { $0.type == .heartRate }?.value }
+            let before = try #require(hearts[..<50].min())
+            let after = try #require(hearts[50...].max())
+            #expect(4 * after <= 3 * before && after > 0, "\(before), then \(after)")
+        }
+    }
+
+    @Test("SOS-35, SOS-36: falls and calls for help follow the failing hearts, each once, as an event of the device")
+    func events() {
+        var plan = plan(people: 4, failing: 1)
+        (plan.falling, plan.calling) = (1, 1)
+        let planted = plan.wearables().map { life($0, ticks: 60) }.map { life in
+            life.indices.filter { life[$0].breach != nil }.map { tick in (tick, life[tick].breach) }
+        }
+        #expect(planted.map(\.count) == [1, 1, 1, 0])
+        #expect(planted.compactMap { $0.first?.1 } == [.heartRate, .fall, .help] && planted[1].first?.0 == 22 && planted[2].first?.0 == 24)
+        let reported = life(plan.wearables()[1], ticks: 60).flatMap(\.samples).filter { $0.type == .fall }
+        #expect(reported.count == 1)
     }
 }
 

@@ -1,13 +1,14 @@
 // The express lane through ingest and the dispatcher as they are: a disk that hangs delays no alarm.
 
-import Contracts
 import Foundation
 import GRDB
 import ServiceKit
 import TestKit
 import Testing
 
+@testable import Contracts
 @testable import Operator
+@testable import SOSDispatcher
 
 @Suite("Stories of a slow disk", .timeLimit(.minutes(5)))
 struct ExpressStories {
@@ -17,17 +18,11 @@ struct ExpressStories {
         try await StorySuite.with { suite in
             let watch = try await suite.subscriber()
             try await suite.beat(64, from: watch)
-            var configuration = Configuration()
-            configuration.allowsUnsafeTransactions = true
-            let store = suite.layout.data.appendingPathComponent("ingest/ingest.db")
-            // Another connection keeps the writer from its transaction.
-            let other = try DatabaseQueue(path: store.path, configuration: configuration)
-            try other.inDatabaseHere { try $0.execute(sql: "BEGIN IMMEDIATE") }
+            let other = try Self.locked(suite)
             let critical = Sample(type: .heartRate, at: .now, value: 38)
             let uploading = Task { try await suite.upload([critical], from: watch).outcome }
             let early = try await eventually("the alert is open") { try await suite.emergencies(of: watch).first }
-            try other.inDatabaseHere { try $0.execute(sql: "ROLLBACK") }
-            try other.close()
+            try Self.unlock(other)
             // As a device does: until it is taken.
             if try await uploading.value != .answered(status: 200, retryAfter: nil) {
                 try await eventually("the entry is taken") {
@@ -42,6 +37,73 @@ struct ExpressStories {
             #expect(try await suite.steps(of: emergency.emergency).count { $0 == "alerted" } == 1)
             #expect(Set(try suite.desk("alert").map(\.messageId)) == ["\(emergency.emergency)-0"])
         }
+    }
+
+    @Test(
+        "R11, SOS-37: one upload made two emergencies, since the fast path judged its newest entries and the stored fact the rest: now it is judged once and as a whole"
+    )
+    func oneUpload() async throws {
+        try await StorySuite.with { suite in
+            let watch = try await suite.subscriber(bounds: ["oxygen-saturation": Bounds(low: 90, high: nil)])
+            try await suite.beat(64, from: watch, and: [Sample(type: .oxygenSaturation, at: .now, value: 97)])
+            let store = try Self.locked(suite)
+            // Twenty seconds that a device could not deliver: every entry of two parameters is critical.
+            let now = Timestamp.now
+            let batch = (0...20).flatMap { second in
+                [(Metric.heartRate, 38.0), (.oxygenSaturation, 84)].map { metric, value in
+                    Sample(type: metric, at: now - .seconds(20 - second), value: value)
+                }
+            }
+            let uploading = Task { try await suite.upload(batch, from: watch).outcome }
+            let early = try await eventually("the alert is open") { try await suite.emergencies(of: watch).first }
+            try Self.unlock(store)
+            if try await uploading.value != .answered(status: 200, retryAfter: nil) {
+                try await eventually("the batch is taken") {
+                    try await suite.upload(batch, from: watch).outcome == .answered(status: 200, retryAfter: nil)
+                }
+            }
+            let emergency = try await suite.acknowledged(of: watch)
+            #expect(emergency.emergency == early.emergency)
+            _ = try await suite.ask(AnswerPrompt(person: watch.person, answer: .falseAlarm))
+            try await eventually("the cancellation") { try !suite.desk("cancel").isEmpty }
+            #expect(try await suite.emergencies(of: watch).count == 1)
+            #expect(Set(try suite.desk("alert").map(\.messageId)) == ["\(emergency.emergency)-0"])
+            #expect(try suite.desk("update").isEmpty, "nor is the rest of it taken for worse")
+        }
+    }
+
+    @Test("R15, ING-06: a metric that is planted in the registry with a default bound is followed from upload to call, by the real ingest")
+    func planted() async throws {
+        let cadence = try #require(Metric(code: "cadence"))
+        let definition = MetricDefinition(
+            number: cadence.number, code: "cadence", shape: .scalar, loinc: nil, vitalSign: nil, unit: "/min", possible: 0...400,
+            precision: 0, vital: false, watchedByDefault: true, bounds: Bounds(low: 10, high: nil), severe: nil, isOnDemand: false,
+            english: "Planted", italian: "Piantato")
+        try await StorySuite.with(rules: SupervisionRules(registry: [definition])) { suite in
+            let watch = try await suite.subscriber()
+            #expect(try await suite.upload([Sample(type: cadence, at: .now, value: 60)], from: watch).outcome.status == 200)
+            #expect(try await suite.upload([Sample(type: cadence, at: .now, value: 9)], from: watch).outcome.status == 200)
+            let emergency = try await suite.acknowledged(of: watch)
+            #expect(try #require(emergency.acknowledgedAt) - emergency.t0 < .seconds(5))
+            let steps = try await suite.ask(ReadTimeline(emergency: emergency.emergency)).steps
+            #expect(steps.first { $0.event == "alerted" }?.detail == "cadence below its bound")
+            #expect(try suite.desk("alert").allSatisfy { $0.verified && $0.messageId == "\(emergency.emergency)-0" })
+        }
+    }
+
+    /// Another connection to ingest's store that keeps the writer from its transaction.
+    private static func locked(_ suite: StorySuite) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(
+            path: suite.layout.data.appendingPathComponent("ingest/ingest.db").path, configuration: configuration)
+        try other.inDatabaseHere { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        return other
+    }
+
+    private static func unlock(_ other: DatabaseQueue) throws {
+        try other.inDatabaseHere { try $0.execute(sql: "ROLLBACK") }
+        try other.close()
     }
 }
 

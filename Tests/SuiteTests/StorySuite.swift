@@ -50,9 +50,10 @@ struct StorySuite: Sendable {
     /// - Parameters:
     ///   - further: peers that no service of the suite plays, with what they may ask and hear.
     ///   - hasGateway: false where the story plays the third parties' gateway itself.
+    ///   - rules: what supervision goes by in place of the registry's and the settings'.
     static func with(
         _ settings: [String: String] = [:], further: [KeyFiles.PublicPeer] = [], hasGateway: Bool = true,
-        _ body: (StorySuite) async throws -> Void
+        rules: SupervisionRules? = nil, _ body: (StorySuite) async throws -> Void
     ) async throws {
         try await withTemporaryFolder { folder in
             let ports = try FreePorts.find(hasGateway ? 6 : 5)
@@ -74,7 +75,7 @@ struct StorySuite: Sendable {
             let settings = ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"].merging(settings) { $1 }
                 .merging(webhook) { $1 }
             let ingest = try await Self.parts(IngestAssembly.self, layout, ports[0], settings)
-            let sos = try await parts(SOSAssembly.self, layout, ports[1], settings)
+            let sos = try await parts(SOSAssembly.self, layout, ports[1], settings) { $0.rules = rules ?? $0.rules }
             let consent = try await parts(ConsentAssembly.self, layout, ports[3], settings)
             let notifier = try await parts(NotifierAssembly.self, layout, ports[4], settings)
             let gateway = hasGateway ? [try await parts(GatewayAssembly.self, layout, ports[5], settings)] : []
@@ -120,13 +121,14 @@ struct StorySuite: Sendable {
     }
 
     private static func parts<Built: Assembly>(
-        _: Built.Type, _ layout: SuiteLayout, _ port: Int, _ settings: [String: String]
+        _: Built.Type, _ layout: SuiteLayout, _ port: Int, _ settings: [String: String], amend: (inout Built.Settings) -> Void = { _ in }
     ) async throws -> (services: [any Service], runtime: Runtime) {
         var environment = layout.environment(of: Built.peer, httpPort: port)
         environment.merge(settings) { $1 }
         var reader = SettingsReader(environment: environment)
         let suite = SuiteSettings(&reader, peer: Built.peer, httpPort: port)
-        let own = Built.settings(&reader)
+        var own = Built.settings(&reader)
+        amend(&own)
         let runtime = try Runtime(peer: Built.peer, settings: suite, logger: quiet)
         return (try await Built.build(own, on: runtime), runtime)
     }

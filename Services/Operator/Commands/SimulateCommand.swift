@@ -7,14 +7,27 @@ import ServiceKit
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Sends the vital signs of simulated people, whose hearts fail on request.",
+        abstract: "Sends the vital signs of simulated people, whose hearts fail, who fall and who call for help on request.",
         discussion: """
             Makes its people's devices itself, remembers them, and goes on with them in the next run. Bodies are the same for the same \
             --seed; healthy ones never leave the default bounds, so every emergency was planted. Entries wait in a sealed queue until \
             they are acknowledged. --ledger writes every acknowledged entry and every planted breach as JSON lines, values included: \
             keep it outside the suite's folder.
 
-            Example: trackme simulate --people 5 --subscribe --failing 1 --emergency-after 20s
+            What can be planted, and what a suite does with it where nobody answers the prompt (--subscribe puts the people under \
+            supervision; watch it with trackme sos list and trackme sos timeline):
+
+              --failing K      K hearts race or fade: called for 3.5 s after the first critical value.
+              --worse-after D  So long after it began, each of these hearts nearly stops: the emergency service hears "worse"; where it \
+            acknowledges nothing for 10 s, so does the next one.
+              --falling K      The devices of the next K people report a fall: 20 s to answer, then contacts and ambulance.
+              --calling K      The next K people press their device's button for help: called at once.
+
+            The first mishap comes after --emergency-after, each further one --emergency-spacing later.
+
+            Examples:
+              trackme simulate --people 5 --subscribe --failing 1 --emergency-after 20s
+              trackme simulate --people 4 --subscribe --failing 1 --worse-after 30s --falling 1 --calling 1 --duration 2m
 
             \(ExitStatus.documentation)
             """)
@@ -27,12 +40,18 @@ struct Simulate: AsyncParsableCommand {
     var rate: Double?
     @Option(help: ArgumentHelp("How many people's hearts fail.", valueName: "K"))
     var failing = 0
-    @Option(help: ArgumentHelp("When the first heart fails.", valueName: "duration"))
+    @Option(help: ArgumentHelp("How many people fall, after those whose hearts fail.", valueName: "K"))
+    var falling = 0
+    @Option(help: ArgumentHelp("How many people call for help, after those who fall.", valueName: "K"))
+    var calling = 0
+    @Option(help: ArgumentHelp("When something befalls the first person.", valueName: "duration"))
     var emergencyAfter = SpokenDuration(.seconds(20))
-    @Option(help: ArgumentHelp("From one failing heart to the next.", valueName: "duration"))
+    @Option(help: ArgumentHelp("From one person's mishap to the next one's.", valueName: "duration"))
     var emergencySpacing = SpokenDuration(.seconds(1))
     @Option(help: ArgumentHelp("How long a heart fails; default: to the end.", valueName: "duration"))
     var emergencyLasts: SpokenDuration?
+    @Option(help: ArgumentHelp("How long after it began to fail a heart nearly stops; default: never.", valueName: "duration"))
+    var worseAfter: SpokenDuration?
     @Option(help: ArgumentHelp("How long to go on; default: until Ctrl-C.", valueName: "duration"))
     var duration: SpokenDuration?
     @Option(help: "The same seed gives the same bodies.")
@@ -50,7 +69,13 @@ struct Simulate: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...Simulate.mostPeople).contains(people) else { throw ValidationError("--people must be from 1 to \(Simulate.mostPeople)") }
-        guard (0...people).contains(failing) else { throw ValidationError("--failing must be from 0 to --people") }
+        guard [failing, falling, calling].allSatisfy((0...people).contains), failing + falling + calling <= people else {
+            throw ValidationError("--failing, --falling and --calling must be from 0 to --people, all together too")
+        }
+        if worseAfter != nil, failing == 0 { throw ValidationError("--worse-after needs a heart that fails: add --failing 1") }
+        if let worseAfter, let emergencyLasts, worseAfter.duration >= emergencyLasts.duration {
+            throw ValidationError("--worse-after must be less than --emergency-lasts")
+        }
         if let rate, !(0.0001...1000).contains(rate) { throw ValidationError("--rate must be from 0.0001 to 1000 a second") }
         if rate != nil, interval != nil { throw ValidationError("give either --interval or --rate") }
         if let interval, interval.duration < .milliseconds(1) { throw ValidationError("--interval must be at least 1ms") }
@@ -59,8 +84,9 @@ struct Simulate: AsyncParsableCommand {
     private var plan: PopulationPlan {
         let pace = rate.map { Duration.microseconds(Int64(1_000_000 / $0)) } ?? interval?.duration ?? .seconds(1)
         return PopulationPlan(
-            people: people, failing: failing, emergencyAfter: emergencyAfter.duration, spacing: emergencySpacing.duration,
-            emergencyLasts: emergencyLasts?.duration, interval: pace, seed: seed)
+            people: people, failing: failing, falling: falling, calling: calling, emergencyAfter: emergencyAfter.duration,
+            spacing: emergencySpacing.duration, emergencyLasts: emergencyLasts?.duration, worseAfter: worseAfter?.duration, interval: pace,
+            seed: seed)
     }
 
     func run() async throws {
@@ -132,7 +158,11 @@ enum Population {
                         one = try await add(number, plan, queue, connection)
                     }
                     if subscribe {
-                        _ = try await connection.ask(SubscribePerson(person: one.person, clausesAccepted: true, bounds: [:]))
+                        // Of those who fall, falls are watched.
+                        let watchesFalls = plan.mishap(of: number).map { if case .event(.fall, _) = $0 { true } else { false } } ?? false
+                        _ = try await connection.ask(
+                            SubscribePerson(
+                                person: one.person, clausesAccepted: true, bounds: [:], watchesFalls: watchesFalls ? true : nil))
                     }
                     people.append(one)
                 }

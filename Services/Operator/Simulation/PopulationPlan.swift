@@ -1,26 +1,37 @@
-// Who takes part in a simulation: how many people, which hearts fail and when. Pure, so that two runs of a seed are alike.
+// Who takes part in a simulation: how many people, what befalls whom and when. Pure, so that two runs of a seed are alike.
 
 import Contracts
 
+/// What is planted goes to the first people, each to one: failing hearts, then falls, then calls for help.
 struct PopulationPlan: Hashable, Sendable {
     var people: Int
-    /// The first so many people's hearts fail.
     var failing: Int
-    /// When the first heart fails; the others follow `spacing` apart.
+    var falling = 0
+    var calling = 0
+    /// When something befalls the first person; the others follow `spacing` apart.
     var emergencyAfter: Duration
     var spacing: Duration
-    /// Nil: to the end.
+    /// Of a failing heart; nil: to the end.
     var emergencyLasts: Duration?
+    /// How long after it began to fail a heart nearly stops; nil: never.
+    var worseAfter: Duration?
     var interval: Duration
     var seed: UInt64
 
-    func wearables() -> [Wearable] {
-        (0..<people).map { number in
-            guard number < failing else { return Wearable(number: number, seed: seed) }
-            return Wearable(
-                number: number, seed: seed,
-                failure: (number.isMultiple(of: 2) ? .racing : .fading, emergencyAfter + spacing * number, emergencyLasts))
+    /// What befalls the person of this number.
+    func mishap(of number: Int) -> Mishap? {
+        let after = emergencyAfter + spacing * number
+        return switch number {
+        case ..<failing:
+            .heart(number.isMultiple(of: 2) ? .racing : .fading, after: after, lasts: emergencyLasts, worseAfter: worseAfter)
+        case ..<(failing + falling): .event(.fall, after: after)
+        case ..<(failing + falling + calling): .event(.help, after: after)
+        default: nil
         }
+    }
+
+    func wearables() -> [Wearable] {
+        (0..<people).map { Wearable(number: $0, seed: seed, mishap: mishap(of: $0)) }
     }
 
     /// Spreads the uploads of a population evenly over the interval.

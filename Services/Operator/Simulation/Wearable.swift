@@ -1,8 +1,8 @@
-// One simulated person with a wearable: a body whose numbers drift as bodies' numbers do, and, on request, a heart that fails.
+// One simulated person with a wearable: a body whose numbers drift as bodies' numbers do, and, on request, what befalls it.
 
 import Contracts
 
-/// What is measured at one tick, and whether it is the planted breach's first critical entry.
+/// What is measured at one tick, and the metric of what was planted, at its first critical entry or its event.
 struct Measurement: Hashable, Sendable {
     var samples: [Sample]
     var breach: Metric?
@@ -12,6 +12,14 @@ struct Measurement: Hashable, Sendable {
 enum HeartFailure: Hashable, Sendable {
     case racing
     case fading
+}
+
+/// What befalls a simulated person; times count from the first measurement.
+enum Mishap: Hashable, Sendable {
+    /// A heart that fails; `lasts` nil: to the end. So long after its beginning it nearly stops, which is worse than anything before.
+    case heart(HeartFailure, after: Duration, lasts: Duration?, worseAfter: Duration? = nil)
+    /// What a device reports once: a fall, or the button that calls for help.
+    case event(Metric, after: Duration)
 }
 
 /// Deterministic: the same seed, number and ticks give the same samples. A healthy body never leaves the default bounds, so that
@@ -24,7 +32,7 @@ struct Wearable: Sendable {
     static let positionTicks = 5
 
     let number: Int
-    let failure: (kind: HeartFailure, after: Duration, lasts: Duration?)?
+    let mishap: Mishap?
     private var random: SeededRandom
     private let resting: Double
     private let systolicUsual: Double
@@ -36,10 +44,14 @@ struct Wearable: Sendable {
     private var longitude: Double
     private var ticks = 0
     private var toldBreach = false
+    /// A rate at which nobody stays conscious: a quarter below any that a failing heart had before.
+    private static let nearlyStopped = 10.0
+    /// Of an event, in seconds.
+    private static let eventLength = 1.0
 
-    init(number: Int, seed: UInt64, failure: (kind: HeartFailure, after: Duration, lasts: Duration?)? = nil) {
+    init(number: Int, seed: UInt64, mishap: Mishap? = nil) {
         self.number = number
-        self.failure = failure
+        self.mishap = mishap
         var random = SeededRandom(seed: seed, stream: UInt64(number) + 1)
         resting = random.between(56, 76)
         systolicUsual = random.between(108, 132)
@@ -57,7 +69,11 @@ struct Wearable: Sendable {
         let failing = failingHeart(elapsed: elapsed)
         let heart = failing ?? healthyHeart(at: at)
         var samples = [Sample(type: .heartRate, at: at, value: heart.rounded())]
-        let breach: Metric? = failing.map { $0 < 45 || $0 > 120 } == true && !toldBreach ? .heartRate : nil
+        var breach: Metric? = failing.map { $0 < 45 || $0 > 120 } == true && !toldBreach ? .heartRate : nil
+        if case .event(let metric, let after) = mishap, elapsed >= after, !toldBreach {
+            samples.append(Sample(type: metric, at: at, value: Wearable.eventLength))
+            breach = metric
+        }
         if breach != nil { toldBreach = true }
         let saturation = min(100, max(91, 97.6 + 0.7 * random.normal() - (failing == nil ? 0 : 5)))
         samples.append(Sample(type: .oxygenSaturation, at: at, value: saturation.rounded()))
@@ -104,10 +120,11 @@ struct Wearable: Sendable {
 
     /// Nil while the heart is well. A failing one reaches its worst within four seconds.
     private mutating func failingHeart(elapsed: Duration) -> Double? {
-        guard let failure, elapsed >= failure.after else { return nil }
-        if let lasts = failure.lasts, elapsed >= failure.after + lasts { return nil }
-        let depth = min(1, 0.4 + Double((elapsed - failure.after).wholeMilliseconds) / 1000 * 0.15)
-        switch failure.kind {
+        guard case .heart(let kind, let after, let lasts, let worseAfter) = mishap, elapsed >= after else { return nil }
+        if let lasts, elapsed >= after + lasts { return nil }
+        if let worseAfter, elapsed >= after + worseAfter { return Wearable.nearlyStopped + 0.3 * random.normal() }
+        let depth = min(1, 0.4 + Double((elapsed - after).wholeMilliseconds) / 1000 * 0.15)
+        switch kind {
         case .racing: return 110 + 75 * depth + 2 * random.normal()
         case .fading: return 52 - 28 * depth + random.normal()
         }

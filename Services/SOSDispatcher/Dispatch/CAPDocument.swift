@@ -44,7 +44,7 @@ enum CAPDocument {
         writer.leaf("event", "Medical emergency")
         writer.leaf("responseType", said.msgType == .cancel ? "AllClear" : "Assess")
         writer.leaf("urgency", said.urgency.capitalized)
-        writer.leaf("severity", said.severity == "worse" ? "Extreme" : said.severity.capitalized)
+        writer.leaf("severity", said.severity == DispatchMessage.worse ? "Extreme" : said.severity.capitalized)
         writer.leaf("certainty", said.certainty.capitalized)
         writer.leaf("onset", time(said.firstBreachAt))
         writer.leaf("expires", time(said.expires))

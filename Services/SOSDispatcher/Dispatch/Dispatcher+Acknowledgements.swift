@@ -90,13 +90,9 @@ extension Dispatcher {
             journal.note(batch)
         }
         guard !work.isStopped, await mayReopen(id.emergency) else { return }
-        let (now, names) = (clock.now, names)
+        let now = clock.now
         let passing = change(id.emergency) { file, order in
-            file.refused(id, by: integrator.id, order: order, at: now) { alert, seq in
-                guard let next = alert.id.repetition else { return nil }
-                let body = DispatchMessage.repetition(of: alert.body, as: next, seq: seq, at: time, code: names.code(of: next))
-                return body.map { OutboxMessage(id: next, kind: .alert, body: $0, createdAt: now) }
-            }
+            file.refused(id, by: integrator.id, order: order, at: now, repetition: repetition(at: time))
         }
         switch passing ?? .nothing {
         case .nothing: break

@@ -10,17 +10,28 @@ extension Dispatcher {
 
     private var escalatesAfter: Duration { pair.place == .second ? nextAfter + Dispatcher.patienceOfTheSecond : nextAfter }
 
-    /// The next integrator of the order is called as well, where those who were called have not answered for too long.
+    /// How long nobody need acknowledge that the person is worse.
+    private var worseEscalatesAfter: Duration { min(DispatchOutbox.worseAfter, nextAfter) + (escalatesAfter - nextAfter) }
+
+    /// The next integrator of the order is called as well, where those who were called have not answered for too long, or nobody has
+    /// acknowledged that the person is worse (SOS-32).
     func escalate(_ emergency: EmergencyID) {
-        guard let due = works[emergency]?.file.escalation(after: escalatesAfter), due <= clock.now else { return }
-        callNext(in: emergency, after: escalatesAfter, because: "nobody has answered for \(nextAfter.components.seconds) s")
+        guard let file = works[emergency]?.file, let due = file.escalation(after: escalatesAfter, worse: worseEscalatesAfter),
+            due <= clock.now
+        else { return }
+        let why = file.isTaken ? "nobody has acknowledged that the person is worse" : "nobody has answered for long enough"
+        callNext(in: emergency, after: escalatesAfter, because: why)
     }
 
     private func callNext(in emergency: EmergencyID, after bound: Duration, because why: String) {
-        let now = clock.now
-        guard let work = works[emergency], isReal(work), registry.hasFurther(than: work.file.asked) else { return }
-        let next = change(emergency) { file, order in file.escalate(after: bound, order: order, at: now) } ?? nil
-        guard let next, let alert = work.file.latestAlert else { return }
+        let (now, worse) = (clock.now, worseEscalatesAfter)
+        guard let work = works[emergency], isReal(work), let alert = work.file.latestAlert,
+            registry.hasFurther(than: work.file.asked) || work.file.isTaken && work.file.hasReleased
+        else { return }
+        let next = change(emergency) { file, order in
+            file.escalate(after: bound, worse: worse, order: order, at: now, repetition: repetition(at: .now))
+        }
+        guard let next = next ?? nil else { return }
         let name = registry.integrator(next)?.name ?? next
         note("called-in-addition", alert.id, by: "dispatcher", "\(name): \(why)")
         logger.error(
@@ -46,6 +57,17 @@ extension Dispatcher {
     }
 
     // MARK: Refusals
+
+    /// Makes an alert once more under its next name, for those who were released from it.
+    /// - Parameter time: when it was decided.
+    func repetition(at time: Timestamp) -> (_ alert: OutboxMessage, _ seq: Int) -> OutboxMessage? {
+        let (now, names) = (clock.now, names)
+        return { alert, seq in
+            guard let next = alert.id.repetition else { return nil }
+            let body = DispatchMessage.repetition(of: alert.body, as: next, seq: seq, at: time, code: names.code(of: next))
+            return body.map { OutboxMessage(id: next, kind: .alert, body: $0, createdAt: now) }
+        }
+    }
 
     /// Whoever has refused is asked again after a while, where nobody else is left.
     func askAgain(_ emergency: EmergencyID) {

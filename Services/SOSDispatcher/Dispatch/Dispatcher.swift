@@ -186,8 +186,10 @@ actor Dispatcher: Service {
             for message in outbox.messages {
                 let was = known?.message(message.id)
                 guard was != message else { continue }
+                // Whoever has taken the call is not told of its repetition.
+                let isTold = was != nil || message.end != .acknowledged
                 batch.lines[LineID(message: message.id, integrator: integrator)] = LineState(
-                    message: message, stream: registry.integrator(integrator)?.stream)
+                    message: message, stream: isTold ? registry.integrator(integrator)?.stream : nil)
                 // Stored with the word that it follows from.
                 if was == nil, message.id.isRelease || message.id.isRepetition, let person = works[emergency]?.person {
                     batch.messages[message.id] = (person, message)

@@ -70,7 +70,11 @@ struct DispatchFile: Hashable, Sendable {
         guard unassigned.contains(where: { $0.id == message.id }) else { return }
         var holders = lines.filter { !$0.value.hasRefused && !$0.value.isReleased }.map(\.key)
         if holders.isEmpty { holders = Array(order.prefix(1)) }
-        for holder in holders { lines[holder, default: DispatchOutbox()].add(message) }
+        for holder in holders {
+            let hasTaken = message.id.isRepetition && lines[holder]?.latestAlert?.end == .acknowledged
+            lines[holder, default: DispatchOutbox()].add(message)
+            if hasTaken { lines[holder]?.ended(message.id, .acknowledged) }
+        }
     }
 
     /// Puts the other dispatcher's message in the place of one that was never sent from here; gives that one.
@@ -103,7 +107,7 @@ struct DispatchFile: Hashable, Sendable {
         guard lines[integrator]?.ended(id, .acknowledged) == true else { return false }
         guard let alert = latestAlert, alert.id == id else { return true }
         if lines[integrator]?.message(id.release)?.end == nil { lines[integrator]?.ended(id.release, .stopped) }
-        let others = lines.keys.filter { $0 != integrator && lines[$0]?.isBeingCalled(for: id) == true }
+        let others = lines.keys.filter { $0 != integrator && lines[$0]?.isBeingSent(id) == true }
         guard !others.isEmpty else { return true }
         let message = release(alert, nextSequence)
         for other in others {
@@ -141,6 +145,12 @@ struct DispatchFile: Hashable, Sendable {
         }
         let stands = message.end == nil || message.end == .acknowledged
         lines[integrator]?.refused(id, at: now)
+        // Had it taken the call, it had taken its repetition without being told of it: it rejects both.
+        if message.end == .acknowledged, let latest = latestAlert?.id, latest != id, latest.repeats(id),
+            lines[integrator]?.message(latest)?.end == .acknowledged
+        {
+            return refused(latest, by: integrator, order: order, at: now, repetition: repetition)
+        }
         guard message.kind != .cancel, stands, !isCalledOff, let alert = latestAlert, id.place >= alert.id.place else { return .nothing }
         guard !lines.contains(where: { $0.key != integrator && $0.value.message(alert.id)?.end == .acknowledged }) else { return .nothing }
         if id == alert.id, message.end == .acknowledged, lines.values.contains(where: \.isReleased),
@@ -155,22 +165,25 @@ struct DispatchFile: Hashable, Sendable {
         return isRefused ? .refusedByAll : .nothing
     }
 
-    /// The call under a new name, since those who were released take the old one for settled. Who has refused it has refused this one.
-    /// - Returns: who gets it first; nil where there is nobody but those who have refused.
+    /// The call under a new name, since those who were released take the old one for settled. Who has refused it has refused this one, and
+    /// who has taken it has taken this one.
+    /// - Returns: who gets it first; nil where there is nobody else.
     private mutating func callAnew(_ alert: OutboxMessage, order: [String], at now: Timestamp) -> String? {
         let refusing = lines.filter(\.value.hasRefused).map(\.key)
+        let taking = lines.filter { $0.value.latestAlert?.end == .acknowledged }.map(\.key)
         let known = order + lines.keys.sorted().filter { !order.contains($0) }
-        guard let next = known.first(where: { !refusing.contains($0) }) else { return nil }
+        guard let next = known.first(where: { !refusing.contains($0) && !taking.contains($0) }) else { return nil }
         decided.append(alert)
         decided.sort { $0.id.place < $1.id.place }
         for refuser in refusing {
             lines[refuser]?.add(alert)
             lines[refuser]?.refused(alert.id, at: now)
         }
-        for standing in decided where standing.id.place > alert.id.place {
-            if lines[next]?.message(standing.id)?.end == .stopped { lines[next]?.reopen(standing.id) }
+        for taker in taking {
+            lines[taker]?.add(alert)
+            lines[taker]?.ended(alert.id, .acknowledged)
         }
-        join(next, at: now)
+        takeUp(next, at: now)
         return next
     }
 
@@ -182,7 +195,10 @@ struct DispatchFile: Hashable, Sendable {
             guard let message = outbox.message(alert.id), message.end == .refused else { return false }
             return (message.refusedAt ?? message.lastAttemptAt ?? message.createdAt) + bound <= now
         }.map(\.key).sorted()
-        for integrator in due { lines[integrator]?.reopen(alert.id) }
+        for integrator in due {
+            lines[integrator]?.reopen(alert.id)
+            takeUp(integrator, at: now)
+        }
         return due
     }
 
@@ -228,24 +244,68 @@ struct DispatchFile: Hashable, Sendable {
         }
     }
 
-    /// When the call goes to one more: so long after the turn of the latest one who was asked; nil where nobody is being called.
-    func escalation(after bound: Duration) -> Timestamp? {
-        guard let alert = latestAlert, !isTaken, lines.values.contains(where: { $0.isBeingCalled(for: alert.id) }) else { return nil }
-        return lines.values.compactMap { $0.message(alert.id)?.createdAt }.max().map { $0 + bound }
+    /// As `join`, where it was told nothing more.
+    private mutating func takeUp(_ integrator: String, at now: Timestamp) {
+        guard let alert = latestAlert else { return }
+        for standing in decided where standing.id.place > alert.id.place {
+            if lines[integrator]?.message(standing.id)?.end == .stopped { lines[integrator]?.reopen(standing.id, at: now) }
+        }
+        join(integrator, at: now)
     }
 
-    /// Calls the next of `order` in addition to everybody who has not answered yet, and says whom; nil where it is not time, or
-    /// nobody is left. Those who are called already go on being called without end (SOS-19).
-    mutating func escalate(after bound: Duration, order: [String], at now: Timestamp) -> String? {
-        guard let due = escalation(after: bound), due <= now, let next = next(of: order) else { return nil }
+    /// When the call goes to one more: so long after the turn of the latest one who was asked, while nobody has taken it; and so long after the
+    /// latest one was told that the person is worse, while nobody has acknowledged that. nil where neither is waited for.
+    func escalation(after bound: Duration, worse: Duration = DispatchOutbox.worseAfter) -> Timestamp? {
+        let told = lines.values.compactMap { outbox in latestAlert.flatMap { outbox.message($0.id)?.createdAt } }.max()
+        let unheard = unheardWorse.compactMap { news in
+            (lines.values.compactMap { $0.message(news.id)?.createdAt } + [told].compactMap(\.self)).max()
+        }.min()
+        return [callsSince.map { $0 + bound }, unheard.map { $0 + worse }].compactMap(\.self).min()
+    }
+
+    /// Since when the latest one who was asked has been called in vain; nil where nobody is being called.
+    private var callsSince: Timestamp? {
+        guard let alert = latestAlert, !isTaken, lines.values.contains(where: { $0.isBeingSent(alert.id) }) else { return nil }
+        return lines.values.compactMap { $0.turn(of: alert.id) }.max()
+    }
+
+    /// What says that the person is worse, is being sent, and was acknowledged by nobody.
+    private var unheardWorse: [OutboxMessage] {
+        guard let alert = latestAlert else { return [] }
+        return decided.filter { message in
+            message.isWorse && message.id.place >= alert.id.place && lines.values.contains { $0.isBeingSent(message.id) }
+                && !lines.values.contains { $0.message(message.id)?.end == .acknowledged }
+        }
+    }
+
+    /// Whether one more integrator may be called: nobody has taken the call, or nobody has acknowledged that the person is worse.
+    var isOpen: Bool { !isTaken || !unheardWorse.isEmpty }
+
+    /// Whether there is somebody to call anew who was released.
+    var hasReleased: Bool { lines.values.contains(where: \.isReleased) }
+
+    /// Calls one more in addition to everybody who has not answered yet, and says whom; nil where it is not time, or nobody is left. Those who
+    /// are called already go on being called without end (SOS-19). Where the call is taken, whoever was released from it comes before
+    /// whoever was never asked.
+    mutating func escalate(
+        after bound: Duration, worse: Duration = DispatchOutbox.worseAfter, order: [String], at now: Timestamp,
+        repetition: (_ alert: OutboxMessage, _ seq: Int) -> OutboxMessage? = { _, _ in nil }
+    ) -> String? {
+        guard let due = escalation(after: bound, worse: worse), due <= now else { return nil }
+        if isTaken, hasReleased, let again = latestAlert.flatMap({ repetition($0, nextSequence) }),
+            let next = callAnew(again, order: order, at: now)
+        {
+            return next
+        }
+        guard let next = next(of: order) else { return nil }
         join(next, at: now)
         return next
     }
 
     /// Whether nobody was asked to take the call that stands after this one.
     func isLatestAsked(_ integrator: String) -> Bool {
-        guard let alert = latestAlert, let turn = lines[integrator]?.message(alert.id)?.createdAt else { return false }
-        return lines.values.allSatisfy { $0.message(alert.id).map { $0.createdAt <= turn } ?? true }
+        guard let alert = latestAlert, let turn = lines[integrator]?.turn(of: alert.id) else { return false }
+        return lines.values.allSatisfy { outbox in outbox.turn(of: alert.id).map { $0 <= turn } ?? true }
     }
 }
 
@@ -260,6 +320,14 @@ extension DispatchOutbox {
         return release.id == alert.id.release && alert.end != .acknowledged
     }
 
-    /// Whether the integrator is being asked and has not answered.
-    fileprivate func isBeingCalled(for id: MessageID) -> Bool { message(id).map { $0.end == nil } ?? false }
+    /// Whether the integrator is to hear it and has not answered.
+    fileprivate func isBeingSent(_ id: MessageID) -> Bool { message(id).map { $0.end == nil } ?? false }
+
+    /// Since when the integrator has been called in vain up to this alert: one that takes the place of an unanswered one does not begin the
+    /// wait anew.
+    fileprivate func turn(of id: MessageID) -> Timestamp? {
+        guard let index = messages.firstIndex(where: { $0.id == id }) else { return nil }
+        let unanswered = messages[..<index].reversed().prefix { $0.kind != .cancel && ($0.kind == .update || $0.end == .superseded) }
+        return unanswered.last { $0.kind == .alert }?.createdAt ?? messages[index].createdAt
+    }
 }

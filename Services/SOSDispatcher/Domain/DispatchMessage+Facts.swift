@@ -66,7 +66,7 @@ extension DispatchMessage {
         worse = facts.worse.map(DispatchMessage.worsenings)
         (urgency, severity, certainty) = facts.kind == .cancel ? ("past", "unknown", "unlikely") : ("immediate", "extreme", "observed")
         if facts.kind != .cancel, kind == .silence { (severity, certainty) = ("severe", "possible") }
-        if worse != nil { (severity, certainty) = ("worse", "observed") }
+        if worse != nil { (severity, certainty) = (DispatchMessage.worse, "observed") }
         subject = Subject(pid: facts.pid, facts.subscriber.card)
         location = Location(facts.subscriber.places, home: facts.subscriber.card?.address, at: facts.sent)
         vitals = DispatchMessage.vitals(course)

@@ -26,7 +26,7 @@ extension DispatchMessage {
         (message.urgency, message.severity, message.certainty) = ("past", "unknown", "observed")
         message.subject = Subject(pid: message.subject.pid, basis: message.subject.basis)
         message.location = Location(method: "none", trusted: false, previous: [])
-        (message.parameters, message.vitals, message.reason) = ([], [], nil)
+        (message.parameters, message.vitals, message.worse, message.reason) = ([], [], nil, nil)
         message.trigger.threshold?.samples = []
         return try? message.encoded()
     }

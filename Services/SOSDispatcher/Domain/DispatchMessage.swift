@@ -8,6 +8,8 @@ import Foundation
 struct DispatchMessage: Codable, Hashable, Sendable {
     static let schema = "dispatch/1"
     static let contentType = "application/vnd.suite.dispatch+json"
+    /// The severity of a message about a person who is worse than those before say.
+    static let worse = "worse"
 
     enum Kind: String, Codable, Sendable {
         case alert
@@ -174,6 +176,14 @@ struct DispatchMessage: Codable, Hashable, Sendable {
             let longitude = location.lon
         else { return nil }
         return ServiceArea.Corner(latitude: latitude, longitude: longitude)
+    }
+
+    /// Whether a message's bytes say that the person is worse; not where they are no message.
+    static func saysWorse(_ bytes: [UInt8]) -> Bool {
+        struct Said: Decodable {
+            var severity: String
+        }
+        return (try? JSONDecoder().decode(Said.self, from: Data(bytes)))?.severity == worse
     }
 
     /// The canonical bytes: keys sorted, slashes as they are. Stored once and signed as stored.

@@ -29,13 +29,25 @@ struct OutboxMessage: Hashable, Sendable {
     var end: End?
     /// When it was refused; nil also after a restart.
     var refusedAt: Timestamp?
+    /// Whether it says that the person is worse (SOS-32).
+    let isWorse: Bool
+
+    /// - Parameter isWorse: nil: as the body says.
+    init(
+        id: MessageID, kind: DispatchMessage.Kind, body: [UInt8], createdAt: Timestamp, attempts: Int = 0, lastAttemptAt: Timestamp? = nil,
+        texts: Int = 0, end: End? = nil, isWorse: Bool? = nil
+    ) {
+        (self.id, self.kind, self.body, self.createdAt) = (id, kind, body, createdAt)
+        (self.attempts, self.lastAttemptAt, self.texts, self.end) = (attempts, lastAttemptAt, texts, end)
+        self.isWorse = isWorse ?? (kind != .cancel && DispatchMessage.saysWorse(body))
+    }
 
     /// Whether attempts come ever more seldom and end one day: nobody's life depends on what is called off.
     var backsOff: Bool { kind == .cancel }
 
     /// As it was decided, without what has become of it.
     func anew(at time: Timestamp) -> OutboxMessage {
-        OutboxMessage(id: id, kind: kind, body: body, createdAt: time)
+        OutboxMessage(id: id, kind: kind, body: body, createdAt: time, isWorse: isWorse)
     }
 }
 
@@ -47,6 +59,8 @@ struct DispatchOutbox: Hashable, Sendable {
     static let answerDeadline = Duration.seconds(10)
     /// Attempts on one channel of one emergency that wait at once.
     static let attemptsAtOnce = 10
+    /// The next integrator is called as well where nobody has acknowledged for so long that the person is worse (SOS-32).
+    static let worseAfter = Duration.seconds(10)
     /// When the second endpoint is tried as well, where the first has neither acknowledged nor failed by then.
     static let secondAfter = Duration.milliseconds(700)
     /// All addresses of the service that is responsible have been tried by then, from `t0` (SOS-39).
@@ -160,17 +174,25 @@ struct DispatchOutbox: Hashable, Sendable {
         }
     }
 
-    /// It is not taken: the integrator's last word, also after it had taken it.
+    /// It is not taken: the integrator's last word, also after it had taken it. Whoever has refused a call is told nothing more of it.
     mutating func refused(_ id: MessageID, at time: Timestamp) {
         change(id) {
             $0.end = .refused
             $0.refusedAt = time
         }
+        guard message(id)?.kind == .alert else { return }
+        for later in messages where later.end == nil && later.kind == .update && later.id.place > id.place {
+            change(later.id) { $0.end = .stopped }
+        }
     }
 
-    /// What was refused, and nobody else is left to take; or was ended by a release that is void.
-    mutating func reopen(_ id: MessageID) {
-        change(id) { $0.end = nil }
+    /// What was refused, and nobody else is left to take; or was ended by a release or a refusal that is void.
+    /// - Parameter time: from when on its answer is waited for; nil: as before.
+    mutating func reopen(_ id: MessageID, at time: Timestamp? = nil) {
+        change(id) {
+            $0.end = nil
+            $0.createdAt = time ?? $0.createdAt
+        }
     }
 
     private mutating func change(_ id: MessageID, _ body: (inout OutboxMessage) -> Void) {

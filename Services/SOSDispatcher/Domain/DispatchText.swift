@@ -19,14 +19,22 @@ struct DispatchText: Hashable, Sendable {
         if message.worse != nil { fields.append(("x", "W")) }
         fields += DispatchText.place(message.location)
         // The first to go where there is no room.
+        let (what, value) = DispatchText.danger(in: message)
         let further = [
-            ("k", message.trigger.threshold.map { DispatchText.shortCodes[$0.metric] ?? $0.metric } ?? message.trigger.kind),
-            ("v", message.trigger.threshold.map { DispatchText.written($0.value) }), ("n", message.subject.telephone),
+            ("k", DispatchText.shortCodes[what] ?? what), ("v", value.map(DispatchText.written)), ("n", message.subject.telephone),
         ].compactMap { name, value in value.map { (name, $0) } }
         text =
             (0...further.count).lazy.reversed()
             .map { DispatchText.joined(fields + further.suffix($0)) }
             .first { $0.utf8.count <= DispatchText.longest } ?? DispatchText.joined(Array(fields.prefix(5)))
+    }
+
+    /// What the message is about, and its value where it has one: what is worse, else what it began with.
+    private static func danger(in message: DispatchMessage) -> (what: String, value: Double?) {
+        if let worse = message.worse?.first {
+            return (worse.parameter, message.parameters.first { $0.metric == worse.parameter && $0.side == worse.side }?.value)
+        }
+        return (message.trigger.threshold?.metric ?? message.trigger.kind, message.trigger.threshold?.value)
     }
 
     /// `ml` counts everything, itself included.

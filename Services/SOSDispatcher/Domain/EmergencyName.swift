@@ -56,6 +56,11 @@ extension MessageID {
         return MessageID(emergency: emergency, sequence: next)
     }
 
+    /// Whether this is the alert of that name once more, or one of its further repetitions.
+    func repeats(_ alert: MessageID) -> Bool {
+        isRepetition && alert.place < place && alert.place / (2 * MessageID.repetitions) == place / (2 * MessageID.repetitions)
+    }
+
     var isRepetition: Bool { (MessageID.firstRepetition..<MessageID.firstRelease).contains(sequence) }
 
     /// Where it stands among the emergency's messages: a release right behind its alert, a repeated call behind both.

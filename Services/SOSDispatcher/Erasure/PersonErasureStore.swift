@@ -20,7 +20,8 @@ struct PersonErasure: Sendable {
             "DELETE FROM dispatch_outbox WHERE person = ?", "DELETE FROM emergencies WHERE person = ? AND closed_at IS NOT NULL",
             "DELETE FROM closed_lines WHERE emergency IN (SELECT emergency FROM closed_outbox WHERE person = ?)",
             "DELETE FROM closed_outbox WHERE person = ?", "DELETE FROM closed_emergencies WHERE person = ?",
-            "DELETE FROM prompt_answers WHERE person = ?", "DELETE FROM contact_cases WHERE person = ?",
+            "DELETE FROM prompt_answers WHERE person = ?", "DELETE FROM seen_alerts WHERE person = ?",
+            "DELETE FROM contact_cases WHERE person = ?",
             "DELETE FROM contact_notices WHERE person = ?",
         ]
         if scope == .account {

@@ -70,9 +70,9 @@ extension Dispatcher {
         }
     }
 
-    /// Whoever was called there is called here too, if the call stands and nobody has taken it.
+    /// Whoever was called there is called here too, if the call stands and one more may be called.
     private func join(_ integrator: String, _ id: MessageID) {
-        guard let file = works[id.emergency]?.file, let alert = file.latestAlert, !file.isTaken, registry.integrator(integrator) != nil,
+        guard let file = works[id.emergency]?.file, let alert = file.latestAlert, file.isOpen, registry.integrator(integrator) != nil,
             id.place >= alert.id.place, file.lines[integrator]?.message(alert.id) == nil, !file.isOver
         else { return }
         let now = clock.now

@@ -5,8 +5,8 @@ import Logging
 import ServiceKit
 import Storage
 
-/// Counted from when the pause began, through restarts: reminder number n is due n intervals after it. What was missed while nobody ran
-/// is made up by one reminder, not by many.
+/// Counted from when the pause began, through restarts: reminder number n is due n intervals after it. What was missed while nobody ran, or
+/// while the person slept, is made up by one reminder, not by many.
 struct PauseReminders: Sendable {
     /// How often it looks; also the most by which a reminder is late.
     private static let look = Duration.seconds(60)
@@ -29,7 +29,7 @@ struct PauseReminders: Sendable {
     func remind(at now: Timestamp) async {
         for pausing in await supervision.pausing() {
             let number = Self.number(since: pausing.since, at: now, interval)
-            guard number > 0 else { continue }
+            guard number > 0, WakingHours.contain(now, at: pausing.longitude) else { continue }
             let message = SendMessage(
                 message: names.message("pause-reminder|\(pausing.person)|\(pausing.since.milliseconds)|\(number)"),
                 recipient: Recipient(person: pausing.person), channels: [.inbox, .push], template: .sosPauseReminder,
@@ -46,5 +46,18 @@ struct PauseReminders: Sendable {
     static func number(since: Timestamp, at now: Timestamp, _ interval: Duration) -> Int {
         let (passed, each) = ((now - since).wholeMilliseconds, interval.wholeMilliseconds)
         return passed < each || each <= 0 ? 0 : Int(passed / each)
+    }
+}
+
+/// When people are taken to be awake: by the sun where they were last, since no profile knows a time zone.
+enum WakingHours {
+    private static let hours = 8..<22
+    /// Of Rome, where nobody knows better.
+    private static let usualLongitude = 12.5
+
+    /// - Parameter longitude: of the last known place, in degrees; nil: none is known.
+    static func contain(_ time: Timestamp, at longitude: Double?) -> Bool {
+        let local = Double(time.milliseconds) / 3_600_000 + (longitude ?? usualLongitude) / 15
+        return hours.contains(Int((local / 24 - (local / 24).rounded(.down)) * 24))
     }
 }

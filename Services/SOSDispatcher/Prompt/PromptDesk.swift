@@ -9,6 +9,9 @@ actor PromptDesk {
     /// How long a page's link opens after the emergency is closed.
     static let linkLife = Duration.seconds(3600)
     private static let upkeep = Duration.seconds(600)
+    /// How long an alert that passed is shown to somebody who never looks, and how many of them.
+    private static let passedLife = Duration.seconds(7 * 86_400)
+    private static let mostPassed = 20
 
     /// What the link of a page opens.
     struct Door: Sendable {
@@ -133,6 +136,15 @@ actor PromptDesk {
         await supervision.prompt(of: person, abortWindow: abortWindow)
     }
 
+    /// Alerts that passed before anybody was called: each is shown until the person has seen it, for a week at most.
+    func passed(of person: PersonID) async throws -> [EmergencyRecord] {
+        try await store.unseen(of: person, endedAfter: .now - Self.passedLife, limit: Self.mostPassed)
+    }
+
+    func see(_ emergency: EmergencyID, by person: PersonID) async throws {
+        try await store.see(emergency, by: person, at: .now)
+    }
+
     /// What the page of a link shows.
     enum Page: Sendable {
         case open(PromptState)
@@ -148,6 +160,8 @@ actor PromptDesk {
             return (door, .open(prompt))
         }
         let record = try await emergencies.emergency(door.emergency)
+        // Whoever opens it sees it; where the disk refuses, it is shown once more.
+        if record?.state == .transient { try? await see(door.emergency, by: door.person) }
         let mutedUntil = await supervision.subscriber(of: door.person)?.supervision.mutedUntil.values.max()
         return (door, .over(record?.state ?? .closed, dispatched: record?.dispatchedAt != nil, mutedUntil: mutedUntil))
     }

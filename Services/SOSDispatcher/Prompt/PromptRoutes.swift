@@ -19,16 +19,34 @@ struct PromptRoutes: Sendable {
         self.desk = desk
     }
 
-    var all: [Route] { [current, events, answer, page, pageEvents, pageAnswer] }
+    var all: [Route] { [current, events, answer, see, page, pageEvents, pageAnswer] }
 
     // MARK: For apps
 
     private var current: Route {
         Route(
             .get, "/sos/v1/prompt", access: .person, summary: "The prompt of the emergency that runs",
+            description:
+                "An alert that passed by itself stays in `passed` until `POST /sos/v1/prompt/seen` or the page of its link says that "
+                + "the person has seen it, for a week at most.",
             answers: [.json(200, "The prompt, if there is one", PromptAnswer.schema)]
         ) { exchange in
-            try .json(PromptAnswer(prompt: await desk.prompt(of: try exchange.person).map(PromptBody.init)))
+            let person = try exchange.person
+            let (prompt, passed) = (await desk.prompt(of: person), try await desk.passed(of: person))
+            return try .json(PromptAnswer(prompt: prompt.map(PromptBody.init), passed: passed.map(PassedAlert.init)))
+        }
+    }
+
+    private var see: Route {
+        Route(
+            .post, "/sos/v1/prompt/seen", access: .person, summary: "The person has seen an alert that passed",
+            description: "It is no longer shown in `passed`. Of any other emergency nothing changes.",
+            body: .json(SeenAlertBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            answers: [Answer(204, "It is not shown any more")]
+        ) { exchange in
+            let body: SeenAlertBody = try await exchange.json()
+            try await desk.see(body.emergency, by: try exchange.person)
+            return .empty(status: 204)
         }
     }
 

@@ -1,4 +1,4 @@
-// SQL sentences about what people have answered to their prompts.
+// SQL sentences about what people have answered to their prompts, and which alerts that passed they have seen.
 
 import Contracts
 import Foundation
@@ -32,6 +32,45 @@ struct PromptStore: Sendable {
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX prompt_answers_by_person ON prompt_answers (person);
                 """)
+    }
+
+    static func createSeen(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE seen_alerts (
+                    emergency BLOB PRIMARY KEY,
+                    person BLOB NOT NULL,
+                    at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX seen_alerts_by_person ON seen_alerts (person);
+                """)
+    }
+
+    /// Alerts that ended after `time` by themselves, before anybody was called, and that the person has not seen; the newest first.
+    func unseen(of person: PersonID, endedAfter time: Timestamp, limit: Int) async throws -> [EmergencyRecord] {
+        try await store.read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT * FROM every_emergency AS passed WHERE person = ? AND state = ? AND closed_at > ?
+                    AND NOT EXISTS (SELECT 1 FROM seen_alerts WHERE emergency = passed.emergency) ORDER BY t0 DESC LIMIT ?
+                    """,
+                arguments: [person.data, EmergencyRecord.State.transient.rawValue, time.milliseconds, limit]
+            ).compactMap(EmergencyRecord.init)
+        }
+    }
+
+    /// Nothing changes where it is none of this person's that has passed.
+    func see(_ emergency: EmergencyID, by person: PersonID, at time: Timestamp) async throws {
+        try await store.write { db in
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO seen_alerts (emergency, person, at)
+                    SELECT emergency, person, ? FROM every_emergency WHERE emergency = ? AND person = ? AND state = ?
+                    ON CONFLICT (emergency) DO NOTHING
+                    """
+            ).execute(arguments: [time.milliseconds, emergency.data, person.data, EmergencyRecord.State.transient.rawValue])
+        }
     }
 
     /// The last one of the emergency.

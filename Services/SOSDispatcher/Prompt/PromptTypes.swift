@@ -49,8 +49,37 @@ struct PromptBody: Codable, Sendable, Documented {
 struct PromptAnswer: Codable, Sendable, Documented {
     /// Absent where nothing is to be asked or told.
     var prompt: PromptBody?
+    var passed: [PassedAlert]
 
-    static let schema = JSONSchema.object(.optional("prompt", PromptBody.schema, "Absent where there is none.")).named("CurrentPrompt")
+    static let schema = JSONSchema.object(
+        .optional("prompt", PromptBody.schema, "Absent where there is none."),
+        .required(
+            "passed", .array(of: PassedAlert.schema),
+            "Alerts that passed before anybody was called and that the person has not seen: to be shown until then.")
+    ).named("CurrentPrompt")
+}
+
+/// An alert that ended by itself.
+struct PassedAlert: Codable, Sendable, Documented {
+    var emergency: EmergencyID
+    var t0: String
+    var endedAt: String?
+
+    init(_ record: EmergencyRecord) {
+        (emergency, t0, endedAt) = (record.id, record.t0.rfc3339, record.closedAt?.rfc3339)
+    }
+
+    static let schema = JSONSchema.object(
+        .required("emergency", .identifier(Emergency.self)),
+        .required("t0", .time, "When the first critical value was received."), .optional("endedAt", .time)
+    ).named("PassedAlert")
+}
+
+/// What the person has seen.
+struct SeenAlertBody: Codable, Sendable, Documented {
+    var emergency: EmergencyID
+
+    static let schema = JSONSchema.object(.required("emergency", .identifier(Emergency.self))).named("SeenAlert")
 }
 
 /// What the person says.

@@ -32,6 +32,8 @@ extension SupervisionService {
         let person: PersonID
         let since: Timestamp
         let language: Language
+        /// Of the last known place, in degrees; nil where none is known.
+        let longitude: Double?
     }
 
     func pausing() -> [Pausing] {
@@ -40,7 +42,8 @@ extension SupervisionService {
             guard subscriber.supervision.subscribed, subscriber.supervision.stage == .paused, let since = subscriber.pausedSince else {
                 return nil
             }
-            return Pausing(person: person, since: since, language: subscriber.language)
+            return Pausing(
+                person: person, since: since, language: subscriber.language, longitude: subscriber.places.places.first?.position.longitude)
         }
     }
 

@@ -25,9 +25,11 @@ package struct SubscribePerson: BusRequest {
     package var clausesAccepted: Bool
     /// By metric code; what is absent keeps the defaults.
     package var bounds: [String: Bounds]
+    /// Whether falls are an alarm (SOS-36); nil leaves what the person has chosen.
+    package var watchesFalls: Bool?
 
-    package init(person: PersonID, clausesAccepted: Bool, bounds: [String: Bounds]) {
-        (self.person, self.clausesAccepted, self.bounds) = (person, clausesAccepted, bounds)
+    package init(person: PersonID, clausesAccepted: Bool, bounds: [String: Bounds], watchesFalls: Bool? = nil) {
+        (self.person, self.clausesAccepted, self.bounds, self.watchesFalls) = (person, clausesAccepted, bounds, watchesFalls)
     }
 }
 

@@ -43,6 +43,7 @@ struct DispatchFileTests {
         #expect(file.lines["italy"]?.messages.map(\.id.sequence) == [0, 1])
         #expect(file.lines["italy"]?.current?.createdAt == SupervisionStory.at(5))
         #expect(file.lines["italy"]?.messages.map(\.body) == [[0], [1]])
+        #expect(file.lines["milan"]?.current == nil, "nor what waited behind the call")
         file.add(message(2, .cancel), order: Self.order, at: SupervisionStory.at(6))
         #expect(file.lines["milan"]?.message(message(2).id) == nil)
         #expect(file.lines["italy"]?.current?.id.sequence == 2)
@@ -104,6 +105,16 @@ struct DispatchFileTests {
         let ofCancel = file.refused(message(1).id, by: "italy", order: Self.order, at: SupervisionStory.at(3))
         #expect(ofCancel == .nothing)
         #expect(ends(file, "italy") == [.stopped, .refused])
+    }
+
+    @Test("Who is asked again after a refusal hears what was decided meanwhile, too")
+    func askedAgainWithWhatCameSince() {
+        var file = opened(message(0), message(1, .update))
+        for integrator in Self.order { _ = file.refused(message(0).id, by: integrator, order: Self.order, at: SupervisionStory.at(5)) }
+        file.add(message(2, .update), order: Self.order, at: SupervisionStory.at(6))
+        let asked = file.askAgain(after: .seconds(30), order: Self.order, at: SupervisionStory.at(35))
+        #expect(asked == Self.order.sorted())
+        for integrator in asked { #expect(file.lines[integrator]?.messages.map(\.end) == [nil, nil, nil]) }
     }
 
     @Test("A refused update of a call that was taken goes on to the next with the call")

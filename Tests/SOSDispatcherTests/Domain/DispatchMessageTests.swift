@@ -42,15 +42,112 @@ struct DispatchMessageTests {
     @Test("SOS-16: alert and cancel are, byte for byte, the golden ones", arguments: [DispatchMessage.Kind.alert, .cancel])
     func golden(kind: DispatchMessage.Kind) throws {
         let bytes = try DispatchMessage(Self.facts(kind: kind), under: Self.letterhead).encoded()
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../Golden/dispatch-1-\(kind.rawValue).json")
-        // Written once where it is absent, then only compared: the format is only ever added to.
+        #expect(try Self.golden("dispatch-1-\(kind.rawValue).json", bytes) == String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// Written once where it is absent, then only compared: the format is only ever added to.
+    private static func golden(_ name: String, _ bytes: [UInt8]) throws -> String {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../Golden/\(name)")
         guard let golden = FileManager.default.contents(atPath: file.path) else {
             try Data(bytes).write(to: file)
-            Issue.record("\(file.lastPathComponent) was absent and has been written: check it in")
-            return
+            Issue.record("\(name) was absent and has been written: check it in")
+            return String(decoding: bytes, as: UTF8.self)
         }
-        #expect(String(decoding: golden, as: UTF8.self) == String(decoding: bytes, as: UTF8.self))
+        return String(decoding: golden, as: UTF8.self)
+    }
+
+    /// 125, called for and taken, then 20; the device had tried to send the first for a while.
+    static func worse() -> DispatchFacts {
+        var (story, subscriber) = (SupervisionStory(), Subscriber())
+        var actions: [SupervisionAction] = []
+        for (second, value) in [(0.0, 125.0), (40, 20)] {
+            var upload = Supervision.Upload(
+                at: SupervisionStory.at(second), receivedAt: SupervisionStory.at(second), declaredInterval: nil,
+                entries: [
+                    Sample(
+                        type: .heartRate, at: SupervisionStory.at(second), value: value,
+                        position: Position(latitude: 45.5, longitude: 9.125, altitude: 120, accuracy: 12))
+                ])
+            upload.firstTriedAt = SupervisionStory.at(second - 4)
+            subscriber.note(upload, watches: story.machine.thresholds.watches)
+            actions = story.machine.uploaded(upload)
+            _ = story.machine.acknowledged(at: SupervisionStory.at(second + 5))
+        }
+        guard let action = actions.first(where: { $0.worse != nil }), let episode = action.episode else {
+            preconditionFailure("it is worse")
+        }
+        subscriber.supervision = story.machine.state
+        return DispatchFacts(
+            id: MessageID(emergency: Self.emergency, sequence: 1), kind: .update, episode: episode, subscriber: subscriber,
+            rules: story.machine.rules, pid: "sub_00000000000000000000000000", decidedAt: SupervisionStory.at(40),
+            sent: SupervisionStory.at(40), worse: action.worse, trace: "0123456789abcdefghjkmnpqrs", code: "2D4F6H")
+    }
+
+    /// A call for help, or a fall, of somebody whose values are in range.
+    static func mishap(_ kind: Trigger.Kind) -> DispatchFacts {
+        var (facts, subscriber, at) = (facts(), Subscriber(), SupervisionStory.at(2))
+        let heart = Sample(
+            type: .heartRate, at: SupervisionStory.at(1), value: 70,
+            position: Position(latitude: 45.5, longitude: 9.125, altitude: 120, accuracy: 12))
+        let upload = Supervision.Upload(at: heart.at, receivedAt: heart.at, declaredInterval: nil, entries: [heart])
+        subscriber.note(upload, watches: SupervisionStory().machine.thresholds.watches)
+        subscriber.supervision = SupervisionStory().machine.state
+        facts.subscriber = subscriber
+        facts.episode = Episode(trigger: Trigger(kind == .fall ? .fall : .help, at: at, kind: kind), t0: at, receivedAt: at)
+        facts.code = "7K3M9Q"
+        // A fall is called for after its prompt, help at once.
+        at = kind == .fall ? SupervisionStory.at(22) : at
+        (facts.decidedAt, facts.sent) = (at, at)
+        return facts
+    }
+
+    /// The messages of dispatch/1 beside the first alert and its cancel.
+    enum Further: String, CaseIterable, Sendable {
+        case worse, manual, fall
+
+        var facts: DispatchFacts {
+            switch self {
+            case .worse: DispatchMessageTests.worse()
+            case .manual: mishap(.manual)
+            case .fall: mishap(.fall)
+            }
+        }
+    }
+
+    @Test(
+        "SOS-32, SOS-35, SOS-36, SOS-41: worse with the device's first try, a call for help and a fall are, byte for byte, the golden ones",
+        arguments: Further.allCases)
+    func further(message: Further) throws {
+        let said = DispatchMessage(message.facts, under: Self.letterhead)
+        let bytes = try said.encoded()
+        #expect(try Self.golden("dispatch-1-\(message.rawValue).json", bytes) == String(decoding: bytes, as: UTF8.self))
+        let first = OutboxMessage(
+            id: MessageID(emergency: Self.emergency, sequence: 0), kind: .alert,
+            body: try DispatchMessage(Self.facts(), under: Self.letterhead).encoded(), createdAt: SupervisionStory.at(5))
+        let document = try CAPDocument.render(
+            OutboxMessage(id: message.facts.id, kind: said.msgType, body: bytes, createdAt: message.facts.sent),
+            earlier: message == .worse ? [first] : [], to: "milan")
+        #expect(try Self.golden("cap-1-\(message.rawValue).xml", document) == String(decoding: document, as: UTF8.self))
+        let text = DispatchText(said, code: message.facts.code ?? "").text
+        switch message {
+        case .worse:
+            #expect(said.severity == "worse" && said.msgType == .update && said.firstTriedAt != nil)
+            #expect(text.contains(";x=W;") && text.contains(";k=hr;") && text.contains(";m=U;"))
+        case .manual:
+            #expect(!said.trigger.automatic && said.trigger.threshold == nil && text.contains(";k=manual;") && !text.contains(";v="))
+        case .fall: #expect(said.trigger.automatic && said.trigger.threshold == nil && text.contains(";k=fall;") && !text.contains(";v="))
+        }
+    }
+
+    @Test("SOS-39: a release of a call that got worse says nothing of what was worse, in any form")
+    func releaseOfWorse() throws {
+        let facts = Self.worse()
+        let body = try DispatchMessage(facts, under: Self.letterhead).encoded()
+        let bytes = try #require(
+            DispatchMessage.release(of: body, as: facts.id.release, seq: 2, takenBy: "north", at: facts.sent, code: "0R1E2M"))
+        let message = try JSONDecoder().decode(DispatchMessage.self, from: Data(bytes))
+        #expect(message.worse == nil && message.severity == "unknown")
+        #expect(!DispatchText(message, code: "0R1E2M").text.contains("x=W"))
     }
 
     @Test("SOS-19: a release is, byte for byte, the golden one; it says who goes, and of the person only what the alert began with")

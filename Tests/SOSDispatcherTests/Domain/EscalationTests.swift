@@ -11,10 +11,12 @@ struct EscalationTests {
     fileprivate static let order = ["milan", "italy", "default"]
     fileprivate static let bound = Duration.seconds(30)
 
-    fileprivate static func message(_ sequence: Int, _ kind: DispatchMessage.Kind = .alert, at second: Double = 0) -> OutboxMessage {
+    fileprivate static func message(
+        _ sequence: Int, _ kind: DispatchMessage.Kind = .alert, at second: Double = 0, isWorse: Bool = false
+    ) -> OutboxMessage {
         OutboxMessage(
             id: MessageID(emergency: DispatchMessageTests.emergency, sequence: sequence), kind: kind, body: [UInt8(sequence)],
-            createdAt: SupervisionStory.at(second))
+            createdAt: SupervisionStory.at(second), isWorse: isWorse)
     }
 
     fileprivate static func repetition(_ alert: OutboxMessage, _ seq: Int) -> OutboxMessage? {
@@ -62,16 +64,57 @@ struct EscalationTests {
         Case(testDescription: "called off before", events: [(10, "cancel"), (30, "time"), (90, "time")], called: ["milan"]),
         Case(testDescription: "help is here", events: [(10, "stop"), (30, "time"), (90, "time")], called: ["milan"]),
         Case(testDescription: "taken by hand", events: [(10, "hand"), (30, "time"), (90, "time")], called: ["milan"]),
+        Case(
+            testDescription: "a call that takes the place of an unanswered one does not begin the wait anew",
+            events: [(12, "alert"), (25, "alert"), (29.999, "time"), (30, "time")], called: ["milan", "italy"]),
+    ]
+
+    private static let worse = [
+        Case(testDescription: "a moment too early", events: [(10, "milan yes"), (40, "worse"), (49.999, "time")], called: ["milan"]),
+        Case(testDescription: "nobody says so", events: [(10, "milan yes"), (40, "worse"), (50, "time")], called: ["milan", "italy"]),
+        Case(
+            testDescription: "each ten seconds one more",
+            events: [(10, "milan yes"), (40, "worse"), (50, "time"), (59.999, "time"), (60, "time")], called: ["milan", "italy", "default"]),
+        Case(
+            testDescription: "whoever was called as well takes the call, and does not acknowledge that it is worse",
+            events: [(10, "milan yes"), (40, "worse"), (50, "time"), (51, "italy yes"), (60, "time")],
+            called: ["milan", "italy", "default"]),
+        Case(
+            testDescription: "acknowledged in time",
+            events: [(10, "milan yes"), (40, "worse"), (49, "milan knows"), (50, "time"), (90, "time")],
+            called: ["milan"]),
+        Case(
+            testDescription: "acknowledged by the next one",
+            events: [(10, "milan yes"), (40, "worse"), (50, "time"), (51, "italy knows"), (90, "time")], called: ["milan", "italy"]),
+        Case(
+            testDescription: "another update has all the time", events: [(10, "milan yes"), (40, "update"), (90, "time")], called: ["milan"]
+        ),
+        Case(testDescription: "called off", events: [(10, "milan yes"), (40, "worse"), (45, "cancel"), (90, "time")], called: ["milan"]),
+        Case(
+            testDescription: "in the place of a call that nobody has taken", events: [(5, "worse alert"), (14.999, "time"), (15, "time")],
+            called: ["milan", "italy"]),
+        Case(
+            testDescription: "worse late does not put off the thirty seconds", events: [(25, "worse alert"), (30, "time")],
+            called: ["milan", "italy"]),
+        Case(
+            testDescription: "after all have rejected, worse is a call to each anew",
+            events: [(1, "milan no"), (2, "italy no"), (3, "default no"), (20, "worse alert"), (30, "time"), (40, "time")],
+            called: ["milan", "italy", "default"]),
     ]
 
     private static func play(_ event: String, _ second: Double, _ file: inout DispatchFile) {
         let (now, words) = (SupervisionStory.at(second), event.split(separator: " ").map(String.init))
         switch words {
-        case ["time"]: _ = file.escalate(after: bound, order: order, at: now)
+        case ["time"]: _ = file.escalate(after: bound, order: order, at: now, repetition: repetition)
+        case ["alert"]: file.add(message(file.nextSequence, .alert, at: second), order: order, at: now)
+        case ["update"]: file.add(message(file.nextSequence, .update, at: second), order: order, at: now)
+        case ["worse"]: file.add(message(file.nextSequence, .update, at: second, isWorse: true), order: order, at: now)
+        case ["worse", "alert"]: file.add(message(file.nextSequence, .alert, at: second, isWorse: true), order: order, at: now)
         case ["cancel"]: file.add(message(file.nextSequence, .cancel, at: second), order: order, at: now)
         case ["stop"]: _ = file.stop()
         case ["hand"]: file.acknowledgedByHand()
         case ["again"]: _ = file.askAgain(after: bound, order: order, at: now)
+        case [words[0], "knows"]: _ = file.acknowledged(message(file.nextSequence - 1).id, by: words[0])
         case [words[0], "yes"]: _ = file.acknowledged(message(0).id, by: words[0], release: release)
         default: _ = file.refused(message(0).id, by: words[0], order: order, at: now)
         }
@@ -81,7 +124,55 @@ struct EscalationTests {
     func table(course: Case) {
         var file = Self.opened(Self.message(0))
         for (second, event) in course.events { Self.play(event, second, &file) }
-        #expect(Self.order.filter { file.lines[$0]?.message(Self.message(0).id) != nil } == course.called)
+        #expect(Self.order.filter { file.lines[$0] != nil } == course.called)
+    }
+
+    @Test("SOS-32: nobody acknowledges for 10 s that the person is worse: the next of the order is called as well", arguments: worse)
+    func worseUnheard(course: Case) {
+        var file = Self.opened(Self.message(0))
+        for (second, event) in course.events { Self.play(event, second, &file) }
+        #expect(Self.order.filter { file.lines[$0] != nil } == course.called)
+        if course.events.contains(where: { $0.1 == "worse alert" }) {
+            let asked = file.lines.filter { $0.value.message(file.latestAlert?.id ?? Self.message(0).id) != nil }.keys.sorted()
+            #expect(asked == course.called.sorted())
+        }
+    }
+
+    @Test("SOS-32: the next one was released when the call was taken: it is called anew under another name, and who goes keeps the call")
+    func worseAfterRelease() throws {
+        var file = Self.opened(Self.message(0))
+        for (second, event) in [(30.0, "time"), (31, "milan yes"), (40, "worse")] { Self.play(event, second, &file) }
+        #expect(file.lines["italy"]?.current?.id == Self.message(0).id.release)
+        var other = file
+        let called = file.escalate(
+            after: Self.bound, order: ["milan", "italy"], at: SupervisionStory.at(50), repetition: Self.repetition)
+        let again = try #require(Self.message(0).id.repetition)
+        #expect(called == "italy" && file.isTaken && file.latestAlert?.id == again)
+        #expect(file.lines["milan"]?.current?.kind == .update, "it is told on that the person is worse, and not called again")
+        #expect(file.lines["italy"]?.messages.map(\.id.sequence) == [0, 1_000_000, 500_001, 1])
+        // The other dispatcher hears of the attempt and comes to the same.
+        other.add(try #require(Self.repetition(Self.message(0), 2)), order: ["milan", "italy"], at: SupervisionStory.at(50))
+        other.join("italy", at: SupervisionStory.at(50))
+        #expect(other.isTaken && other.lines["milan"] == file.lines["milan"])
+        #expect(other.lines["italy"]?.messages.map(\.id) == file.lines["italy"]?.messages.map(\.id))
+        #expect(DispatchFile(file.decided, lines: file.lines) == file, "what a restart reads is the same")
+        // It takes the call as well: both go, nobody is released.
+        _ = file.acknowledged(again, by: "italy", release: Self.release)
+        #expect(file.lines["milan"]?.current?.kind == .update && file.lines["italy"]?.current?.kind == .update)
+        _ = file.acknowledged(Self.message(1).id, by: "italy")
+        let late = file.escalate(after: Self.bound, order: Self.order, at: SupervisionStory.at(500), repetition: Self.repetition)
+        #expect(late == nil, "somebody knows")
+    }
+
+    @Test(
+        "SOS-39: who had taken the call and rejects it has rejected its repetition too: the other who was called anew goes on being called")
+    func worseThenRejected() {
+        var file = Self.opened(Self.message(0))
+        for (second, event) in [(30.0, "time"), (31, "milan yes"), (40, "worse"), (50, "time"), (52, "milan no")] {
+            Self.play(event, second, &file)
+        }
+        #expect(!file.isTaken && file.lines["milan"]?.current == nil)
+        #expect(file.lines["italy"]?.current?.kind == .alert && file.lines["default"] != nil, "the next of the order at once, too")
     }
 
     @Test("The next one gets the whole call as it stands; whoever was called first goes on being called, across a restart too")
@@ -238,7 +329,7 @@ private struct Course {
         case 2:
             let id = dice.one(of: file.lines[one]?.messages ?? []).id
             _ = file.refused(id, by: one, order: EscalationTests.order, at: time, repetition: EscalationTests.repetition)
-        case 3 where !isCalledOff: decide(.update)
+        case 3 where !isCalledOff: decide(.update, isWorse: dice.between(0, 1) == 0)
         case 4 where !isCalledOff:
             decide(.cancel)
             isCalledOff = true
@@ -249,15 +340,16 @@ private struct Course {
         case 7: for (integrator, outbox) in file.lines { if let id = outbox.current?.id { file.attempted(id, by: integrator, at: time) } }
         default: break
         }
-        _ = file.escalate(after: EscalationTests.bound, order: EscalationTests.order, at: time)
+        _ = file.escalate(
+            after: EscalationTests.bound, order: EscalationTests.order, at: time, repetition: EscalationTests.repetition)
         _ = file.askAgain(after: EscalationTests.bound, order: EscalationTests.order, at: time)
         check()
     }
 
     private var time: Timestamp { SupervisionStory.at(now) }
 
-    private mutating func decide(_ kind: DispatchMessage.Kind) {
-        file.add(EscalationTests.message(file.nextSequence, kind, at: now), order: EscalationTests.order, at: time)
+    private mutating func decide(_ kind: DispatchMessage.Kind, isWorse: Bool = false) {
+        file.add(EscalationTests.message(file.nextSequence, kind, at: now, isWorse: isWorse), order: EscalationTests.order, at: time)
     }
 
     private mutating func acknowledge(_ integrator: String, _ dice: inout SimulationDice) {

@@ -100,8 +100,23 @@ struct RecordingReportTests {
         return (calls, worse, Double((last - first).wholeMilliseconds) / 3_600_000)
     }
 
+    /// What a model of the rules gave an hour of sport (`requirements/automated-sos.md`, below its table). By its rates it ran over 4.3 hours,
+    /// of which 1.7 are among the recordings: so it is the proportions that can be compared.
+    private enum Model {
+        static let calls = 0.7
+        static let worse = 0.5
+        static let callsOfWhoAnswers = 0.9
+        static let share = 0.2
+    }
+
+    /// Whether two counts stand to each other as two rates of the model do.
+    private static func isProportionate(_ counted: Int, of calls: Int, _ rate: Double) -> Bool {
+        let wanted = rate / Model.calls
+        return abs(Double(counted) / Double(calls) - wanted) <= wanted * Model.share
+    }
+
     @Test(
-        "SOS-32, SOS-33: two recorded runs give the calls of the model: 3 with nobody answering, with 2 updates of worse; 4 where somebody answers after 12 s (13 before)",
+        "SOS-32, SOS-33: on two recorded runs calls, updates of worse, and calls where somebody answers after 12 s are 3, 2 and 4: within 20 % in the model's proportions of 0.7, 0.5 and 0.9",
         .enabled(if: Recording.isThere, "skipped: TEST_DATA has no icu-vitals-32h.csv"))
     func runs() throws {
         let names = ["run-lisbon-2017.csv", "run-highlands-2013.csv"]
@@ -109,8 +124,11 @@ struct RecordingReportTests {
         let answered = try names.map { try Self.run($0, answersAfter: .seconds(12)) }
         let hours = silent.map(\.hours).reduce(0, +)
         print("· \(hours) h of running: \(silent.map(\.calls)) calls, \(silent.map(\.worse)) worse; answered \(answered.map(\.calls))")
-        #expect(silent.map(\.calls).reduce(0, +) == 3 && silent.map(\.worse).reduce(0, +) == 2)
-        #expect(answered.map(\.calls).reduce(0, +) == 4)
+        let (calls, worse) = (silent.map(\.calls).reduce(0, +), silent.map(\.worse).reduce(0, +))
+        let ofWhoAnswers = answered.map(\.calls).reduce(0, +)
+        #expect(calls == 3 && worse == 2 && ofWhoAnswers == 4, "as docs/sos-32-hours.md has them")
+        #expect(Self.isProportionate(worse, of: calls, Model.worse))
+        #expect(Self.isProportionate(ofWhoAnswers, of: calls, Model.callsOfWhoAnswers))
     }
 
     @Test(

@@ -124,4 +124,44 @@ struct EscalationStories {
             await back.stop()
         }
     }
+
+    @Test(
+        "R1, SOS-31, SOS-32: 125 acknowledged, then 20 told nobody: now the desk hears of worse, and where it does not acknowledge that for 10 s, the next one"
+    )
+    func worse() async throws {
+        let (taker, next) = (Desk(.acknowledges(.accepted)), Desk(.acknowledges(.accepted)))
+        try await Stage.play(next, and: taker) { stage in
+            let dispatcher = try await stage.start()
+            try await Self.register(stage, "milan", 30, taker)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 125, position: Self.milan)])
+            let emergency = try await eventually("the alert") {
+                try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first?.emergency
+            }
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .help))
+            try await eventually("it is taken") { try await stage.state(emergency) == "dispatched" }
+            taker.become(.silent)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 20, position: Self.milan)])
+            let news = try await eventually("the desk hears that it is worse") { taker.receipts.first { $0.id == "\(emergency)-1" } }
+            let said = try #require(news.message)
+            #expect(said.msgType == .update && said.severity == "worse" && said.worse == [.init(parameter: "heart-rate", side: "below")])
+            #expect(next.receipts.isEmpty, "the ambulance is on its way: ten seconds are left to whoever sent it")
+
+            let call = try await eventually("the next one is called as well") { next.receipts.first }
+            let waited = call.at - (try #require(Timestamp(rfc3339: said.sent)))
+            // Who is to be called is looked at each second.
+            #expect(waited >= .seconds(10) && waited < .seconds(12), "\(waited)")
+            #expect(call.id == "\(emergency)-0" && call.body == taker.receipts.first?.body)
+            try await eventually("it hears that it is worse, in the same bytes") { next.receipts.contains { $0.body == news.body } }
+            try await eventually("its acknowledgement") { try await stage.timeline(emergency).contains("update-acknowledged") }
+            let steps = try await stage.question(ReadTimeline(emergency: emergency)).steps
+            let why = steps.first { $0.event == "called-in-addition" }?.detail
+            #expect(why?.hasSuffix("nobody has acknowledged that the person is worse") == true)
+            #expect(!taker.receipts.contains { $0.message?.msgType == .cancel }, "who goes is not released")
+            #expect(taker.receipts.count { $0.id == "\(emergency)-0" } == 1, "nor called again")
+            #expect(try await stage.state(emergency) == "dispatched")
+            await dispatcher.stop()
+        }
+    }
 }

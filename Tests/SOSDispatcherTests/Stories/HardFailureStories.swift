@@ -23,9 +23,9 @@ struct HardFailureStories {
     }
 
     private static func register(
-        _ stage: Stage, _ name: String, _ km: Double, _ url: String, second: String? = nil, _ desks: Desk...
+        _ stage: Stage, _ name: String, _ km: Double, _ url: String, second: String? = nil, number: String? = nil, _ desks: Desk...
     ) async throws {
-        let settings = IntegratorSettings(name: name, area: area(km), url: url, secondURL: second)
+        let settings = IntegratorSettings(name: name, area: area(km), url: url, secondURL: second, number: number)
         let secret = try WebhookSecret(try await stage.question(AddIntegrator(settings: settings, replaces: false)).webhookSecret)
         for desk in desks { desk.share(secret) }
     }
@@ -33,6 +33,11 @@ struct HardFailureStories {
     /// What the first address of the service that is responsible does.
     enum First: String, CaseIterable, Sendable {
         case refusesConnections, failsTLS, hasNoName, answers500, hangs
+        /// The service's own word: its second address is no other one, the next service is.
+        case rejects
+
+        /// Whether a message gets there at all.
+        var isReached: Bool { [.answers500, .hangs, .rejects].contains(self) }
 
         func url(_ desk: Desk) -> String {
             switch self {
@@ -40,7 +45,7 @@ struct HardFailureStories {
             // A server that speaks no TLS.
             case .failsTLS: desk.address.replacing("http:", with: "https:")
             case .hasNoName: "http://nobody.invalid/"
-            case .answers500, .hangs: desk.address
+            case .answers500, .hangs, .rejects: desk.address
             }
         }
 
@@ -48,6 +53,7 @@ struct HardFailureStories {
             switch self {
             case .answers500: .fails(500)
             case .hangs: .slow(1000)
+            case .rejects: .acknowledges(.rejected)
             default: .silent
             }
         }
@@ -61,13 +67,15 @@ struct HardFailureStories {
     }
 
     @Test(
-        "SOS-39: a second address was never reached before 5.0 s: now it acknowledges by t0 + 4.5 s whatever the first does",
+        "R5, SOS-39: a second address was never reached before 5.0 s: now it, or after a rejection the next service, acknowledges by t0 + 4.5 s whatever the first does, and every address and the text are tried by then",
         arguments: First.allCases)
     func secondAddress(first: First) async throws {
         let (failing, second, control) = (Desk(first.manner), Desk(.acknowledges(.accepted)), Desk(.acknowledges(.accepted)))
         try await Stage.play(control, and: failing, second) { stage in
+            let notifier = try await TalkingNotifier(in: stage.folder)
             let dispatcher = try await stage.start()
-            try await Self.register(stage, "milan", 30, first.url(failing), second: second.address, failing, second)
+            try await Self.register(
+                stage, "milan", 30, first.url(failing), second: second.address, number: "+39021234567", failing, second)
             let (person, other) = (PersonID.random(), PersonID.random())
             for person in [person, other] { try await stage.subscribe(person) }
             let t0 = Timestamp.now
@@ -80,8 +88,16 @@ struct HardFailureStories {
             let entry = try #require(try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first)
             let after = try #require(entry.acknowledgedAt) - entry.t0
             #expect(after < Self.bound + overhead * 2, "\(first): \(after), this machine's overhead \(overhead)")
-            #expect(second.receipts.count == 1 && control.receipts.allSatisfy { $0.message?.emergencyId != "\(entry.emergency)" })
+            let mine = [failing, second, control].map { desk in desk.receipts.filter { $0.message?.emergencyId == "\(entry.emergency)" } }
+            #expect(first == .rejects ? !mine[2].isEmpty : mine[1].count == 1 && mine[2].isEmpty, "who has taken it")
+            // Every address that can be reached.
+            let tried = zip([first.isReached, first != .rejects], mine).compactMap { $0 ? $1.first?.at : nil }
+            #expect(tried.count == (first.isReached ? 1 : 0) + (first == .rejects ? 0 : 1))
+            for at in tried { #expect(at - entry.t0 < Self.bound + overhead * 2, "\(first): \(at - entry.t0)") }
+            // After the acknowledgement none would be begun.
+            try await eventually("the text was handed over") { !notifier.messages(.sosDispatch).isEmpty }
             await dispatcher.stop()
+            await notifier.close()
             if case .hangs = first { failing.become(.silent) }
         }
     }
@@ -121,40 +137,6 @@ struct HardFailureStories {
             "http://127.0.0.1:\(port)\(path)", try Desk.body("\(emergency)-0", result), contentType: "application/json")
         request.headers.append(("authorization", "Bearer \(token)"))
         return try await HTTPSender(settings, logger: Running.quiet).send(request).status
-    }
-
-    @Test("SOS-39: accepted, then rejected by POST: 200, but nobody else was called; now the next service has it within 1 s, closed or not")
-    func rejectedAfterAccepting() async throws {
-        let (taker, next) = (Desk(.acknowledges(.accepted)), Desk(.silent))
-        try await Stage.play(next, and: taker) { stage in
-            let dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
-            let settings = IntegratorSettings(name: "milan", area: Self.area(30), url: taker.address)
-            let reply = try await stage.question(AddIntegrator(settings: settings, replaces: false))
-            taker.share(try WebhookSecret(reply.webhookSecret))
-            let person = PersonID.random()
-            try await stage.subscribe(person)
-            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
-            let emergency = try await eventually("the call") {
-                try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
-            }
-            try await eventually("it is taken") { try await stage.state(emergency) == "dispatched" }
-            // It is asked again after a while, and does not take it back.
-            taker.become(.silent)
-            #expect(next.receipts.isEmpty)
-            let port = await dispatcher.parts.server.boundPort
-            let asked = Timestamp.now
-            #expect(try await Self.post(.rejected, to: emergency, reply.token, port) == 200)
-            let answered = Timestamp.now
-            let receipt = try await eventually("the next service's call") { next.receipts.first }
-            #expect(receipt.at - asked < .seconds(1) + (answered - asked))
-            #expect(receipt.body == taker.receipts[0].body)
-            try await eventually("nobody has it") { try await stage.state(emergency) == "dispatching" }
-            next.become(.acknowledges(.accepted))
-            try await eventually("it is taken again") { try await stage.state(emergency) == "dispatched" }
-            let steps = try await stage.timeline(emergency)
-            #expect(steps.count { $0 == "acknowledged" } == 2 && steps.contains("rejected") && steps.contains("passed-on"))
-            await dispatcher.stop()
-        }
     }
 
     @Test(
@@ -253,6 +235,32 @@ struct HardFailureStories {
             try await eventually("it is given up") { try await stage.timeline(emergency).contains("given-up") }
             #expect(await dispatcher.parts.dispatcher.works[emergency]?.file.lines["milan"]?.current == nil)
             #expect(try await stage.timeline(emergency).count { $0 == "given-up" } == 1)
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-40: a cancellation that nobody answers ends 24 h after it was made, with an entry of the audit; an alert never ends")
+    func endsAfterADay() async throws {
+        let desk = Desk(.silent)
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let parts = dispatcher.parts
+            let person = PersonID.random()
+            let emergency = try await stage.callForHelp(person)
+            let alert = SOSDispatcher.MessageID(emergency: emergency, sequence: 0)
+            await parts.dispatcher.age(alert, with: Integrator.configuredID, by: DispatchOutbox.givenUpAfter * 2)
+            let attempts = desk.receipts.count
+            try await eventually("the alert is repeated two days later") { desk.receipts.count > attempts + 5 }
+            #expect(try await !stage.timeline(emergency).contains("given-up"))
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm))
+            let cancel = SOSDispatcher.MessageID(emergency: emergency, sequence: 1)
+            try await eventually("the cancellation") { desk.receipts.contains { $0.id == "\(cancel)" } }
+            await parts.dispatcher.age(cancel, with: Integrator.configuredID, by: DispatchOutbox.givenUpAfter - .seconds(60))
+            await parts.dispatcher.giveUp(in: emergency)
+            #expect(await parts.dispatcher.works[emergency]?.file.lines[Integrator.configuredID]?.current?.id == cancel, "a minute is left")
+            await parts.dispatcher.age(cancel, with: Integrator.configuredID, by: .seconds(61))
+            try await eventually("it is given up") { try await stage.timeline(emergency).contains("given-up") }
+            #expect(await parts.dispatcher.works[emergency]?.file.lines[Integrator.configuredID]?.current == nil)
             await dispatcher.stop()
         }
     }

@@ -99,7 +99,7 @@ struct PanelStories {
         }
     }
 
-    @Test("SOS-04: whoever paused is reminded each interval, once, through restarts, and not after resuming")
+    @Test("SOS-04: whoever paused is reminded every 2 h while awake, once, through restarts, and not after resuming")
     func reminders() async throws {
         try await play { stage, _ in
             var dispatcher = try await stage.start()
@@ -113,25 +113,38 @@ struct PanelStories {
             func waiting() async throws -> Int {
                 try await dispatcher.parts.store.store.read { [messages = dispatcher.parts.messages] db in try messages.waiting(db) }
             }
-            func remind(afterHours hours: Int64) async { await dispatcher.parts.reminders.remind(at: since + .seconds(hours * 3600)) }
-            await remind(afterHours: 11)
-            #expect(try await waiting() == 0)
-            await remind(afterHours: 12)
-            await remind(afterHours: 13)
-            #expect(try await waiting() == 1)
-            try await dispatcher.parts.panel.pause(anna, true)
-            #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.pausedSince == since, "pausing again is the same as once")
-            await dispatcher.stop()
-
-            dispatcher = try await stage.start()
-            await remind(afterHours: 23)
-            #expect(try await waiting() == 1)
-            await remind(afterHours: 40)
-            #expect(try await waiting() == 2, "what was missed is made up by one")
+            // A day, looked at every half hour; the dispatcher is stopped in the middle of it.
+            var (told, reminders, asleep) = (0, 0, 0)
+            for halfHour in 0...48 as ClosedRange<Int64> {
+                let now = since + .seconds(halfHour * 1800)
+                if halfHour == 21 {
+                    try await dispatcher.parts.panel.pause(anna, true)
+                    #expect(
+                        await dispatcher.parts.supervision.subscriber(of: anna)?.pausedSince == since, "pausing again is the same as once")
+                    await dispatcher.stop()
+                    dispatcher = try await stage.start()
+                }
+                for _ in 0..<2 { await dispatcher.parts.reminders.remind(at: now) }
+                let isAwake = WakingHours.contain(now, at: nil)
+                asleep += isAwake ? 0 : 1
+                if isAwake, Int(halfHour / 4) > told { (told, reminders) = (Int(halfHour / 4), reminders + 1) }
+                #expect(try await waiting() == reminders, "after \(halfHour) half hours")
+            }
+            #expect(
+                (6...8).contains(reminders) && (19...21).contains(asleep), "every 2 h of 14 waking ones; what was missed by night is one")
             try await dispatcher.parts.panel.pause(anna, false)
-            await remind(afterHours: 100)
-            #expect(try await waiting() == 2)
+            await dispatcher.parts.reminders.remind(at: since + .seconds(100 * 3600))
+            await dispatcher.parts.reminders.remind(at: since + .seconds(110 * 3600))
+            #expect(try await waiting() == reminders)
             await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-04: awake is from 8 to 22 by the sun at the last known place", arguments: [0.0, 12.5, -75, 179])
+    func wakingHours(longitude: Double) {
+        let noon = Timestamp(milliseconds: 1_768_003_200_000 + 12 * 3_600_000 - Int64(longitude / 15 * 3_600_000))
+        for (hours, isAwake) in [(0.0, true), (-3.9, true), (-4.1, false), (9.9, true), (10.1, false), (12, false)] {
+            #expect(WakingHours.contain(noon + .milliseconds(Int64(hours * 3_600_000)), at: longitude) == isAwake, "\(hours)")
         }
     }
 

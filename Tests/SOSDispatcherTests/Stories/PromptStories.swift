@@ -91,6 +91,41 @@ struct PromptStories {
         }
     }
 
+    @Test("SOS-12, SOS-13: an alert that passed was gone before anybody saw it: it stays visible until it was seen, also after a restart")
+    func passed() async throws {
+        try await Stage.play { stage in
+            let notifier = try await TalkingNotifier(in: stage.folder)
+            var dispatcher = try await stage.start()
+            let anna = PersonID.random()
+            try await stage.subscribe(anna)
+            var seen: [EmergencyID] = []
+            for _ in 0..<2 {
+                let emergency = try await alert(stage, dispatcher, anna).emergency
+                try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 70)])
+                try await eventually("it has passed") { try await stage.state(emergency) == "transient" }
+                seen.insert(emergency, at: 0)
+            }
+            #expect(try await dispatcher.parts.people.prompts.passed(of: anna).map(\.id) == seen)
+            #expect(try await dispatcher.parts.people.prompts.passed(of: .random()).isEmpty)
+            await dispatcher.stop()
+
+            dispatcher = try await stage.start()
+            let prompts = dispatcher.parts.people.prompts
+            #expect(try await prompts.passed(of: anna).map(\.id) == seen, "a restart is nobody's look")
+            try await prompts.see(seen[0], by: .random())
+            #expect(try await prompts.passed(of: anna).count == 2, "nor is another person's")
+            try await prompts.see(seen[0], by: anna)
+            #expect(try await prompts.passed(of: anna).map(\.id) == [seen[1]])
+            // The page of the link says it, and opening it is seeing it.
+            let push = try await eventually("the push of the first") { notifier.messages(.sosPrompt).first }
+            let page = try await Visitor(of: dispatcher).open(push.path)
+            #expect(page.text.contains("Your values are normal again"))
+            #expect(try await prompts.passed(of: anna).isEmpty)
+            await dispatcher.stop()
+            await notifier.close()
+        }
+    }
+
     @Test("SOS-13: the event stream shows a prompt at once and removes it; who reconnects gets what is new, and nothing that was seen")
     func feed() async throws {
         let desk = Desk(.silent)
