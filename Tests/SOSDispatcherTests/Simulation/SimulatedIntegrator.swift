@@ -133,6 +133,7 @@ extension SimulatedSuite {
         let dispatcher = dice.one(of: up)
         let carried = Carried((self, dispatcher.parts))
         let process = dispatcher.process
+        ledger.offered(id, by: name, at: now)
         time.enter(process) {
             Task {
                 guard let parts = carried.value.1, let integrator = await parts.dispatcher.registry.integrator(name) else { return }

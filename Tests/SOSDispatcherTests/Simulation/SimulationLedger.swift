@@ -30,6 +30,8 @@ struct SimulationLedger {
     private(set) var firstTold: [DispatchID: Int64] = [:]
     /// When an integrator first said that it does not take the message: it is another's turn.
     private(set) var rejected: [Line: Int64] = [:]
+    /// When an integrator first called a dispatcher about a message: before that has it on disk, it may count already.
+    private(set) var offered: [Line: Int64] = [:]
     /// When a dispatcher confirmed that an integrator does not take any more what it had taken.
     private(set) var takenBack: [Line: Int64] = [:]
     /// Who said something to the prompt, and whom a dispatcher has answered.
@@ -63,6 +65,11 @@ struct SimulationLedger {
     mutating func rejected(_ id: DispatchID, by integrator: String, at time: Int64) {
         let line = Line(message: id, integrator: integrator)
         rejected[line] = rejected[line] ?? time
+    }
+
+    mutating func offered(_ id: DispatchID, by integrator: String, at time: Int64) {
+        let line = Line(message: id, integrator: integrator)
+        offered[line] = offered[line] ?? time
     }
 
     /// Whoever was told that it is taken may send it again.
