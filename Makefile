@@ -24,7 +24,7 @@ SECONDS_EACH ?= 20
 # Seconds that the standing stranger has.
 ATTACK_SECONDS ?= 60
 
-# Seeds of the simulation.
+# Lives through the machine of supervision; a tenth of it are seeds through both dispatchers.
 SEEDS ?= 20000
 
 # Where `make install` puts things; DESTDIR is for packages.
@@ -69,8 +69,7 @@ fuzz: ## feed every decoder with rubbish, SECONDS_EACH=20 seconds each
 	@deploy/install-missing swift $(LIBRARIES)
 	@Tests/Fuzz/run $(SECONDS_EACH)
 
-simulate: ## virtual time: SEEDS=20000 lives and faults through the machines of rescue, then every planted fault
-	@deploy/install-missing swift $(LIBRARIES)
+simulate: build-tests ## virtual time: SEEDS=20000 lives through the rules, a tenth of it through both dispatchers with every fault, planted ones
 	@Tests/Simulation/run --seeds $(SEEDS)
 
 chaos: build-tests ## the fault matrix: real processes killed, halted, starved of disk, time and network; prints the table

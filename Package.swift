@@ -182,10 +182,13 @@ let package = Package(
                 "Notifier", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb, .httpTypes,
                 .lifecycle, .logging, .nioCore,
             ]),
+        // Stands in for the system's clock and queues where the simulation asks for it.
+        .target(name: "PlayedTime", path: "Tests/PlayedTime"),
         tests(
             of: "SOSDispatcher",
             [
-                "SOSDispatcher", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb,
+                "SOSDispatcher", "PlayedTime", "Bus", "Contracts", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage", "TestKit",
+                .grdb,
                 .httpTypes,
                 .lifecycle, .logging, .nioCore,
             ], exclude: ["Golden"]),

@@ -37,7 +37,7 @@ package final class HTTPSender: Sendable {
         way = .network(TransferLoop(settings, logger: logger))
     }
 
-    /// For a simulation: has no thread, and nothing leaves this process.
+    /// For the simulation of `Tests/Simulation`: has no thread, and nothing leaves this process.
     package init(playing played: @escaping Played) {
         way = .played(played)
     }

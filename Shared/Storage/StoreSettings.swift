@@ -30,7 +30,7 @@ package struct StoreSettings: Sendable {
     /// file again knows.
     package var onFatal: @Sendable (_ code: Int32) -> Void = { _ in endProcess() }
 
-    /// Only a simulation has one.
+    /// Only the simulation of `Tests/Simulation` has one.
     package var disk: (any PlayedDisk)?
 
     package init() {}

@@ -60,7 +60,7 @@ enum ImportTable {
         let everything = toolchain.union(free).union(services).union(["Testing"])
         switch parts[1] {
         case "HouseTests": return ["Foundation", "Synchronization", "Testing"]
-        case "Simulation": return ["Foundation", "Dispatch", "Synchronization", "SOSDispatcher"]
+        case "SOSDispatcherTests": return everything.union(web).union(["TestKit", "GRDB", "PlayedTime", tested])
         case "Fuzz": return ["Foundation", "Glibc", "Contracts", "NIOCore"]
         case "SuiteTests", "SystemTests": return everything.union(SourceTree.folders(in: "Services")).union(["TestKit", "GRDB"])
         case "HTTPKitTests": return everything.union(web).union(["TestKit", "CZlib"])

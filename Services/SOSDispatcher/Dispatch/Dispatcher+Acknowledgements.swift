@@ -46,6 +46,8 @@ extension Dispatcher {
         _ acknowledgement: Acknowledgement, _ id: MessageID, by integrator: Integrator, form: String, heard: TakenMessage? = nil
     ) async {
         let at = heard?.at ?? .now
+        // Rejected since, here or there.
+        if heard != nil, acknowledgement.accepts, pair.acknowledgement(of: id, by: integrator.id) == nil { return }
         if heard == nil, let work = works[id.emergency] { tell(acknowledgement, by: integrator.id, at: at, in: work) }
         guard acknowledgement.accepts else { return await refused(id, acknowledgement, by: integrator, form, at: at) }
         guard let work = works[id.emergency], let message = work.file.lines[integrator.id]?.message(id),
@@ -80,15 +82,13 @@ extension Dispatcher {
             stop(id.emergency)
             return await drillEnded(id.emergency, "refused", clock.now - work.since)
         }
-        if wasTaken {
-            // What the other dispatcher was told before counts no more, nor after a restart.
-            let last = PairFact.acknowledged(
-                TakenMessage(person: work.person, integrator: integrator.id, acknowledgement: acknowledgement, at: time))
-            pair.note(last)
-            var batch = StoreBatch()
-            batch.heard = [last]
-            journal.note(batch)
-        }
+        // What the other dispatcher was told before counts no more, even if it is heard only now, nor after a restart.
+        let last = PairFact.acknowledged(
+            TakenMessage(person: work.person, integrator: integrator.id, acknowledgement: acknowledgement, at: time))
+        pair.note(last)
+        var batch = StoreBatch()
+        batch.heard = [last]
+        journal.note(batch)
         guard !work.isStopped, await mayReopen(id.emergency) else { return }
         let now = clock.now
         let passing = change(id.emergency) { file, order in

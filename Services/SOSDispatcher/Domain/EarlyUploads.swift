@@ -8,6 +8,8 @@ struct EarlyUploads: Sendable {
     /// The fact itself comes within that time, or never.
     static let kept = Duration.seconds(600)
     static let most = 100_000
+    /// What was measured that much later than the last is no repetition, whatever the wall clock showed: beyond how evenly two clocks go.
+    static let surelyLater = Duration.seconds(1)
 
     struct Upload: Hashable, Sendable {
         let device: DeviceID
@@ -45,12 +47,15 @@ struct EarlyUploads: Sendable {
 }
 
 extension Subscriber {
-    /// Entries later than everything that this device has said of their metric, and places. What is sent again is not among them.
-    func news(in entries: [Sample], of device: DeviceID, receivedAt: Timestamp) -> [Sample] {
+    /// Entries later than everything that this device has said of their metric, and places. What is sent again is not among them; what is
+    /// measured after the wall clock was set back is.
+    /// - Parameter received: the same moment as `receivedAt`, on the machine's time line.
+    func news(in entries: [Sample], of device: DeviceID, receivedAt: Timestamp, at received: Timestamp) -> [Sample] {
         let known = supervision.sources["\(device)"]?.latest ?? [:]
         return entries.filter { entry in
-            guard entry.value != nil, let last = known[entry.type]?.at else { return true }
-            return min(entry.at, receivedAt) > last
+            guard entry.value != nil, let last = known[entry.type] else { return true }
+            let at = min(entry.at, receivedAt)
+            return at > last.at || received - (receivedAt - at) > last.measured + EarlyUploads.surelyLater
         }
     }
 }

@@ -22,7 +22,8 @@ final class PairDesk: Sendable {
 
     private struct HeardEmergency {
         var answers: [GivenAnswer] = []
-        var taken: [Errand: TakenMessage] = [:]
+        /// What integrators have said of it last, good or bad.
+        var said: [Errand: TakenMessage] = [:]
         var words: [ContactWord] = []
         var attempts: [Errand: Timestamp] = [:]
         var kinds: [Int: DispatchMessage.Kind] = [:]
@@ -187,8 +188,13 @@ final class PairDesk: Sendable {
                 guard let id = MessageID(taken.acknowledgement.messageId) else { return }
                 let errand = Errand(message: id, integrator: taken.integrator)
                 PairDesk.remember(id.emergency, &state)
-                // The integrator's last word counts: it may reject what it had taken.
-                state.heard[id.emergency, default: .init()].taken[errand] = taken.acknowledgement.accepts ? taken : nil
+                // The integrator's last word counts: it may reject what it had taken. What it had said before comes late from a side that
+                // was not heard, and does not take the rejection back.
+                let known = state.heard[id.emergency]?.said[errand]
+                if taken.acknowledgement.accepts, let known, !known.acknowledgement.accepts, let at = taken.at, at < known.at ?? at {
+                    return
+                }
+                state.heard[id.emergency, default: .init()].said[errand] = taken
             case .contact(let word):
                 let emergency = EmergencyID(bits: word.occasion.bits)
                 PairDesk.remember(emergency, &state)
@@ -201,7 +207,8 @@ final class PairDesk: Sendable {
 
     /// What the other side has had answered about this message; nil where nothing is known.
     func acknowledgement(of message: MessageID, by integrator: String) -> TakenMessage? {
-        state.withLock { $0.heard[message.emergency]?.taken[Errand(message: message, integrator: integrator)] }
+        let said = state.withLock { $0.heard[message.emergency]?.said[Errand(message: message, integrator: integrator)] }
+        return said.flatMap { $0.acknowledgement.accepts ? $0 : nil }
     }
 
     /// What contacts have said on the other side, and who was called again there.

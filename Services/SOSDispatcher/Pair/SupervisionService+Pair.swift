@@ -9,7 +9,11 @@ extension SupervisionService {
     func restore(_ memory: SOSStore.Memory) {
         records = memory.emergencies
         for position in memory.positions { begun[position.stream] = position.epoch }
-        for (emergency, known) in memory.outboxes { sequences[emergency] = known.outbox.nextSequence }
+        // What only the other dispatcher has called for yet is called for here under the same number.
+        let uncalled = Set(memory.emergencies.values.filter { $0.dispatchedAt == nil }.map(\.id))
+        for (emergency, known) in memory.outboxes where !uncalled.contains(emergency) {
+            sequences[emergency] = known.outbox.nextSequence
+        }
         people = memory.subscribers
         pair.load(memory.pair, settings: memory.subscribers.mapValues { SubscriberSettings($0.subscriber) })
     }

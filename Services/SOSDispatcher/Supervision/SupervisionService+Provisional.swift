@@ -9,7 +9,8 @@ extension SupervisionService {
             var recorded = decode(event), let subscriber = people[person]?.subscriber
         else { return }
         guard !early.contains(.init(recorded)) else { return }
-        recorded.samples = subscriber.news(in: recorded.samples, of: recorded.device, receivedAt: recorded.receivedAt)
+        recorded.samples = subscriber.news(
+            in: recorded.samples, of: recorded.device, receivedAt: recorded.receivedAt, at: clock.steady(fromWall: recorded.receivedAt))
         guard recorded.samples.contains(where: { $0.type.definition.shape != .position }) else { return }
         early.note(.init(recorded), at: clock.now)
         var effects = Effects()
@@ -27,7 +28,8 @@ extension SupervisionService {
             return false
         }
         guard early.mayHaveJudged(of: recorded.device), let subscriber = people[person]?.subscriber else { return true }
-        recorded.samples = subscriber.news(in: recorded.samples, of: recorded.device, receivedAt: recorded.receivedAt)
+        recorded.samples = subscriber.news(
+            in: recorded.samples, of: recorded.device, receivedAt: recorded.receivedAt, at: received)
         return !recorded.samples.isEmpty
     }
 

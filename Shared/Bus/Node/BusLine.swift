@@ -2,7 +2,7 @@
 
 package import Contracts
 
-/// `BusNode` does it over sockets, a simulation in one thread and its own time. Bounds, order and errors are those
+/// `BusNode` does it over sockets, the simulation of `Tests/Simulation` in one thread and its own time. Bounds, order and errors are those
 /// that `BusNode` says of each.
 package protocol BusLine: Sendable {
     func publisher(of family: StreamFamily, at endpoint: String, epoch: String, heads: [String: Int64]) async throws(BusError) -> Publisher

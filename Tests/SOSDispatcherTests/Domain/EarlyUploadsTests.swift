@@ -45,10 +45,25 @@ struct EarlyUploadsTests {
         let entries = [
             heart(31, after: -1), heart(31), heart(31, after: 1), Sample(type: .bodyTemperature, at: now, value: 41), place,
         ]
-        let news = subscriber.news(in: entries, of: device, receivedAt: now + .seconds(5))
+        let news = subscriber.news(in: entries, of: device, receivedAt: now + .seconds(5), at: now + .seconds(5))
         #expect(news.map(\.type) == [.heartRate, .bodyTemperature, .position])
-        #expect(subscriber.news(in: entries, of: .random(), receivedAt: now + .seconds(5)).count == 5)
+        #expect(subscriber.news(in: entries, of: .random(), receivedAt: now + .seconds(5), at: now + .seconds(5)).count == 5)
         // A clock that is ahead does not make old news young.
-        #expect(subscriber.news(in: [heart(31, after: 9000)], of: device, receivedAt: now).isEmpty)
+        #expect(subscriber.news(in: [heart(31, after: 9000)], of: device, receivedAt: now, at: now).isEmpty)
+    }
+
+    @Test(
+        "SOS-11, SOS-37: the wall clock is set back an hour after an alarm: what the device measures from then on is heard, what it repeats is not"
+    )
+    func clockSetBack() {
+        var subscriber = Subscriber()
+        subscriber.supervision.sources["\(device)"] = Supervision.Source(
+            latest: [.heartRate: LatestValue(value: 130, at: now, measured: now, received: now)])
+        let wall = now - .seconds(3600)
+        let measured = Sample(type: .heartRate, at: wall + .seconds(3), value: 20)
+        let news = subscriber.news(in: [measured], of: device, receivedAt: wall + .seconds(3), at: now + .seconds(3))
+        #expect(news == [measured])
+        let known = Sample(type: .heartRate, at: now, value: 130)
+        #expect(subscriber.news(in: [known], of: device, receivedAt: now + .seconds(3), at: now + .seconds(3)).isEmpty)
     }
 }

@@ -49,6 +49,26 @@ struct PairTests {
         #expect(desk.number(of: .cancel, in: Self.emergency, from: 1) == 2)
     }
 
+    @Test(
+        "SOS-39: rejected after it was taken, and then the other side's older acceptance is heard: it stays rejected until it is taken anew"
+    )
+    func olderAcceptance() {
+        let desk = PairDesk(.first, lead: PairDesk.lead, retry: .seconds(1))
+        func word(_ result: Acknowledgement.Result, _ after: Int64) -> PairFact {
+            let word = Acknowledgement(messageId: "\(Self.message().id)", result: result, ackId: "word", reason: nil)
+            return .acknowledged(
+                TakenMessage(person: .random(), integrator: "desk", acknowledgement: word, at: Self.start + .seconds(after)))
+        }
+        desk.note(word(.rejected, 20))
+        desk.note(word(.accepted, 10))
+        #expect(desk.acknowledgement(of: Self.message().id, by: "desk") == nil)
+        desk.note(word(.accepted, 30))
+        #expect(desk.acknowledgement(of: Self.message().id, by: "desk") != nil)
+        // A rejection counts whatever the clocks say: one call too many, never one too few.
+        desk.note(word(.rejected, 5))
+        #expect(desk.acknowledgement(of: Self.message().id, by: "desk") == nil)
+    }
+
     @Test("The latest settings win on both sides, whatever their clocks say; at the same instant the first's")
     func versions() {
         let (first, second) = (

@@ -21,6 +21,9 @@ struct SupervisionPropertyTests {
         }
     }
 
+    /// Of fifty lives each; `Tests/Simulation/run` asks for more.
+    private static let blocks = (ProcessInfo.processInfo.environment["TRACKME_MACHINE_SEEDS"].flatMap { UInt64($0) } ?? 2000) / 50
+
     /// Plays one random life; between any two events the machine may be written down and read again, as a restart does.
     private func life(seed: UInt64, restarts: Bool) throws -> [SupervisionAction] {
         var dice = Dice(state: seed)
@@ -55,7 +58,7 @@ struct SupervisionPropertyTests {
 
     @Test(
         "INV-14, INV-15, INV-22, SOS-24: one open emergency, one trigger each, every confirmed alert dispatched at t0 + 3.5 s",
-        arguments: 0..<40)
+        arguments: 0..<blocks)
     func invariants(block: UInt64) throws {
         for seed in block * 50..<(block + 1) * 50 {
             try check(life(seed: seed, restarts: false), seed: seed)

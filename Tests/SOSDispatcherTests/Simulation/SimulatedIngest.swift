@@ -1,113 +1,123 @@
-// The simulated devices and ingest: uploads until they are answered, a durable log, news of it, and its replay.
+// The played devices and ingest: uploads until they are answered, a durable log, news of it, and its replay.
 
 import Contracts
+import Foundation
 
 @testable import Bus
 @testable import SOSDispatcher
 
-struct SimulatedIngest {
-    static let page = 50
-
-    let epoch = "e1"
-    var isRunning = false
-    var process = 0
-    var steps = 0
-    /// Durable: the uploads in each stream, in sequence from 1.
-    var logs: [String: [Int]] = [:]
-    /// What has been said in the heads; the log may be longer for the time of a commit.
-    var downSince: Int64?
+/// One upload of one entry, from the device's memory to ingest's log.
+struct SimulatedUpload {
+    var life: Int
+    var measuredAt: Timestamp
+    var value: Double
+    var attempts = 0
+    var isAnswered = false
+    /// When ingest received what is in the log, on the true time line and by ingest's clock.
+    var receivedAt: Int64?
+    var wall = Timestamp(milliseconds: 0)
+    /// Whether it was said before it was stored, and fresh then.
+    var alarmedEarly = false
+    var isCritical: Bool { value < 45 || value > 120 }
+    /// Whether it alarms: not what was a minute old when it came, or seemed to be by a clock that was set meanwhile.
+    var alarms: Bool { isCritical && wall - measuredAt <= .seconds(60) }
 }
 
-extension SimulatedWorld {
-    func handleAtIngest(_ event: SimulatedEvent) {
-        switch event {
-        case .measure(let life): measure(life)
-        case .ingestReceives(let upload): receive(upload)
-        case .ingestStored(let upload, let at, let wall, let process, let isDurable):
-            stored(upload, at, wall, process, isDurable)
-        case .deviceHears(let upload):
-            guard !uploads[upload].isAnswered else { return }
-            uploads[upload].isAnswered = true
-            pending[uploads[upload].life].removeAll { $0 == upload }
-            sendNext(of: uploads[upload].life)
-        case .deviceWaited(let upload, let attempt):
-            if !uploads[upload].isAnswered, uploads[upload].attempts == attempt { send(upload) }
-        case .beat: beat()
-        case .asked(let request, let process): answer(request, to: process)
-        case .ingestCrashes(let duration): crashIngest(for: duration)
-        case .ingestStarts:
-            ingest.isRunning = true
-            if let since = ingest.downSince { account.downs.append(Span(from: since, until: now)) }
-            note("ingest runs")
-        default: break
-        }
-    }
+struct SimulatedIngest {
+    static let page = 50
+    /// What the log keeps when it forgets, in milliseconds.
+    static let kept: Int64 = 3000
 
+    let epoch = "e1"
+    var isRunning = true
+    var process = 0
+    /// Durable: the uploads in each stream, in sequence from 1.
+    var logs: [String: [Int]] = Dictionary(uniqueKeysWithValues: StreamFamily.samples.streams.map { ($0, []) })
+    /// The first fact that each log still has.
+    var oldest: [String: Int] = [:]
+    /// By life, which dispatchers may never hear a critical entry of it: the log has forgotten it.
+    var unheard: [Int: Set<Place>] = [:]
+    var downSince: Int64?
+    var uploads: [SimulatedUpload] = []
+    /// What each device has not got an answer to, in order.
+    var pending: [[Int]] = []
+}
+
+extension SimulatedSuite {
     // MARK: Devices
 
-    private func measure(_ index: Int) {
+    func measure(_ index: Int) {
         guard now < SimulationPlan.lastMeasurement else { return }
         let life = plan.lives[index]
-        after(life.interval + dice.between(-100, 100), .measure(life: index))
+        time.after(life.interval + dice.between(-100, 100)) { [self] in measure(index) }
         var upload = SimulatedUpload(life: index, measuredAt: wall, value: 70)
         switch life.role {
         case .healthy: break
         case .stale:
             if life.critical.contains(now) { (upload.measuredAt, upload.value) = (wall - .seconds(61 + dice.between(0, 600)), life.value) }
         case .spike:
-            let isFirst = !uploads.contains { $0.life == index && $0.isCritical }
+            let isFirst = !ingest.uploads.contains { $0.life == index && $0.isCritical }
             if life.critical.contains(now), isFirst { upload.value = life.value }
         case .breach, .passing, .fine, .falseAlarm:
             if life.critical.contains(now) { upload.value = life.value }
+            if flaw == .cancelsOnRecovery, now > life.critical.until { callOff(life.person) }
         }
-        uploads.append(upload)
-        pending[index].append(uploads.count - 1)
-        if pending[index].count == 1 { sendNext(of: index) }
+        ingest.uploads.append(upload)
+        ingest.pending[index].append(ingest.uploads.count - 1)
+        if ingest.pending[index].count == 1 { sendNext(of: index) }
+    }
+
+    /// Planted: nobody has said so.
+    private func callOff(_ person: PersonID) {
+        network.ask(AnswerPrompt(person: person, answer: .falseAlarm), of: .sosDispatcher, from: .trackme, id: "\(person)-\(now)") { _ in }
     }
 
     private func sendNext(of life: Int) {
-        if let next = pending[life].first { send(next) }
+        if let next = ingest.pending[life].first { send(next) }
     }
 
     private func send(_ upload: Int) {
-        uploads[upload].attempts += 1
-        after(dice.between(5, 40), .ingestReceives(upload: upload))
-        after(1000, .deviceWaited(upload: upload, attempt: uploads[upload].attempts))
+        ingest.uploads[upload].attempts += 1
+        let attempt = ingest.uploads[upload].attempts
+        time.after(dice.between(5, 40)) { [self] in receive(upload) }
+        time.after(1000) { [self] in
+            if !ingest.uploads[upload].isAnswered, ingest.uploads[upload].attempts == attempt { send(upload) }
+        }
+    }
+
+    private func answer(_ upload: Int) {
+        time.after(2) { [self] in
+            guard !ingest.uploads[upload].isAnswered else { return }
+            ingest.uploads[upload].isAnswered = true
+            ingest.pending[ingest.uploads[upload].life].removeAll { $0 == upload }
+            sendNext(of: ingest.uploads[upload].life)
+        }
     }
 
     // MARK: Taking uploads
 
     private func receive(_ upload: Int) {
         guard ingest.isRunning else { return }
-        ingest.steps += 1
-        if uploads[upload].receivedAt != nil { return after(2, .deviceHears(upload: upload)) }
-        if flaw == .acknowledgesBeforeCommit { after(2, .deviceHears(upload: upload)) }
+        if ingest.uploads[upload].receivedAt != nil { return answer(upload) }
+        if flaw == .acknowledgesBeforeCommit { answer(upload) }
+        if ingest.uploads[upload].isCritical { sayProvisionally(upload) }
         // A commit that fails has left its rows behind or not; in either case the process ends, and nobody is answered.
         let refuses = plan.ingestDiskRefuses.contains { $0.contains(now) }
-        let isDurable = !refuses || dice.happens(50)
-        after(
-            dice.between(2, 25),
-            .ingestStored(upload: upload, receivedAt: now, wall: wall, process: refuses ? -1 : ingest.process, isDurable: isDurable))
-    }
-
-    private func stored(_ upload: Int, _ at: Int64, _ wall: Timestamp, _ process: Int, _ isDurable: Bool) {
-        let isOver = process >= 0 && process != ingest.process
-        // A crash during the commit: either way is possible.
-        if isOver && dice.happens(50) { return }
-        if isDurable, uploads[upload].receivedAt == nil {
-            (uploads[upload].receivedAt, uploads[upload].wall) = (at, wall)
-            let stream = StreamFamily.samplesStream(of: plan.lives[uploads[upload].life].person)
-            ingest.logs[stream, default: []].append(upload)
-            note("ingest stored upload \(upload) of life \(uploads[upload].life): \(uploads[upload].value), received at \(at)")
-            if process >= 0, !isOver, ingest.isRunning { publish(stream) }
+        let (isDurable, process, at, clock) = (!refuses || dice.happens(50), ingest.process, now, wall)
+        time.after(dice.between(2, 25)) { [self] in
+            let isOver = process != ingest.process
+            // A crash during the commit: either way is possible.
+            if isOver && dice.happens(50) { return }
+            if isDurable, ingest.uploads[upload].receivedAt == nil {
+                (ingest.uploads[upload].receivedAt, ingest.uploads[upload].wall) = (at, clock)
+                let stream = StreamFamily.samplesStream(of: plan.lives[ingest.uploads[upload].life].person)
+                ingest.logs[stream, default: []].append(upload)
+                note("ingest stored upload \(upload) of life \(ingest.uploads[upload].life): \(ingest.uploads[upload].value)")
+                if !refuses, !isOver, ingest.isRunning { publish(stream) }
+            }
+            guard ingest.isRunning, !isOver else { return }
+            if refuses { crashIngest(for: dice.between(60, 500)) } else { answer(upload) }
         }
-        if process < 0, ingest.isRunning {
-            note("ingest cannot force its file to the disk and ends")
-            return crashIngest(for: dice.between(60, 500))
-        }
-        guard ingest.isRunning, !isOver else { return }
-        ingest.steps += 1
-        after(2, .deviceHears(upload: upload))
     }
 
     func crashIngest(for duration: Int64) {
@@ -115,58 +125,98 @@ extension SimulatedWorld {
         (ingest.isRunning, ingest.downSince) = (false, now)
         ingest.process += 1
         note("ingest crashes for \(duration) ms")
-        after(duration, .ingestStarts)
+        time.after(duration) { [self] in
+            ingest.isRunning = true
+            if let since = ingest.downSince { ledger.ingestDowns.append(Span(from: since, until: now)) }
+        }
     }
 
     // MARK: Saying so
 
-    private func fact(_ stream: String, _ sequence: Int, _ upload: Int) -> StreamEvent {
+    /// - Parameter early: when it was received, where it is not stored yet.
+    private func fact(_ stream: String, _ sequence: Int, _ index: Int, at early: Timestamp? = nil) -> StreamEvent {
+        let upload = ingest.uploads[index]
+        let (person, received) = (plan.lives[upload.life].person, early ?? upload.wall)
         let header = StreamHeader(
-            stream: stream, epoch: ingest.epoch, sequence: Int64(sequence), head: Int64(ingest.logs[stream]?.count ?? 0),
-            type: SamplesRecorded.type, subject: "", at: uploads[upload].wall, trace: "")
-        return StreamEvent(header: header, payload: Array(String(upload).utf8))
+            stream: stream, epoch: ingest.epoch, sequence: Int64(sequence),
+            head: early == nil ? Int64(ingest.logs[stream]?.count ?? 0) : 0,
+            type: early == nil ? SamplesRecorded.type : SamplesRecorded.provisionalType, subject: "\(person)", at: received, trace: "")
+        let recorded = SamplesRecorded(
+            device: DeviceID(bits: UInt128(upload.life + 1)), receivedAt: received, intervalMs: nil,
+            samples: [Sample(type: .heartRate, at: upload.measuredAt, value: upload.value)])
+        return StreamEvent(header: header, payload: (try? Array(JSONEncoder().encode(recorded))) ?? [])
     }
 
     private func publish(_ stream: String) {
         guard let log = ingest.logs[stream], let upload = log.last else { return }
-        carry(fact(stream, log.count, upload))
+        let event = fact(stream, log.count, upload)
+        network.carry(event.header.frame, event.payload, of: StreamFamily.samples.name, from: .ingest)
     }
 
-    /// What happens to a frame between two sockets.
-    private func carry(_ event: StreamEvent) {
-        guard !plan.isCut(at: now) else { return }
-        let weather = plan.weather(at: now)
-        if let weather, dice.happens(weather.percentLost) { return }
-        if let weather, dice.happens(weather.percentCorrupt) {
-            // Whatever is left of its header is no header.
-            let frame = event.header.frame
-            let left = Array(frame.prefix(Int(dice.between(0, Int64(frame.count - 1)))))
-            if StreamHeader(frame: left) != nil { violation("a piece of a header was read as one") }
-            return
+    /// Before it is stored, as ingest does where an alarm is likely; perhaps never heard, and perhaps never stored.
+    private func sayProvisionally(_ upload: Int) {
+        if wall - ingest.uploads[upload].measuredAt <= .seconds(60) { ingest.uploads[upload].alarmedEarly = true }
+        let event = fact(StreamFamily.samplesStream(of: plan.lives[ingest.uploads[upload].life].person), 0, upload, at: wall)
+        network.carry(event.header.frame, event.payload, of: StreamFamily.samples.name, from: .ingest)
+    }
+
+    func beatAtIngest() {
+        time.after(200) { [self] in beatAtIngest() }
+        guard ingest.isRunning else { return }
+        network.say(Heartbeat(epoch: ingest.epoch, heads: ingest.logs.mapValues { Int64($0.count) }), of: .samples, from: .ingest)
+    }
+
+    /// What a dispatcher asks ingest.
+    func answerAtIngest(_ question: Question, _ reply: @escaping PlayedNetwork.Reply) {
+        guard ingest.isRunning else { return }
+        func say(_ body: some Encodable) { reply((try? busJSON(body)).map { .success($0) } ?? .failure(Failure(.internal, ""))) }
+        switch question.method {
+        case ReplayStream.method:
+            guard let request = try? JSONDecoder().decode(ReplayStream.self, from: Data(question.body)) else { return }
+            say(page(request))
+        case SnapshotStream.method: say(SnapshotStream.Reply(epoch: ingest.epoch, sequence: 0, facts: [], next: nil))
+        case ReadLatest.method: say(ReadLatest.Reply(samples: []))
+        case ConfirmPositions.method: say(Nothing())
+        default: reply(.failure(Failure(.unavailable, "not in the simulation")))
         }
-        let isLate = weather.map { dice.happens($0.percentDelayed) } ?? false
-        after(isLate ? dice.between(1, 400) : 1, .heard(event))
-        if let weather, dice.happens(weather.percentDoubled) { after(dice.between(1, 300), .heard(event)) }
     }
 
-    private func beat() {
-        after(200, .beat)
-        guard ingest.isRunning, !plan.isCut(at: now) else { return }
-        if let weather = plan.weather(at: now), dice.happens(weather.percentLost) { return }
-        after(1, .heardBeat(Heartbeat(epoch: ingest.epoch, heads: ingest.logs.mapValues { Int64($0.count) })))
-    }
-
-    private func answer(_ request: ReplayStream, to process: Int) {
-        guard ingest.isRunning, !plan.isCut(at: now), let log = ingest.logs[request.stream] else {
-            return after(750, .answered(stream: request.stream, nil, process: process))
-        }
-        let through = min(Int(request.through), log.count, Int(request.from) + SimulatedIngest.page - 1)
-        var page = ReplayStream.Reply(epoch: ingest.epoch, head: Int64(log.count), oldest: 1, facts: [])
-        for sequence in stride(from: Int(request.from), through: through, by: 1) {
+    private func page(_ request: ReplayStream) -> ReplayStream.Reply {
+        let log = ingest.logs[request.stream] ?? []
+        let oldest = ingest.oldest[request.stream] ?? 1
+        var page = ReplayStream.Reply(epoch: ingest.epoch, head: Int64(log.count), oldest: Int64(oldest), facts: [])
+        let from = max(Int(request.from), oldest)
+        let through = min(Int(request.through), log.count, from + SimulatedIngest.page - 1)
+        for sequence in stride(from: from, through: through, by: 1) {
             let fact = fact(request.stream, sequence, log[sequence - 1])
             page.facts.append(.init(header: fact.header, payload: String(decoding: fact.payload, as: UTF8.self)))
         }
         if flaw == .dropsOnGap { (page.facts, page.oldest) = ([], page.head + 1) }
-        after(dice.between(2, 20), .answered(stream: request.stream, page, process: process))
+        return page
+    }
+
+    // MARK: Forgetting
+
+    func forgetAtIngest() {
+        for (stream, log) in ingest.logs {
+            let first = (ingest.oldest[stream] ?? 1) - 1
+            let kept = log.firstIndex { (ingest.uploads[$0].receivedAt ?? now) > now - SimulatedIngest.kept } ?? log.count
+            guard kept > first else { continue }
+            ingest.oldest[stream] = kept + 1
+            note("ingest forgets \(stream) up to \(kept)")
+            for upload in log[first..<kept].map({ ingest.uploads[$0] }) where upload.isCritical {
+                let deaf = Place.allCases.filter { mayHaveMissed($0, since: upload.receivedAt ?? now) }
+                ingest.unheard[upload.life, default: []].formUnion(deaf)
+            }
+        }
+    }
+
+    /// Whether what came then may be neither known to that dispatcher nor on its disk, for ever: another copy of its disk counts as well.
+    private func mayHaveMissed(_ place: Place, since begin: Int64) -> Bool {
+        let troubles =
+            (ledger.downs[place] ?? []) + (plan.cuts[place] ?? []) + plan.weathers.map(\.span) + (plan.disks[place] ?? []).map(\.span)
+            + ledger.ingestDowns
+        let isTroubled = troubles.contains { $0.from <= now && $0.until >= begin }
+        return isTroubled || !dispatcher(place).isUp || !ingest.isRunning || plan.restores[place] != nil
     }
 }

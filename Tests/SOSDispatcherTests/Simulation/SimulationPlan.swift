@@ -2,6 +2,8 @@
 
 import Contracts
 
+@testable import SOSDispatcher
+
 /// A small generator, so that a seed means the same run everywhere.
 struct SimulationDice: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -68,15 +70,17 @@ struct SimulatedLife: Sendable {
     var answersAfter: Int64
 }
 
-/// How the integrators take messages during a stretch of time.
+/// How an address of an integrator takes messages during a stretch of time.
 enum IntegratorManners: CaseIterable, Sendable {
     case accepts
     /// Nobody listens.
     case isDown
     /// Takes the connection and never answers.
     case blackHole
-    /// An error, or a 2xx without a word about the message.
-    case failsOrJustDelivers
+    /// An error.
+    case fails
+    /// A 2xx without a word about the message.
+    case justDelivers
     case rejects
     /// An acknowledgement that proves nothing: badly signed.
     case forges
@@ -85,9 +89,8 @@ enum IntegratorManners: CaseIterable, Sendable {
     case answersSlowly
     /// Takes it, and acknowledges by a call of its own later.
     case callsBack
-
-    /// Whether one who sends now may count on being answered in time.
-    var isReachable: Bool { self == .accepts || self == .callsBack }
+    /// Acknowledges it, and rejects it by a call of its own later.
+    case takesBack
 }
 
 struct SimulationPlan: Sendable {
@@ -99,31 +102,45 @@ struct SimulationPlan: Sendable {
         var percentCorrupt: Int
     }
 
-    enum DiskMood: Sendable {
+    enum DiskMood: CaseIterable, Sendable {
         case slow
         case hangs
-        case refuses
+        case full
+        /// The first write fails, and nobody knows what of it is there.
+        case breaks
     }
 
     /// Faults end here; whatever is still to be done must be done before `end`.
     static let calm: Int64 = 40_000
     static let lastMeasurement: Int64 = 44_000
-    static let end: Int64 = 56_000
-    static let integrators = 2
+    static let end: Int64 = 60_000
+    /// The same in every run, so that their subscriptions are made once.
+    static let people = (1...4).map { PersonID(bits: UInt128($0) << 64 | UInt128($0)) }
 
     var lives: [SimulatedLife] = []
-    var manners: [[(span: Span, manners: IntegratorManners)]] = [[], []]
+    /// Of each address.
+    var manners: [[(span: Span, manners: IntegratorManners)]] = SimulatedAddress.allCases.map { _ in [] }
     var weathers: [Weather] = []
-    /// Nothing goes between ingest and the dispatcher.
-    var cuts: [Span] = []
-    var disks: [(span: Span, mood: DiskMood)] = []
+    /// Nothing goes between ingest and that dispatcher.
+    var cuts: [Place: [Span]] = [:]
+    /// Nothing goes between the two dispatchers.
+    var pairCuts: [Span] = []
+    var disks: [Place: [(span: Span, mood: DiskMood)]] = [:]
     var ingestDiskRefuses: [Span] = []
-    var dispatcherCrashes: [Span] = []
+    var crashes: [Place: [Span]] = [:]
     var ingestCrashes: [Span] = []
-    /// The dispatcher crashes in its n-th step, wherever that is.
-    var crashSteps: Set<Int> = []
-    var ingestCrashSteps: Set<Int> = []
+    /// The dispatcher is killed after its n-th job, wherever that is.
+    var crashSteps: [Place: Set<Int>] = [:]
+    /// When ingest's log forgets everything but the last seconds.
+    var forgets: [Int64] = []
+    /// When a dispatcher is killed and its store put back from the copy with which everything began.
+    var restores: [Place: Int64] = [:]
     var clockSteps: [(at: Int64, by: Int64)] = []
+    /// Whether the seed chooses which of several jobs runs first.
+    var shuffles = false
+
+    /// Nothing happens and nothing goes wrong.
+    init() {}
 
     init(seed: UInt64) {
         var dice = SimulationDice(seed: seed)
@@ -134,31 +151,62 @@ struct SimulationPlan: Sendable {
             let lasts = role == .passing ? dice.between(5000, 9000) : SimulationPlan.end
             lives.append(
                 SimulatedLife(
-                    person: PersonID(bits: UInt128(dice.next()) << 64 | UInt128(dice.next())), role: role,
+                    person: SimulationPlan.people[index], role: role,
                     interval: dice.one(of: [700, 1000, 1500, 2500]), critical: Span(from: begins, until: begins + lasts),
                     value: dice.one(of: [30, 44, 121, 170]), answersAfter: dice.between(200, 2400)))
         }
         addFaults(&dice)
+        for place in Place.allCases { addFaults(at: place, &dice) }
+        if dice.happens(25) { stallMachine(&dice) }
+        if dice.happens(15) { forget(what: dice.one(of: Place.allCases), &dice) }
+        if dice.happens(15) { restores[dice.one(of: Place.allCases)] = dice.between(3000, SimulationPlan.calm - 1000) }
+        shuffles = dice.happens(50)
     }
 
     private mutating func addFaults(_ dice: inout SimulationDice) {
         for _ in 0..<dice.between(0, 3) { weathers.append(weather(&dice)) }
-        for _ in 0..<dice.between(0, 1) { cuts.append(span(&dice, 100, 4000)) }
-        for _ in 0..<dice.between(0, 2) { disks.append((span(&dice, 300, 8000), dice.one(of: [.slow, .hangs, .refuses]))) }
+        for _ in 0..<dice.between(0, 2) { pairCuts.append(span(&dice, 100, 15_000)) }
         for _ in 0..<dice.between(0, 1) { ingestDiskRefuses.append(span(&dice, 100, 600)) }
-        for _ in 0..<dice.between(0, 2) { dispatcherCrashes.append(span(&dice, 60, 800)) }
         for _ in 0..<dice.between(0, 1) { ingestCrashes.append(span(&dice, 60, 800)) }
-        for _ in 0..<dice.between(0, 2) { crashSteps.insert(Int(dice.between(1, 500))) }
-        for _ in 0..<dice.between(0, 1) { ingestCrashSteps.insert(Int(dice.between(1, 100))) }
-        for integrator in 0..<SimulationPlan.integrators {
+        for address in SimulatedAddress.allCases {
             for _ in 0..<dice.between(0, 3) {
-                manners[integrator].append((span(&dice, 500, 20_000), dice.one(of: IntegratorManners.allCases)))
+                manners[address.rawValue].append((span(&dice, 500, 20_000), dice.one(of: IntegratorManners.allCases)))
             }
         }
         let day: Int64 = 86_400_000
         for _ in 0..<dice.between(0, 1) {
             clockSteps.append((dice.between(1000, SimulationPlan.calm), dice.one(of: [3_600_000, -3_600_000, day, -day, 1000, -1000])))
         }
+        // Both at once, now and then.
+        if dice.happens(25) {
+            let both = span(&dice, 60, 900)
+            for place in Place.allCases { crashes[place, default: []].append(both) }
+        }
+    }
+
+    /// Both dispatchers share a machine whose disk hangs just when somebody's heart fails; half of the time it loses its power before that is
+    /// over.
+    private mutating func stallMachine(_ dice: inout SimulationDice) {
+        let from = lives[0].critical.from + dice.between(-1000, 2500)
+        let stall = Span(from: from, until: min(SimulationPlan.calm, from + dice.between(3000, 9000)))
+        for place in Place.allCases { disks[place, default: []].append((stall, .hangs)) }
+        guard dice.happens(50) else { return }
+        let killed = dice.between(stall.from + 500, stall.until)
+        for place in Place.allCases { crashes[place, default: []].append(Span(from: killed, until: killed + dice.between(60, 900))) }
+    }
+
+    /// Just before that dispatcher hears of ingest again, which has nothing any more of what was said meanwhile.
+    private mutating func forget(what place: Place, _ dice: inout SimulationDice) {
+        let cut = span(&dice, 4000, 9000)
+        cuts[place, default: []].append(cut)
+        forgets.append(cut.until - 1)
+    }
+
+    private mutating func addFaults(at place: Place, _ dice: inout SimulationDice) {
+        for _ in 0..<dice.between(0, 1) { cuts[place, default: []].append(span(&dice, 100, 4000)) }
+        for _ in 0..<dice.between(0, 2) { disks[place, default: []].append((span(&dice, 300, 8000), dice.one(of: DiskMood.allCases))) }
+        for _ in 0..<dice.between(0, 1) { crashes[place, default: []].append(span(&dice, 60, 800)) }
+        for _ in 0..<dice.between(0, 1) { crashSteps[place, default: []].insert(Int(dice.between(1, 6000))) }
     }
 
     private func span(_ dice: inout SimulationDice, _ least: Int64, _ most: Int64) -> Span {
@@ -174,23 +222,19 @@ struct SimulationPlan: Sendable {
 }
 
 extension SimulationPlan {
-    func manners(of integrator: Int, at time: Int64) -> IntegratorManners {
-        manners[integrator].last { $0.span.contains(time) }?.manners ?? .accepts
-    }
-
-    func isReachable(at time: Int64) -> Bool {
-        (0..<SimulationPlan.integrators).contains { manners(of: $0, at: time).isReachable }
+    func manners(of address: SimulatedAddress, at time: Int64) -> IntegratorManners {
+        manners[address.rawValue].last { $0.span.contains(time) }?.manners ?? .accepts
     }
 
     func weather(at time: Int64) -> Weather? {
         weathers.last { $0.span.contains(time) }
     }
 
-    func isCut(at time: Int64) -> Bool {
-        cuts.contains { $0.contains(time) }
+    func isCut(_ place: Place, at time: Int64) -> Bool {
+        cuts[place]?.contains { $0.contains(time) } ?? false
     }
 
-    func disk(at time: Int64) -> (mood: DiskMood, until: Int64)? {
-        disks.last { $0.span.contains(time) }.map { ($0.mood, $0.span.until) }
+    func disk(of place: Place, at time: Int64) -> (mood: DiskMood, until: Int64)? {
+        disks[place]?.last { $0.span.contains(time) }.map { ($0.mood, $0.span.until) }
     }
 }

@@ -52,6 +52,36 @@ struct PairStories {
         }
     }
 
+    @Test(
+        "SOS-24, SOS-28: killed after it heard the other dispatcher's call and before its own: it calls under the same number, not once more"
+    )
+    func killedBeforeItsOwnCall() async throws {
+        let desk = Desk(.silent)
+        try await Stage.play(desk) { stage in
+            let settings = ["TRACKME_SOS_RETRY_S": "1", "TRACKME_SOS_SUSTAIN_S": "4", "TRACKME_SOS_DISPATCH_AT_S": "4.9"]
+            let dispatcher = try await stage.start(settings)
+            let person = PersonID.random()
+            try await Self.subscribed(person, stage, dispatcher)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let emergency = try await eventually("the alert") {
+                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first?.emergency
+            }
+            let integrator = try #require(await dispatcher.parts.dispatcher.registry.order(for: nil).first)
+            let attempt = MadeAttempt(
+                person: person, emergency: emergency, sequence: 0, kind: .alert, integrator: integrator, body: "{}", at: .now)
+            await dispatcher.parts.dispatcher.heard([.attempted(attempt)])
+            try await eventually("it sends it too") { !desk.receipts.isEmpty }
+            await dispatcher.stop()
+
+            let again = try await stage.start(settings)
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .help))
+            let before = desk.receipts.count
+            try await eventually("it goes on calling") { desk.receipts.count >= before + 2 }
+            #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
+            await again.stop()
+        }
+    }
+
     @Test("SOS-15, SOS-28: the first ends between t0 and the call: the second calls for somebody who subscribed at the first")
     func secondCalls() async throws {
         let desk = Desk(.acknowledges(.accepted))

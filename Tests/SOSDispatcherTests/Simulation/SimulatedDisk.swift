@@ -1,0 +1,37 @@
+// The disk of one dispatcher: in the order of the writes, now and then slow, hanging, full or broken. What it takes is real SQLite.
+
+import Contracts
+import Storage
+
+/// Writes come one after the other, as to the writer's thread.
+final class SimulatedDisk: PlayedDisk, @unchecked Sendable {  // All tasks of a simulation run on its one thread.
+    private let suite: SimulatedSuite
+    private let place: SimulatedPlace
+    private let process: Int
+    private var busyUntil: Int64 = 0
+
+    init(_ suite: SimulatedSuite, _ place: SimulatedPlace, process: Int) {
+        (self.suite, self.place, self.process) = (suite, place, process)
+    }
+
+    func write<Value: Sendable>(_ commit: @Sendable () throws -> Value) async throws -> Value {
+        let mood = suite.plan.disk(of: place, at: suite.now)
+        let isReady = max(busyUntil, suite.now)
+        switch mood?.mood {
+        case .slow?: busyUntil = isReady + suite.dice.between(100, 700)
+        case .hangs?: busyUntil = max(isReady, mood?.until ?? 0) + 1
+        case .full?, .breaks?, nil: busyUntil = isReady + suite.dice.between(1, 6)
+        }
+        // Of virtual time.
+        try? await Task.sleep(for: .milliseconds(busyUntil - suite.now))
+        // What a start writes needs no further page.
+        if case .full? = mood?.mood, suite.dispatcher(place).isUp { throw StoreError.full }
+        guard case .breaks? = mood?.mood, suite.broken[place] != mood?.until else { return try commit() }
+        suite.broken[place] = mood?.until
+        // Nobody knows whether it is on the disk: the process ends, and the next one reads what is there.
+        if suite.dice.happens(50) { _ = try commit() }
+        suite.note("\(place)'s disk breaks")
+        suite.crash(process, for: suite.dice.between(60, 500))
+        throw StoreError.broken
+    }
+}
