@@ -159,7 +159,7 @@ struct CommandTests {
     @Test("every command explains itself with an example")
     func help() {
         for command in Self.leaves(TrackMe.self) where !command.configuration.abstract.isEmpty {
-            #expect(command.configuration.discussion.contains("Example:"), "\(command)")
+            #expect(command.configuration.discussion.contains(/Examples?:/), "\(command)")
             #expect(command.configuration.discussion.contains("Exit codes:"), "\(command)")
         }
     }
