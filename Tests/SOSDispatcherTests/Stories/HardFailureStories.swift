@@ -153,9 +153,7 @@ struct HardFailureStories {
             try await stage.subscribe(person)
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
-            let emergency = try await eventually("the call") {
-                try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
-            }
+            let emergency = try await stage.askForHelp(person)
             try await eventually("the next one is called as well") { !taker.receipts.isEmpty }
             taker.become(.acknowledges(.accepted))
             try await eventually("the first is released") { silent.receipts.contains { $0.id == "\(emergency)-1000000" } }
@@ -190,9 +188,7 @@ struct HardFailureStories {
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
-            let emergency = try await eventually("the call") {
-                try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
-            }
+            let emergency = try await stage.askForHelp(person)
             try await eventually("both are asked again and again") { one.receipts.count >= 3 && other.receipts.count >= 3 }
             for desk in [one, other] {
                 let pauses = zip(desk.receipts.dropFirst(), desk.receipts).map { $0.at - $1.at }
@@ -215,9 +211,7 @@ struct HardFailureStories {
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
-            let emergency = try await eventually("the call") {
-                try? await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
-            }
+            let emergency = try await stage.askForHelp(person)
             try await eventually("the next one is called as well") { !taker.receipts.isEmpty }
             taker.become(.acknowledges(.accepted))
             try await eventually("seven releases") { dead.receipts.count { $0.id == "\(emergency)-1000000" } >= 7 }

@@ -66,9 +66,10 @@ extension SystemTests {
                 @Sendable func calls() -> Int { company.messages(to: Self.carla).count { $0.channel == "call" } }
 
                 try await anna.beat(31)
-                let emergency = try await eventually("the call") { [anna] in
-                    try? await suite.ask(AnswerPrompt(person: anna.person, answer: .help)).emergency
+                let emergency = try await eventually("the alert") { [anna] in
+                    try await suite.ask(ListEmergencies(person: anna.person, limit: 1)).emergencies.first?.emergency
                 }
+                _ = try await suite.ask(AnswerPrompt(person: anna.person, answer: .help))
                 try await eventually("the first service is called") { !DeskLine.read(suite.deskLedger).isEmpty }
                 var chance = FaultChance(of: "kills of an escalation")
                 // The fault itself: somewhere before the next one's turn.
