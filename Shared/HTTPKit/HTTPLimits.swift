@@ -93,3 +93,12 @@ package struct HTTPLimits: Sendable {
         return concurrentRequests * share / 100
     }
 }
+
+/// The order in which an overloaded server stops to answer (NFR-03); what `Route.usesReserve` is answered when nothing else is.
+package enum Yielding: Sendable, CaseIterable {
+    case statistics
+    case search
+    case liveView
+    /// When everything but the reserve is full.
+    case last
+}

@@ -89,7 +89,7 @@ package struct Route: Sendable {
     /// For the machine's own supervisor; the edge does not route it.
     package let isInternal: Bool
     /// Whether it may use the server's reserve (`HTTPLimits.reserve`) when everything else is full: uploads of devices, acknowledgements of
-    /// integrators, and nothing else. Counts for callers who are proved.
+    /// integrators, answers to the prompt, and nothing else. Counts for callers who are proved.
     package let usesReserve: Bool
     /// When it gives way to others in a server that has too much to do.
     package let yields: Yielding
@@ -115,15 +115,6 @@ package struct Route: Sendable {
         let words = path.split { !$0.isLetter && !$0.isNumber }
         return method.rawValue.lowercased() + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
-}
-
-/// The order in which an overloaded server stops to answer (NFR-03); what `Route.usesReserve` is answered when nothing else is.
-package enum Yielding: Sendable, CaseIterable {
-    case statistics
-    case search
-    case liveView
-    /// When everything but the reserve is full.
-    case last
 }
 
 /// A value beside the body.
