@@ -137,7 +137,7 @@ struct BudgetTests {
         await connection.send(head)
         let sending = Task {
             // The pace of a slow sender: fifty bytes a second.
-            while !Task.isCancelled, await connection.send("1") { try await Task.sleep(for: .milliseconds(20)) }
+            while await connection.send("1") { try await Task.sleep(for: .milliseconds(20)) }
         }
         defer { sending.cancel() }
         let answer = RawAnswer(await connection.receiveAll())

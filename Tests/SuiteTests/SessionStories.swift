@@ -121,10 +121,10 @@ struct SessionStories {
             var open = try await Self.streams(of: guest, as: guest.token)
             open.append(
                 ("devices/self/events", try await Listener(suite.server, "/ingest/v1/devices/self/events", token: guest.scale.token)))
-            struct Wish: Decodable { var confirmation: String }
+            struct Ordered: Decodable { var confirmation: String }
             let erasures = suite.consent + "/consent/v1/erasures"
-            let wish: Wish = try await suite.say("POST", erasures, ["scope": "account"], as: guest.token).decoded()
-            let order = ["confirmation": wish.confirmation, "password": Guest.password]
+            let ordered: Ordered = try await suite.say("POST", erasures, ["scope": "account"], as: guest.token).decoded()
+            let order = ["confirmation": ordered.confirmation, "password": Guest.password]
             #expect(try await suite.say("POST", erasures + "/orders", order, as: guest.token).status == 202)
             try await Self.expectOver(open, since: .now)
         }

@@ -20,7 +20,7 @@ final class PlayedNetwork {
         case arrives([Int64])
     }
 
-    private struct Hearer {
+    private struct Consumer {
         var process: Int
         var peer: Peer
         var inbox: StreamInbox
@@ -54,7 +54,7 @@ final class PlayedNetwork {
     private static let tick: Int64 = 200
 
     private let time: VirtualTime
-    private var hearers: [String: [Hearer]] = [:]
+    private var consumers: [String: [Consumer]] = [:]
     private var speakers: [String: Speaker] = [:]
     private var askers: [Asker] = []
     private var answerers: [Peer: Answerer] = [:]
@@ -74,7 +74,7 @@ final class PlayedNetwork {
 
     /// A process that is gone says, hears and answers nothing.
     func forget(_ process: Int) {
-        for family in hearers.keys { hearers[family]?.removeAll { $0.process == process } }
+        for family in consumers.keys { consumers[family]?.removeAll { $0.process == process } }
         speakers = speakers.filter { $0.value.process != process }
         askers.removeAll { $0.process == process }
         answerers = answerers.filter { $0.value.process != process }
@@ -88,7 +88,7 @@ final class PlayedNetwork {
     }
 
     fileprivate func hears(_ inbox: StreamInbox, _ peer: Peer, _ process: Int) {
-        hearers[inbox.family.name, default: []].append(Hearer(process: process, peer: peer, inbox: inbox))
+        consumers[inbox.family.name, default: []].append(Consumer(process: process, peer: peer, inbox: inbox))
     }
 
     fileprivate func asks(_ desk: AskingDesk, _ from: Peer, _ to: Peer, _ process: Int) {
@@ -123,11 +123,11 @@ final class PlayedNetwork {
 
     /// To everybody who hears the family, each on a way of its own.
     func carry(_ header: [UInt8], _ payload: [UInt8], of family: String, from peer: Peer) {
-        for hearer in hearers[family] ?? [] {
-            guard case .arrives(let delays) = fate(peer, hearer.peer) else { continue }
+        for consumer in consumers[family] ?? [] {
+            guard case .arrives(let delays) = fate(peer, consumer.peer) else { continue }
             for delay in delays {
                 time.after(delay) { [time] in
-                    time.enter(hearer.process) { hearer.inbox.leave([.init(header: header, payload: payload, at: .now)]) }
+                    time.enter(consumer.process) { consumer.inbox.leave([.init(header: header, payload: payload, at: .now)]) }
                 }
             }
         }
@@ -143,13 +143,13 @@ final class PlayedNetwork {
             say(Contracts.Heartbeat(epoch: speaker.desk.epoch, heads: heads), of: speaker.desk.family, from: speaker.peer)
         }
         // Whoever hears a family that nobody says waits for nothing.
-        for (family, all) in hearers where speakers[family] != nil || family == StreamFamily.samples.name {
-            for hearer in all { time.enter(hearer.process) { hearer.inbox.tick() } }
+        for (family, all) in consumers where speakers[family] != nil || family == StreamFamily.samples.name {
+            for consumer in all { time.enter(consumer.process) { consumer.inbox.tick() } }
         }
     }
 
     func say(_ heartbeat: Contracts.Heartbeat, of family: StreamFamily, from peer: Peer) {
-        guard hearers[family.name]?.isEmpty == false, let payload = try? busJSON(heartbeat) else { return }
+        guard consumers[family.name]?.isEmpty == false, let payload = try? busJSON(heartbeat) else { return }
         let header = StreamHeader(
             stream: family.heartbeatStream, epoch: heartbeat.epoch, sequence: 0, head: 0, type: StreamHeader.heartbeat, subject: "",
             at: .now, trace: "")
@@ -241,7 +241,8 @@ final class PlayedNetwork {
 }
 
 /// Takes a value into a task of the same thread.
-struct Carried<Value>: @unchecked Sendable {  // All tasks of a simulation run on its one thread.
+/// Unchecked: all tasks of a simulation run on its one thread.
+struct Carried<Value>: @unchecked Sendable {
     let value: Value
 
     init(_ value: Value) {
@@ -250,7 +251,8 @@ struct Carried<Value>: @unchecked Sendable {  // All tasks of a simulation run o
 }
 
 /// One process's place in the played network.
-struct PlayedLine: BusLine, @unchecked Sendable {  // All tasks of a simulation run on its one thread.
+/// Unchecked: all tasks of a simulation run on its one thread.
+struct PlayedLine: BusLine, @unchecked Sendable {
     let network: PlayedNetwork
     let peer: Peer
     let process: Int

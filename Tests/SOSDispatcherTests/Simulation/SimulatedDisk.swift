@@ -4,7 +4,8 @@ import Contracts
 import Storage
 
 /// Writes come one after the other, as to the writer's thread.
-final class SimulatedDisk: PlayedDisk, @unchecked Sendable {  // All tasks of a simulation run on its one thread.
+/// Unchecked: all tasks of a simulation run on its one thread.
+final class SimulatedDisk: PlayedDisk, @unchecked Sendable {
     private let suite: SimulatedSuite
     private let place: SimulatedPlace
     private let process: Int

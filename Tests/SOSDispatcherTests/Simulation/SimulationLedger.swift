@@ -11,7 +11,8 @@ struct SimulationLedger {
         var integrator: String
     }
 
-    private struct Errand: Hashable {
+    /// A message to one integrator, by one process.
+    private struct Delivery: Hashable {
         var message: DispatchID
         var process: Int
         var integrator: String
@@ -22,11 +23,11 @@ struct SimulationLedger {
     /// When a message first left a dispatcher, and when it first came to an integrator.
     private(set) var firstTried: [DispatchID: Int64] = [:]
     private(set) var firstReceived: [DispatchID: Int64] = [:]
-    private var tries: [Errand: Int] = [:]
+    private var tries: [Delivery: Int] = [:]
     /// Of each message to each integrator, whoever sent it.
     private(set) var trials: [Line: [Int64]] = [:]
     /// When a process was first told that a message is taken.
-    private var tellings: [Errand: Int64] = [:]
+    private var tellings: [Delivery: Int64] = [:]
     private(set) var firstTold: [DispatchID: Int64] = [:]
     /// When an integrator first said that it does not take the message: it is another's turn.
     private(set) var rejected: [Line: Int64] = [:]
@@ -53,8 +54,8 @@ struct SimulationLedger {
     /// Which try of this process it is.
     mutating func tried(_ id: DispatchID, _ process: Int, to integrator: String, at time: Int64) -> Int {
         firstTried[id] = firstTried[id] ?? time
-        tries[Errand(message: id, process: process, integrator: integrator), default: 0] += 1
-        return tries[Errand(message: id, process: process, integrator: integrator)] ?? 0
+        tries[Delivery(message: id, process: process, integrator: integrator), default: 0] += 1
+        return tries[Delivery(message: id, process: process, integrator: integrator)] ?? 0
     }
 
     /// It was on its way, and not only meant to be.
@@ -84,14 +85,14 @@ struct SimulationLedger {
     }
 
     mutating func told(_ id: DispatchID, _ process: Int, _ integrator: String, at time: Int64) {
-        let errand = Errand(message: id, process: process, integrator: integrator)
+        let errand = Delivery(message: id, process: process, integrator: integrator)
         tellings[errand] = tellings[errand] ?? time
         firstTold[id] = firstTold[id] ?? time
     }
 
     /// Whether the process has known for some time that the integrator has taken the message.
     func isTold(_ id: DispatchID, _ process: Int, _ integrator: String, at time: Int64) -> Bool {
-        tellings[Errand(message: id, process: process, integrator: integrator)].map { $0 + 50 < time } ?? false
+        tellings[Delivery(message: id, process: process, integrator: integrator)].map { $0 + 50 < time } ?? false
     }
 
     mutating func said(_ person: PersonID, at time: Int64) {

@@ -15,13 +15,13 @@ private struct PrivateServer {
     static let isAvailable = [python, openssl].allSatisfy(FileManager.default.isExecutableFile(atPath:))
     private static let program = """
         import http.server, ssl, sys
-        class Desk(http.server.BaseHTTPRequestHandler):
+        class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 self.rfile.read(int(self.headers['content-length']))
                 self.send_response(200)
                 self.send_header('content-length', '0')
                 self.end_headers()
-        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Desk)
+        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(sys.argv[1], sys.argv[2])
         server.socket = context.wrap_socket(server.socket, server_side=True)
