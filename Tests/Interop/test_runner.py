@@ -78,7 +78,7 @@ class SkipTests(unittest.TestCase):
 
     def test_a_skip_that_nobody_allowed_fails(self):
         self.assertEqual((0, ""), self.skips())
-        allowed = "SKIPPED: SystemTests.SystemTests/PlantedService/serve(): runs only as a child of the tests of planted faults"
+        allowed = "SKIPPED: SystemTests.PlantedService/serve(): runs only as a child of the tests of planted faults"
         self.assertEqual((0, allowed + "\n"), self.skips(allowed))
         code, said = self.skips(allowed, "SKIPPED [1] Tests/Interop/test_pages.py:34: no chromium")
         self.assertEqual(1, code)
