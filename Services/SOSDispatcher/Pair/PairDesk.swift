@@ -171,12 +171,15 @@ final class PairDesk: Sendable {
 
     /// Takes note of what the other side has told of an emergency.
     /// - Parameter now: when it happened there, on this side's time line; nil for what is read from the file.
-    func note(_ fact: PairFact, at now: Timestamp? = nil) {
+    /// - Returns: whether it was not known: a side whose store was put back is told much again.
+    @discardableResult
+    func note(_ fact: PairFact, at now: Timestamp? = nil) -> Bool {
         state.withLock { state in
             switch fact {
             case .answered(let answer):
-                guard let emergency = answer.emergency else { return }
+                guard let emergency = answer.emergency else { return true }
                 PairDesk.remember(emergency, &state)
+                guard state.heard[emergency]?.answers.contains(answer) != true else { return false }
                 state.heard[emergency, default: .init()].answers.append(answer)
                 state.hasAnswers = true
             case .attempted(let attempt):
@@ -185,23 +188,26 @@ final class PairDesk: Sendable {
                 state.heard[attempt.emergency, default: .init()].kinds[attempt.sequence] = attempt.kind
                 if let now { state.heard[attempt.emergency]?.attempts[errand] = now }
             case .acknowledged(let taken):
-                guard let id = MessageID(taken.acknowledgement.messageId) else { return }
+                guard let id = MessageID(taken.acknowledgement.messageId) else { return false }
                 let errand = Errand(message: id, integrator: taken.integrator)
                 PairDesk.remember(id.emergency, &state)
                 // The integrator's last word counts: it may reject what it had taken. What it had said before comes late from a side that
                 // was not heard, and does not take the rejection back.
                 let known = state.heard[id.emergency]?.said[errand]
+                if known == taken { return false }
                 if taken.acknowledgement.accepts, let known, !known.acknowledgement.accepts, let at = taken.at, at < known.at ?? at {
-                    return
+                    return false
                 }
                 state.heard[id.emergency, default: .init()].said[errand] = taken
             case .contact(let word):
                 let emergency = EmergencyID(bits: word.occasion.bits)
                 PairDesk.remember(emergency, &state)
+                guard state.heard[emergency]?.words.contains(word) != true else { return false }
                 state.heard[emergency, default: .init()].words.append(word)
             case .erased(let erasure, let stores): state.erased[erasure] = stores
             case .settings, .opened, .note: break
             }
+            return true
         }
     }
 

@@ -27,6 +27,7 @@ actor PairLink {
     private var positions: [StreamPosition]
     private var following: Task<Void, Never>?
     private var asking: Task<Void, Never>?
+    private var isAsking = false
 
     init(
         on runtime: Runtime, supervision: SupervisionService, dispatcher: Dispatcher, pair: PairDesk, keys: PersonKeys,
@@ -47,9 +48,12 @@ actor PairLink {
     ///   - isRestored: the store was put back from a copy: beside all that the other side has said since, what it knows of people is asked.
     func begin(waiting: Bool, isRestored: Bool) async {
         following = Task { await follow() }
-        if waiting, isRestored { asking = Task { await askEverything() } }
+        if waiting, isRestored {
+            isAsking = true
+            asking = Task { await askEverything() }
+        }
         let end = ContinuousClock.now + (waiting ? PairLink.patience : .zero)
-        while freshness.age == nil, ContinuousClock.now < end {
+        while freshness.age == nil || isAsking, ContinuousClock.now < end {
             // The bus tells nobody when it has caught up.
             try? await Task.sleep(for: PairLink.look)
         }
@@ -69,8 +73,8 @@ actor PairLink {
         asking?.cancel()
     }
 
-    /// Who subscribed here and what was set since the copy was made the other side was told, and tells a newcomer. What it has said itself,
-    /// answers above all, comes from its log.
+    /// Who subscribed here, what was set and what people and emergency services have said since the copy was made: the other side was told, and
+    /// tells it back. What it has said itself comes from its log.
     private func askEverything() async {
         guard let other = try? await runtime.client(of: place.other.peer) else { return }
         while !Task.isCancelled {
@@ -81,6 +85,7 @@ actor PairLink {
                     await hear(page.facts.map { StreamEvent(header: $0.header, payload: Array($0.payload.utf8)) }, [])
                     after = page.next
                 } while after != nil
+                isAsking = false
                 return
             } catch {
                 // A pause between attempts: the other side may be starting too.

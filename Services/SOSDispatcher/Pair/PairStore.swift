@@ -42,6 +42,8 @@ struct PairTables: Sendable {
     static let erasuresPerPage = 200
     /// How long an erasure that was told goes on being told to newcomers: longer than the law lets one wait.
     static let erasuresTold = Duration.seconds(90 * 86_400)
+    /// How many of the newest words about one person are told back, for the same reason as `peoplePerPage`.
+    static let wordsPerPerson = 16
 
     let place: Place
     let keys: PersonKeys
@@ -200,10 +202,27 @@ struct PairTables: Sendable {
                 .settings(
                     PersonSettings(
                         person: person, version: version, settings: SubscriberSettings(watched.subscriber), standing: standing)))
+            facts += try words(of: person, watched.subscriber.supervision.episode, db)
         }
         return SnapshotStream.Reply(
             epoch: epoch, sequence: head, facts: try facts.map { try page($0, epoch: epoch, head: head) },
             next: rows.count == PairTables.peoplePerPage ? last.map { "\($0)" } : nil)
+    }
+
+    /// What the person and emergency services have said to whoever asks, before its store was put back: it told it then, and has forgotten
+    /// it. Of the emergency that runs, and of the time in which one that is closed may be opened again.
+    private func words(of person: PersonID, _ running: Episode?, _ db: Database) throws -> [PairFact] {
+        guard let key = try keys.key(of: person) else { return [] }
+        let recent = Timestamp.now - Dispatcher.reopens
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT sealed FROM pair_heard WHERE person = ? AND at >= ? ORDER BY number DESC LIMIT ?",
+            arguments: [person.data, min(recent, running?.receivedAt ?? recent).milliseconds, PairTables.wordsPerPerson])
+        return try rows.reversed().compactMap { row in
+            guard let fact = PairFact.read(try Seal.open(row[0] as Data, key: key, context: SealedPairFact.context)) else { return nil }
+            // A call for help opens an emergency wherever it is heard: not one that is over.
+            if case .answered(let answer) = fact, answer.emergency == nil, answer.at != running?.trigger.at { return nil }
+            return fact
+        }
     }
 
     /// The newest ones.

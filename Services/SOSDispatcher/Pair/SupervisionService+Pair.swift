@@ -67,11 +67,10 @@ extension SupervisionService {
         for fact in facts {
             if case .attempted(let attempt) = fact {
                 pair.note(fact, at: clock.steady(fromWall: attempt.at))
-            } else {
-                pair.note(fact)
+            } else if pair.note(fact), fact.isKept {
+                changes.heard.append(fact)
             }
         }
-        changes.heard += facts.filter(\.isKept)
         for case .answered(let answer) in facts {
             if answer.emergency == nil, answer.answer == .help, let at = answer.at {
                 change(answer.person, &effects) { $0.answered(.help, at: clock.steady(fromWall: at), wall: at).actions }

@@ -239,8 +239,16 @@ extension SupervisionService {
         guard var watched = people[person] else { return }
         var subscriber = watched.subscriber
         var machine = Supervision(rules: rules, state: subscriber.supervision)
+        if let upload {
+            // What was due before it is written without it: whoever was awake then had not heard it, and the bytes are the same (INV-15).
+            let due = machine.timePassed(to: upload.at)
+            if !due.isEmpty {
+                subscriber.supervision = machine.state
+                followAll(due, machine, &subscriber, person, &effects)
+            }
+        }
         let actions = body(&machine)
-        if machine.state.subscribed != subscriber.supervision.subscribed, person != canary {
+        if machine.state.subscribed != watched.subscriber.supervision.subscribed, person != canary {
             changes.subscriptions.append(SubscriptionState(person: person, subscribed: machine.state.subscribed))
             effects.people.insert(person)
         }

@@ -232,8 +232,6 @@ struct SimulationChecker {
             guard let emergency = EmergencyID(row[0] as Data) else { continue }
             let id = DispatchID(emergency: emergency, sequence: row[1])
             guard suite.integrators[row[2]]?.accepted.contains(id) != true else { continue }
-            // Who was told of the rejection has forgotten it with the rest of its store.
-            if suite.ledger.restores > 0, suite.ledger.takenBack[.init(message: id, integrator: row[2])] != nil { continue }
             suite.violation("\(place): \(id) counts as taken by \(row[2] as String), which never took it")
         }
     }
@@ -267,8 +265,6 @@ struct SimulationChecker {
             let both = [one[emergency], other[emergency]].compactMap(\.self)
             // Whether a spell that passed by itself was seen is each one's own.
             guard !unheard.contains(where: { names($0, emergency) }) else { continue }
-            // What the person has said to a store that was put back is known to the other alone, which does not tell it back.
-            if suite.ledger.restores > 0, suite.ledger.said.contains(where: { names($0.key, emergency) }) { continue }
             // What is over is put away after a while, by the wall clock.
             if both.count < 2, suite.plan.clockSteps.contains(where: { $0.by >= 3_600_000 }) { continue }
             guard both.contains(where: \.isDispatched), both.count < 2 || !both[0].agrees(with: both[1]) else { continue }

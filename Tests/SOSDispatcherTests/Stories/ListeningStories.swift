@@ -44,6 +44,31 @@ struct ListeningStories {
         }
     }
 
+    @Test(
+        "INV-15, SOS-24: a call that was due before an upload says nothing of that upload, where both are heard late: two dispatchers send the same bytes"
+    )
+    func dueBeforeHeard() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let person = PersonID.random()
+            var dispatcher = try await stage.start()
+            try await stage.subscribe(person)
+            await dispatcher.stop()
+
+            let first = Timestamp.now
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: first, value: 31)], receivedAt: first)
+            try await eventually("the call is due") { Timestamp.now > first + SupervisionRules().dispatchAt }
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 24)])
+            dispatcher = try await stage.start()
+            let call = try await eventually("the call") { desk.receipts.first }
+            let message = try JSONDecoder().decode(DispatchMessage.self, from: Data(call.body))
+            #expect(message.msgType == .alert)
+            #expect(message.vitals.map(\.value) == [31])
+            #expect(message.parameters.map(\.value) == [31])
+            await dispatcher.stop()
+        }
+    }
+
     /// What a kill at this moment would leave on the disk.
     private func leave(_ dispatcher: Stage.Dispatcher, _ live: URL, in folder: URL) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -88,6 +88,35 @@ struct RejectionStories {
         }
     }
 
+    @Test(
+        "SOS-39: a rejection told since the copy of a dispatcher's store was made comes back from the other: the call does not count as taken"
+    )
+    func rejectedSinceTheCopy() async throws {
+        let (taker, next) = (Desk(.acknowledges(.accepted)), Desk(.acknowledges(.accepted)))
+        try await Self.play(taker, next) { taken in
+            let second = try await taken.stage.start(place: .second)
+            try await eventually("the second knows") { await second.parts.supervision.people[taken.person] != nil }
+            try await taken.dispatcher.parts.journal.commitEverything()
+            let copy = try await RestoreStories.copy(taken.stage)
+            #expect(try await Self.post(try Desk.body("\(taken.emergency)-0", .rejected), "application/json", taken) == 200)
+            try await eventually("the second has heard it") {
+                try await second.parts.store.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM pair_heard") ?? 0 } > 0
+            }
+            await taken.dispatcher.stop()
+
+            try RestoreStories.putBack(copy, taken.stage)
+            let restored = try await taken.stage.start()
+            try await eventually("it is not taken by the one that rejected it") {
+                try await restored.parts.store.store.read { db in
+                    try Int.fetchOne(
+                        db, sql: "SELECT count(*) FROM dispatch_lines WHERE integrator <> 'default' AND ended = 'acknowledged'")
+                } == 0
+            }
+            await restored.stop()
+            await second.stop()
+        }
+    }
+
     private static func post(_ body: [UInt8], _ type: String, _ taken: Taken) async throws -> Int {
         let port = await taken.dispatcher.parts.server.boundPort
         var request = OutboundRequest.post(

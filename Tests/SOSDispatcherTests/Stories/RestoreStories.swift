@@ -17,13 +17,13 @@ struct RestoreStories {
     }
 
     /// As an operator copies it, while the dispatcher runs.
-    private static func copy(_ stage: Stage) async throws -> URL {
+    static func copy(_ stage: Stage) async throws -> URL {
         let copy = stage.folder.appendingPathComponent("copy.db")
         try await DatabaseQueue(path: store(stage).path).vacuum(into: copy.path)
         return copy
     }
 
-    private static func putBack(_ copy: URL, _ stage: Stage) throws {
+    static func putBack(_ copy: URL, _ stage: Stage) throws {
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store(stage).path + suffix) }
         try FileManager.default.copyItem(at: copy, to: store(stage))
     }
@@ -86,6 +86,41 @@ struct RestoreStories {
                 try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: .second)
             }
             try await second.parts.journal.commitEverything()
+
+            try Self.putBack(copy, stage)
+            let restored = try await stage.start()
+            // Later than the other: when this one is called, that one's time was over.
+            try await stage.ingest.say(next, [Sample(type: .heartRate, at: .now, value: 31)])
+            try await eventually("a call for the next") { !desk.receipts.isEmpty }
+            #expect(Set(desk.receipts.map(\.id)).count == 1)
+            await restored.stop()
+            await second.stop()
+        }
+    }
+
+    @Test(
+        "SOS-24: what the person has told a dispatcher since the copy of its store was made it hears back from the other: they are not called out"
+    )
+    func answeredBeforeItWasPutBack() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let (person, next) = (PersonID.random(), PersonID.random())
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
+            for person in [person, next] {
+                try await stage.subscribe(person)
+                try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
+            }
+            try await first.parts.journal.commitEverything()
+            let copy = try await Self.copy(stage)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            _ = try await eventually("the first is told that all is well") {
+                try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: .first)
+            }
+            try await eventually("the second knows it") {
+                try await second.parts.store.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM pair_heard") } == 1
+            }
+            await first.stop()
 
             try Self.putBack(copy, stage)
             let restored = try await stage.start()
