@@ -84,7 +84,9 @@ struct IngestParts: Sendable {
         let limiter = RateLimiter<Int64>(rate: Double(settings.requestsPerSecond), burst: Double(settings.requestsPerSecond))
         let routes =
             IngestRoutes(
-                uploads: uploads, readings: readings, people: people, limiter: limiter, deviceReading: settings.deviceReading
+                uploads: uploads, readings: readings, people: people, limiter: limiter,
+                urgent: RateLimiter(rate: UploadLimits.urgentPerSecond, burst: UploadLimits.urgentAtOnce),
+                deviceReading: settings.deviceReading
             ).all
             + MakerRoutes(uploads: uploads, limiter: limiter).all + deviceParts.routes(settings, limiter: limiter)
             + ownData.routes(settings) + AlertRoutes(alerted: uploads.alerted).all

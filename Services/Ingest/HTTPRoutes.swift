@@ -11,6 +11,8 @@ struct IngestRoutes: Sendable {
     let readings: Readings
     let people: People
     let limiter: RateLimiter<Int64>
+    /// Of small uploads that say how somebody is now, from a device that has sent too much else.
+    let urgent: RateLimiter<Int64>
     /// `ing.device_read_h`.
     let deviceReading: Duration
 
@@ -24,7 +26,8 @@ struct IngestRoutes: Sendable {
             description: """
                 One entry, an array, or `{"entries":[…]}` with at most \(UploadLimits.entries) entries, or NDJSON of any length. What is \
                 accepted is durable. Sending again adds nothing. In a list each entry is judged by itself; a document that is one entry \
-                is refused as a whole. NDJSON is committed piece by piece and needs no idempotency key.
+                is refused as a whole. NDJSON is committed piece by piece, whole lines as soon as nothing more has come, so that a stream may \
+                stay open; it needs no idempotency key.
                 """,
             body: BodyShape(
                 [
@@ -43,6 +46,7 @@ struct IngestRoutes: Sendable {
             ], isRateLimited: true, takesIdempotencyKey: true, usesReserve: true, brief: { try takeBriefly($0, $1) }
         ) { exchange in
             let origin = try origin(of: exchange)
+            try limiter.admit(origin.device.number)
             return try await Self.answering {
                 if exchange.mediaType == MediaType.ndjson { return try await takeLines(exchange, origin) }
                 return try await takeDocument(exchange, origin)
@@ -52,19 +56,25 @@ struct IngestRoutes: Sendable {
 
     private func origin(of exchange: Exchange) throws -> UploadOrigin {
         let device = try Self.device(exchange)
-        try limiter.admit(device.number)
         try Self.requireAcquisition(device)
         return UploadOrigin(
             device: device, receivedAt: exchange.receivedAt, trace: String(exchange.requestID.prefix(32)),
             idempotencyKey: exchange.mediaType == MediaType.json ? try exchange.idempotencyKey : nil)
     }
 
-    /// A small document, which most uploads are.
+    /// A small document, which most uploads are. A device that sends its backlog too fast is refused that, and is heard as to how its person is
+    /// now.
     private func takeBriefly(_ exchange: Exchange, _ answer: BriefAnswer) throws -> Bool {
         guard exchange.mediaType == MediaType.json, let body = try exchange.briefBody() else { return false }
         let origin = try origin(of: exchange)
+        let wait = limiter.take(origin.device.number)
+        if let wait, body.readableBytes > UploadLimits.urgentBytes { throw Refusal(.tooManyRequests, retryAfter: wait) }
+        let upload = try read(body, origin)
+        if let wait, !upload.isUrgent(at: origin.receivedAt) || urgent.take(origin.device.number) != nil {
+            throw Refusal(.tooManyRequests, retryAfter: wait)
+        }
         do {
-            try uploads.take(try read(body, origin), origin) { outcome in
+            try uploads.take(upload, origin) { outcome in
                 answer {
                     do {
                         return try Self.said(try outcome())
@@ -105,11 +115,16 @@ struct IngestRoutes: Sendable {
         answer.totals = (0, 0)
         var cutter = LineCutter()
         var taken = 0
-        for try await chunk in try exchange.bodyChunks() {
+        var chunks = try exchange.bodyChunks().makeAsyncIterator()
+        while let chunk = try await chunks.next() {
             var at = 0
             while at < chunk.readableBytes {
                 at = chunk.withUnsafeReadableBytes { cutter.add($0, from: at) }
                 if cutter.isFull { taken += try await takePiece(cutter.take(), firstIndex: taken, origin, into: &answer) }
+            }
+            // A critical value does not wait for its sender's next line.
+            if chunks.mustWait, cutter.hasLines {
+                taken += try await takePiece(cutter.takeLines(), firstIndex: taken, origin, into: &answer)
             }
         }
         if !cutter.isEmpty { taken += try await takePiece(cutter.take(), firstIndex: taken, origin, into: &answer) }

@@ -56,6 +56,9 @@ package struct BodyChunks: AsyncSequence, Sendable {
             pace = BodyPace(chunks.exchange.limits)
         }
 
+        /// Whether nothing of what comes next is here yet.
+        package var mustWait: Bool { pending.readableBytes == 0 && !base.hasMore }
+
         /// - Throws: `Problem` where the body, as sent or inflated, is too large, its encoding broken or its sender too slow.
         package mutating func next() async throws -> ByteBuffer? {
             if hasEnded { return nil }

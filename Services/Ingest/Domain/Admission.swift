@@ -26,13 +26,14 @@ struct Admission: Hashable, Sendable {
     /// Most uploads need no look at their entries.
     var admitsEverything: Bool { tracked == nil && pauses.isEmpty }
 
-    /// Why the entry is not taken; nil where it is. While monitoring is paused nothing is; what was measured in a pause never is,
-    /// however late it comes.
+    /// Why the entry is not taken; nil where it is. While monitoring is paused nothing is but a call for help; what was measured in a pause
+    /// never is, however late it comes.
     func fault(of sample: Sample) -> EntryFault? {
+        if sample.type == .help { return nil }
         if isPaused { return .paused }
         let time = sample.at.milliseconds
         if pauses.contains(where: { $0.contains(time) }) { return .measuredWhilePaused }
-        if let tracked, !tracked.contains(sample.type) { return .notTracked(sample.type) }
+        if let tracked, !tracked.contains(sample.type), !sample.type.isHeardFromAll { return .notTracked(sample.type) }
         return nil
     }
 }

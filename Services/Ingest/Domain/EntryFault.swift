@@ -86,7 +86,7 @@ enum EntryFault: Hashable, Sendable {
         case .notTracked(let metric):
             "\(metric.code) is not tracked from this device. Nothing was recorded; the person chooses sources at /ingest/v1/tracking."
         case .paused:
-            "Monitoring is paused, so nothing was recorded. Entries measured before the pause may be sent again after it."
+            "Monitoring is paused, so nothing was recorded; a call for help still counts. Entries measured before the pause may be sent again after it."
         case .measuredWhilePaused: "This was measured while monitoring was paused, so it is not recorded."
         }
     }
@@ -120,6 +120,11 @@ enum UploadLimits {
     static let namedInAnswer = 1000
     /// The most that `ing.clock_skew_s` may allow: no stored entry lies further ahead of its reception.
     static let furthestFuture: Duration = .seconds(600)
+    /// An upload of at most so many bytes with an entry of at most that age is taken also where its device has sent too much, so often a second.
+    static let urgentBytes = 4 << 10
+    static let urgentAge: Duration = .seconds(60)
+    static let urgentPerSecond = 2.0
+    static let urgentAtOnce = 5.0
     /// How long a device can have tried to send an upload; `firstTriedAt` further back, or after the reception, is not believed.
     static let longestTrying: Duration = .seconds(12 * 3600)
 }

@@ -12,6 +12,8 @@ struct LineCutter {
     }
 
     var isEmpty: Bool { piece.isEmpty }
+    /// Whether a whole line is there.
+    var hasLines: Bool { lines > 0 }
 
     /// Takes bytes from `start` on until the piece is full; returns where it stopped.
     mutating func add(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
@@ -31,6 +33,14 @@ struct LineCutter {
             at = end
         }
         return at
+    }
+
+    /// Hands the whole lines over and keeps what there is of the next: when nobody knows when its rest comes.
+    mutating func takeLines() -> [UInt8] {
+        guard lineLength > 0 else { return take() }
+        let begun = piece.suffix(min(lineLength, UploadLimits.entryBytes + 1))
+        defer { (piece, lines) = (Array(begun), 0) }
+        return Array(piece.dropLast(begun.count))
     }
 
     /// Hands the piece over and begins the next one: when it is full, or when there are no more bytes.

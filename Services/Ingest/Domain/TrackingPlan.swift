@@ -134,7 +134,7 @@ struct TrackingPlan: Hashable, Sendable {
             }
             for metric in metrics.metrics {
                 if !source.measures.contains(metric) { faults.append(.cannotMeasure(device, metric)) }
-                if let other = owners[metric] { faults.append(.twice(metric, other, device)) }
+                if let other = owners[metric], !metric.isHeardFromAll { faults.append(.twice(metric, other, device)) }
                 owners[metric] = device
             }
         }
@@ -143,8 +143,8 @@ struct TrackingPlan: Hashable, Sendable {
 
     /// The device that delivers the parameter now, unless the same choice takes it from there.
     private func trackedElsewhere(_ metric: Metric, wanted: DeviceID, among choice: [DeviceID: MetricSet]) -> TrackedElsewhere? {
-        guard let current = sources.first(where: { $0.device != wanted && $0.chosen.contains(metric) }), choice[current.device] == nil,
-            let kind = source(wanted)?.kind
+        guard !metric.isHeardFromAll, let kind = source(wanted)?.kind,
+            let current = sources.first(where: { $0.device != wanted && $0.chosen.contains(metric) }), choice[current.device] == nil
         else { return nil }
         return TrackedElsewhere(
             metric: metric, wanted: wanted, current: current.device, currentKind: current.kind,
@@ -168,7 +168,7 @@ struct TrackingPlan: Hashable, Sendable {
         var tracks = new.measures
         var elsewhere: [TrackedElsewhere] = []
         for source in sources {
-            for metric in source.chosen.metrics where new.measures.contains(metric) {
+            for metric in source.chosen.metrics where new.measures.contains(metric) && !metric.isHeardFromAll {
                 elsewhere.append(
                     TrackedElsewhere(
                         metric: metric, wanted: new.device, current: source.device, currentKind: source.kind,
@@ -176,6 +176,7 @@ struct TrackingPlan: Hashable, Sendable {
             }
             tracks.subtract(source.chosen)
         }
+        for metric in new.measures.metrics where metric.isHeardFromAll { tracks.insert(metric) }
         var added = new
         added.tracking = .chosen(tracks)
         sources.append(added)
@@ -185,4 +186,10 @@ struct TrackingPlan: Hashable, Sendable {
     mutating func remove(_ device: DeviceID?) {
         sources.removeAll { $0.device == device }
     }
+}
+
+extension Metric {
+    /// What happens to a person, and is not measured of them: whichever of their devices says so is heard, tracked or not. Nobody who falls,
+    /// or presses the button of a pendant, knows which device was chosen (SOS-35, SOS-36).
+    var isHeardFromAll: Bool { self == .help || self == .fall }
 }

@@ -17,6 +17,11 @@ struct ReceivedUpload: Sendable {
     var refusedCount = 0
     /// Of the whole body; only where the request has an `Idempotency-Key`.
     var bodyHash: [UInt8] = []
+
+    /// Whether it says how somebody is now.
+    func isUrgent(at now: Timestamp) -> Bool {
+        scanned.samples.contains { $0.at >= now - UploadLimits.urgentAge }
+    }
 }
 
 /// Where an upload came from.

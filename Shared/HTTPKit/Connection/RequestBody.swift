@@ -20,6 +20,9 @@ enum RequestBody: Sendable {
             }
         }
 
+        /// Whether anything is here that was not given yet, the end included.
+        var hasMore: Bool { pipe?.hasMore ?? true }
+
         /// nil at the end.
         /// - Throws: `BodyCutOff` where the connection broke or said nonsense, `BodyTooSlow` where nothing came by `deadline`.
         mutating func next(by deadline: ContinuousClock.Instant) async throws -> ByteBuffer? {
@@ -78,6 +81,8 @@ final class BodyPipe: Sendable {
         reader?.resume(returning: piece)
         return hasRoom
     }
+
+    var hasMore: Bool { state.withLock { !$0.pieces.isEmpty || $0.end != nil } }
 
     /// All of the body has come, or no more of it will. What came is still given.
     func end(_ how: Result<Void, BodyCutOff>) {

@@ -49,6 +49,20 @@ import Testing
         }
     }
 
+    @Test("SOS-35: the button of a watch was refused while monitoring is paused: it counts, and nothing else does")
+    func helpWhilePaused() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let watch = try await house.pair(account, measures: [.heartRate, .help, .fall])
+            _ = try await Self.pause(true, account, house)
+            let help = Sample(type: .help, at: .now, value: 1)
+            #expect(try await house.post(help.json, token: watch.token).status == 200)
+            let both = try await house.post(
+                [Sample(type: .fall, at: .now, value: 1), Sample(type: .help, at: .now, value: 1)], token: watch.token)
+            #expect(both.accepted == 1 && both.rejected.map(\.index) == [0])
+        }
+    }
+
     @Test(
         "ACC-28, SOS-04: pausing warns that no emergency will be detected, where AutomatedSOS is active and where it does not answer",
         arguments: [

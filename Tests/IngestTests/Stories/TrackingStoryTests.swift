@@ -29,6 +29,23 @@ import TestKit
         item?.parameters.filter(\.tracked).map(\.code) ?? []
     }
 
+    @Test("SOS-35, SOS-36: the button of a second device called nobody: help and falls count from whichever device says so, chosen or not")
+    func buttons() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let watch = try await house.pair(account, measures: [.heartRate, .help, .fall])
+            let pendant = try await house.pair(account, "Pendant", measures: [.heartRate, .help, .fall])
+            let plain = try await house.pair(account, "Band", measures: [.heartRate])
+            #expect(pendant.success.trackedElsewhere.map(\.code) == ["heart-rate"] && Set(pendant.success.tracked) == ["fall", "help"])
+            for device in [watch, pendant, plain] {
+                let happened = [Sample(type: .help, at: .now, value: 1), Sample(type: .fall, at: .now, value: 1)]
+                #expect(try await house.post(happened, token: device.token).accepted == 2)
+            }
+            let both = Self.choice([(watch.device, [.heartRate, .help]), (pendant.device, [.help])])
+            #expect(try await house.send("PUT", "/ingest/v1/tracking", both, token: account.token).status == 200)
+        }
+    }
+
     @Test("SC-44, ACC-25, ACC-26, ING-20: heart rate from the watch, position from the phone; each parameter from its device only")
     func divided() async throws {
         try await IngestHouse.run { house in

@@ -4,6 +4,7 @@ import Bus
 import Contracts
 import Foundation
 import GRDB
+import ServiceKit
 import Storage
 import TestKit
 import Testing
@@ -228,6 +229,48 @@ import Testing
                 if response.status == 429 { refused = response }
             }
             #expect(refused?.problem == "too-many-requests" && refused?.headers["retry-after"] != nil)
+        }
+    }
+
+    @Test("A device that sends its backlog without a pause is still heard as to how its person is now, and with its button")
+    func backlogBesideAlarm() async throws {
+        try await IngestHouse.run(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house in
+            let device = try await house.addDevice()
+            var isRefused = false
+            for index in 0..<20 where !isRefused {
+                isRefused = try await house.post(Sample.pulse(Int64(index) + 1, 60).json, token: device.token).status == 429
+            }
+            #expect(isRefused)
+            let now = Timestamp.now.milliseconds
+            #expect(try await house.post(Sample.pulse(now, 150).json, token: device.token).status == 200)
+            #expect(try await house.post([Sample(type: .help, at: .now, value: 1)].upload, token: device.token).status == 200)
+            isRefused = false
+            for index in 0..<20 where !isRefused {
+                isRefused = try await house.post(Sample.pulse(now + Int64(index), 60).json, token: device.token).status == 429
+            }
+            #expect(isRefused, "not without bound")
+        }
+    }
+
+    @Test(
+        "ING-14, SOS-15: a critical line of an upload that stays open was judged at its end: whole lines are taken as soon as nothing more comes"
+    )
+    func openLines() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            let connection = try RawConnection(port: house.port)
+            await connection.send(
+                "POST /ingest/v1/entries HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(device.token)\r\n"
+                    + "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+            func send(_ text: String) async { await connection.send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
+            let (first, second) = (Sample.pulse(1_768_000_000_000, 151), Sample.pulse(1_768_000_001_000, 152))
+            await send("\(first.json)\n\(second.json.prefix(20))")
+            try await eventually("the first is stored") { try await house.samples(.heartRate, token: device.token) == [first] }
+            await send("\(second.json.dropFirst(20))\n")
+            try await eventually("the second is stored") { try await house.samples(.heartRate, token: device.token) == [first, second] }
+            await connection.send("0\r\n\r\n")
+            let answer = try #require(RawAnswer(await connection.receive()))
+            #expect(answer.status == 200 && answer.json["accepted"] as? Int == 2)
         }
     }
 
