@@ -4,14 +4,9 @@ import itertools
 import json
 import random
 import re
-import select
 import socket
 import ssl
-import time
 
-import h2.config
-import h2.connection
-import h2.exceptions
 
 MARKS = "\u0301\u0316"
 WRONG = [None, True, -1, 1.5e300, "x", [], {}, [[]], "\u0000", "9" * 400]
@@ -122,17 +117,14 @@ class Wire:
 
     insecure = ssl.create_default_context()
     insecure.check_hostname, insecure.verify_mode = False, ssl.CERT_NONE
-    over_h2 = ssl.create_default_context()
-    over_h2.check_hostname, over_h2.verify_mode = False, ssl.CERT_NONE
-    over_h2.set_alpn_protocols(["h2"])
 
-    def __init__(self, url, timeout=5, alpn_h2=False, source=None):
+    def __init__(self, url, timeout=5, source=None):
         scheme, self.host = url.split("://")
         name, port = self.host.split(":")
         self.socket = socket.create_connection((name, int(port)), timeout=timeout, source_address=(source, 0) if source else None)
         self.retry_after = False
         if scheme == "https":
-            self.socket = (Wire.over_h2 if alpn_h2 else Wire.insecure).wrap_socket(self.socket, server_hostname="localhost")
+            self.socket = Wire.insecure.wrap_socket(self.socket, server_hostname="localhost")
         self.rest = b""
 
     def __enter__(self):
@@ -174,6 +166,15 @@ class Wire:
         return self.answer()
 
 
+def speaks_h2(url):
+    name, port = url.split("://")[1].split(":")
+    offer = ssl.create_default_context()
+    offer.check_hostname, offer.verify_mode = False, ssl.CERT_NONE
+    offer.set_alpn_protocols(["h2", "http/1.1"])
+    with socket.create_connection((name, int(port)), timeout=5) as plain, offer.wrap_socket(plain, server_hostname="localhost") as wire:
+        return wire.selected_alpn_protocol() == "h2"
+
+
 def framings(host, path):
     """Requests that two readers could read differently; each must be refused, and nothing after it be taken for a request."""
     smuggled = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -206,54 +207,3 @@ def heads(host, path):
         line + to + b"X: \x00\x01\xff\r\n\r\n", b"\x00" * 4000, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
         f"GET {path.replace('/', '/%2e%2e/')} HTTP/1.1\r\n".encode() + to + b"\r\n",
     ]
-
-
-class Multiplexed:
-    """Many streams on one HTTP/2 connection to the edge; nothing is read but what the protocol wants."""
-
-    def __init__(self, url, source=None):
-        self.wire = Wire(url, alpn_h2=True, source=source)
-        self.connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding="utf-8"))
-        self.connection.initiate_connection()
-        self.flush()
-        self.pump(0.2)
-
-    def flush(self):
-        self.wire.send(self.connection.data_to_send())
-
-    def pump(self, seconds):
-        """Takes what comes for so long; false where the other end has closed."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            if not select.select([self.wire.socket], [], [], left)[0]:
-                return True
-            if not (got := self.wire.socket.recv(65536)):
-                return False
-            self.connection.receive_data(got)
-            self.flush()
-        return True
-
-    def open(self, method, path, token=None, sending=False):
-        """A stream, with or without a body to come; nil where no further one is allowed."""
-        fields = [(":method", method), (":authority", "localhost"), (":scheme", "https"), (":path", path)]
-        if token:
-            fields.append(("authorization", f"Bearer {token}"))
-        if sending:
-            fields += [("content-type", "application/json"), ("content-length", "100000")]
-        try:
-            stream = self.connection.get_next_available_stream_id()
-            self.connection.send_headers(stream, fields, end_stream=not sending)
-            self.flush()
-            return stream
-        except h2.exceptions.ProtocolError:
-            return None
-
-    def drip(self, stream):
-        try:
-            self.connection.send_data(stream, b" ")
-            self.flush()
-        except h2.exceptions.ProtocolError:
-            pass  # it was refused meanwhile
-
-    def close(self):
-        self.wire.close()

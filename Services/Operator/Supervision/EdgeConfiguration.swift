@@ -19,7 +19,8 @@ enum EdgeConfiguration {
         	default_sni localhost
         	storage file_system {$TRACKME_EDGE_STORAGE:/data/caddy}
         	servers {
-        		protocols h1 h2
+        		# Of HTTP/2 this release bounds neither resets nor headers (CVE-2023-44487, CVE-2023-45288), nor the time of a body.
+        		protocols h1
         		timeouts {
         			read_header 10s
         			idle 75s
