@@ -22,7 +22,8 @@ package final class Heartbeat: Sendable {
     private static let beatsPerBound: Int64 = 5
 
     private struct Tasks {
-        var ranAt: ContinuousClock.Instant
+        /// When they last ran; nil until the process has started: what a start opens and recovers may keep every thread.
+        var ranAt: ContinuousClock.Instant?
         var isAsked = false
     }
 
@@ -47,17 +48,16 @@ package final class Heartbeat: Sendable {
         let bound = environment["WATCHDOG_USEC"].flatMap { Int64($0) } ?? 0
         interval = isMeant && bound > 0 ? .microseconds(bound / Heartbeat.beatsPerBound) : nil
         (self.path, self.taskBound, self.pulse) = (path, taskBound, pulse)
-        tasks = Mutex(Tasks(ranAt: .now))
+        tasks = Mutex(Tasks())
     }
 
     deinit {
         close(socket)
     }
 
-    /// Begins the beats, where somebody waits for them. They end with the process.
+    /// Begins the beats, where somebody waits for them: the first thing that a process does. They end with it.
     package func begin() {
         guard let interval else { return }
-        tasks.withLock { $0.ranAt = .now }
         Thread.detachNewThread { [self] in
             while true {
                 beat()
@@ -67,10 +67,17 @@ package final class Heartbeat: Sendable {
         }
     }
 
+    /// All is open and sound. From here on tasks that stand still are a failure too.
+    package func started() {
+        tasks.withLock { $0 = Tasks(ranAt: .now) }
+        say(.ready)
+    }
+
     private func beat() {
         let (isAlive, asks) = tasks.withLock { tasks in
+            guard let ranAt = tasks.ranAt else { return (true, false) }
             defer { tasks.isAsked = true }
-            return (ContinuousClock.now - tasks.ranAt < taskBound, !tasks.isAsked)
+            return (ContinuousClock.now - ranAt < taskBound, !tasks.isAsked)
         }
         if asks {
             pulse { [self] in tasks.withLock { $0 = Tasks(ranAt: .now) } }

@@ -54,6 +54,9 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
     }
 
     private func serve(_ settings: Built.Settings, _ suite: SuiteSettings, as peer: Peer) async throws {
+        // From here on silence is a failure: whoever started this process ends it then, and starts it again (SOS-41).
+        let heartbeat = Heartbeat(ProcessInfo.processInfo.environment)
+        heartbeat?.begin()
         let registry = TelemetryBootstrap.once(service: peer.name, level: Logger.Level(rawValue: suite.logLevel.rawValue) ?? .info)
         let logger = Logger(label: peer.name)
         let runtime: Runtime
@@ -75,10 +78,7 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
             },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.maximumGracefulShutdownDuration = .seconds(8)
-        // From here on silence is a failure: whoever started this process ends it then, and starts it again (SOS-41).
-        let heartbeat = Heartbeat(ProcessInfo.processInfo.environment)
-        heartbeat?.begin()
-        heartbeat?.say(.ready)
+        heartbeat?.started()
         do {
             logger.notice("started")
             try await ServiceGroup(configuration: configuration).run()

@@ -22,7 +22,7 @@ package final class Store: Sendable {
     /// - Parameter applicationID: SQLite's `application_id`, one for each kind of store in the suite.
     /// - Parameter migrations: numbered 1, 2, 3, …
     /// - Throws: `inUse`, `newerSchema`, `foreign`, `misnumberedMigration`, `tableNotStrict`, `settingRefused`, `cannotOpen`,
-    ///   `unreachable`, `full`.
+    ///   `damagedLog`, `unreachable`, `full`.
     package static func open(
         _ file: URL, applicationID: Int32, migrations: [Migration], settings: StoreSettings = StoreSettings(), logger: Logger
     ) throws(StoreError) -> Store {
@@ -40,6 +40,7 @@ package final class Store: Sendable {
         _ file: StoreFile, _ applicationID: Int32, _ migrations: [Migration], _ settings: StoreSettings, _ logger: Logger
     ) throws {
         let recipe = ConnectionRecipe(settings: settings)
+        if settings.synchronous == .full { try LogIntegrity.require(of: file.path) }
         // Looks before the pool opens, which would turn on the log in a file that is not ours.
         let connection = try DatabaseQueue(path: file.path, configuration: recipe.configuration(label: file.name + ".checkpoint"))
         let isNew = try connection.inDatabase { database in

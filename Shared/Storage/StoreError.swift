@@ -29,6 +29,9 @@ package enum StoreError: Error, Hashable, Sendable {
     case settingRefused(name: String, wanted: String, found: String)
     /// SQLite cannot open the file, or found damage in it; its extended result code.
     case cannotOpen(code: Int32)
+    /// Of the write-ahead log, which SQLite would read only up to there, as if nothing had been written after it: the first damaged one of
+    /// so many frames.
+    case damagedLog(frame: Int, of: Int)
     /// The system does not give the file or its folder; errno.
     case unreachable(errno: Int32)
 }
@@ -63,6 +66,8 @@ extension StoreError {
         case .cannotOpen(let code) where code & 0xFF == Self.notADatabase: "it is no database, or its beginning is damaged (SQLite \(code))"
         case .cannotOpen(let code) where code & 0xFF == Self.corrupt: "its content is damaged (SQLite \(code))"
         case .cannotOpen(let code): "SQLite cannot use it (code \(code))"
+        case .damagedLog(let frame, let count):
+            "its write-ahead log (-wal) is damaged at frame \(frame) of \(count), and what was acknowledged after that would be lost"
         case .unreachable(let number): "the system refuses it (\(String(cString: strerror(number))))"
         }
     }
@@ -77,6 +82,8 @@ extension StoreError {
         case .foreign: "Put the right file there, or restore it from its backup"
         case .misnumberedMigration: "This is a fault of the program: report it"
         case .settingRefused: "Use the SQLite that the program was built with; where the file was changed, restore it from its backup"
+        case .damagedLog:
+            "Look at the disk, and restore file and log from their backup; moving the log away gives up all that lies in it"
         case .broken, .tableNotStrict, .cannotOpen: "Look at the disk, and restore the file from its backup"
         case .unreachable: "Let the service's user read and write the file and its folder (0600, 0700)"
         }

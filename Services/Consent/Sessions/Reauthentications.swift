@@ -24,7 +24,7 @@ struct Reauthentications: Sendable {
         (self.issuer, self.logger, self.now) = (issuer, logger, now)
     }
 
-    /// What is shown: the password, or a code of the second factor, or both.
+    /// What is shown: the password, or a code of the second factor, or both; of whoever has enrolled one, never the password alone.
     enum Proof: Sendable {
         case password(String)
         case code(String)
@@ -46,7 +46,7 @@ struct Reauthentications: Sendable {
     }
 
     /// - Returns: an access token of the same session that has just been proved.
-    /// - Throws: `wrong-proof`, which counts as a failed log-in; 429 for whoever tries too often.
+    /// - Throws: `wrong-proof`, which counts as a failed log-in unless a code is missing beside the right password; 429 for whoever tries too often.
     func prove(_ proof: Proof, in session: SessionID) async throws -> String {
         guard let account = try await store.read({ [sessions] db in try sessions.owner(db, session) }) else { throw Problem.unauthorised }
         let begun: LogInTry
@@ -56,20 +56,34 @@ struct Reauthentications: Sendable {
         }
         if let password = proof.password { try await check(password, begun) }
         let time = now()
-        let token = try await store.write { [self] db -> String? in
+        let outcome = try await store.write { [self] db -> Outcome in
             var methods: Set<Authentication.Method> = proof.password == nil ? [] : [.password]
-            if let code = proof.code {
-                guard try factors.check(db, account, code, at: time) == .right else { return nil }
-                methods.insert(.oneTimePassword)
+            switch try factors.check(db, account, proof.code, at: time) {
+            case .right: methods.insert(.oneTimePassword)
+            case .notEnrolled where proof.code == nil: break
+            case .missing:
+                try table.tookBack(db, begun)
+                return .lacksCode
+            case .notEnrolled, .wrong: return .wrong
             }
             try table.succeeded(db, begun)
             try sessions.authenticated(db, session, Authentication(at: time, methods: methods))
             guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
-            return try issuer.accessToken(for: account.subject, row, at: time)
+            return .proved(try issuer.accessToken(for: account.subject, row, at: time))
         }
-        guard let token else { throw Problem.wrongProof }
-        logger.info("proved anew", metadata: ["session": "\(session)"])
-        return token
+        switch outcome {
+        case .proved(let token):
+            logger.info("proved anew", metadata: ["session": "\(session)"])
+            return token
+        case .lacksCode: throw Problem.proofLacksCode
+        case .wrong: throw Problem.wrongProof
+        }
+    }
+
+    private enum Outcome {
+        case proved(String)
+        case lacksCode
+        case wrong
     }
 
     private func check(_ password: String, _ begun: LogInTry) async throws {

@@ -64,6 +64,11 @@ extension Problem {
         detail: "Nothing was done. Type the password again, or wait for the authenticator's next code.",
         errors: [.init(pointer: "", detail: "password or code is wrong")])
 
+    static let proofLacksCode = Problem(
+        "wrong-proof", status: 422, title: "A code is needed too",
+        detail: "Send the same again with `code`: six digits of your authenticator, or one of your recovery codes.",
+        errors: [.init(pointer: "/code", detail: "is missing")])
+
     static let sessionOver = Problem(
         "session-over", status: 401, title: "The session is over", detail: "Log in again.",
         errors: [.init(pointer: "/refreshToken", detail: "is not valid any more")])

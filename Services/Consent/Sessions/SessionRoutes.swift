@@ -89,7 +89,7 @@ struct SessionRoutes: Sendable {
         Route(
             .post, "/consent/v1/sessions/current/authentication", access: .account, summary: "Proves once more who one is",
             description: """
-                Password, or code of the second factor, or both. The access token of the answer opens for five minutes what asks for a \
+                Password, or code of the second factor, or both; where a second factor is enrolled, never the password alone. The access token of the answer opens for five minutes what asks for a \
                 fresh proof; elsewhere it is as any other. A wrong one counts as a failed log-in.
                 """,
             body: .json(ProofBody.schema, examples: [["password": "una frase che ricordo"]]),

@@ -79,7 +79,7 @@ struct Up: AsyncParsableCommand {
             let heartbeat = Heartbeat(ProcessInfo.processInfo.environment)
             heartbeat?.begin()
             let supervisor = Supervisor(parts, line: screen.line) { notice in
-                if notice == .everythingIsReady { heartbeat?.say(.ready) }
+                if notice == .everythingIsReady { heartbeat?.started() }
                 screen.notice(notice)
             }
             let status = await supervisor.runUntilInterrupted { heartbeat?.say(.stopping) }

@@ -15,8 +15,8 @@ final class HeartbeatSocket: Sendable {
         let description: String
     }
 
-    /// - Parameter heard: called on a thread of its own at each beat, until `close`.
-    init(_ path: String, heard: @escaping @Sendable () -> Void) throws(Fault) {
+    /// - Parameter heard: called on a thread of its own for each message, until `close`.
+    init(_ path: String, heard: @escaping @Sendable (Heartbeat.Message) -> Void) throws(Fault) {
         self.path = path
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -43,7 +43,7 @@ final class HeartbeatSocket: Sendable {
                 // Nobody sends an empty datagram: it was closed.
                 guard count > 0 else { break }
                 let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
-                if lines.contains(where: { $0 == Heartbeat.Message.alive.rawValue }) { heard() }
+                for message in lines.compactMap({ Heartbeat.Message(rawValue: String($0)) }) { heard(message) }
             }
             Foundation.close(descriptor)
         }

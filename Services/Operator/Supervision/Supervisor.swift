@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import ServiceKit
 import Synchronization
 
 /// One part of the suite as the supervisor runs it.
@@ -28,7 +29,7 @@ struct Supervisor: Sendable {
     private enum Event: Sendable {
         case exited(String, ChildStatus)
         case answered(String, isReady: Bool)
-        case heard(String, life: Int)
+        case heard(String, ServiceKit.Heartbeat.Message, life: Int)
         case ticked
         case stopRequested
     }
@@ -113,7 +114,9 @@ struct Supervisor: Sendable {
                     perform(machine.exited(name, status, at: now), &children, &outcome)
                 case .answered(let name, let isReady):
                     perform(machine.answered(name, isReady: isReady, at: now), &children, &outcome)
-                case .heard(let name, let life): if children[name]?.life == life { machine.heard(name, at: now) }
+                case .heard(let name, let message, let life) where children[name]?.life == life:
+                    machine.heard(name, hasStarted: message == .ready, at: now)
+                case .heard: break
                 case .ticked: perform(machine.timePassed(to: now), &children, &outcome)
                 case .stopRequested: perform(machine.stopRequested(at: now), &children, &outcome)
                 }
@@ -143,7 +146,7 @@ struct Supervisor: Sendable {
         let socket: HeartbeatSocket?
         do {
             socket = try part.heartbeat.map { path throws(HeartbeatSocket.Fault) in
-                try HeartbeatSocket(path) { happened.yield(.heard(name, life: life)) }
+                try HeartbeatSocket(path) { happened.yield(.heard(name, $0, life: life)) }
             }
         } catch {
             happened.yield(.exited(name, .couldNotStart("\(error)")))

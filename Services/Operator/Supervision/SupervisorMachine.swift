@@ -57,6 +57,8 @@ struct SupervisorMachine: Sendable {
         /// A part that has sent heartbeats and sends none for so long has failed and is replaced. One tick later at the latest it is
         /// noticed: within a second (SOS-41).
         var silenceBound = Duration.milliseconds(900)
+        /// For the first heartbeat of a new life of a part that has sent some before: it leaves before anything is opened.
+        var firstBeatBound = Duration.seconds(5)
         /// Between two calls of `timePassed`.
         var tick = Duration.milliseconds(100)
 
@@ -78,14 +80,17 @@ struct SupervisorMachine: Sendable {
         var exits: [Duration] = []
         /// Since it runs: when it answered a probe last, once it was ready.
         var answeredAt: Duration?
-        /// Since it runs: when its last heartbeat came.
+        /// Since it runs: when it was started, and when its last heartbeat came.
+        var startedAt = Duration.zero
         var heardAt: Duration?
         var wasReady = false
+        /// Whether it sends heartbeats, and whether it ever said that it had started.
         var wasHeard = false
+        var hasStarted = false
         var toldOfLoop = false
 
-        mutating func runs() {
-            (state, answeredAt, heardAt) = (.running, nil, nil)
+        mutating func runs(from now: Duration) {
+            (state, startedAt, answeredAt, heardAt) = (.running, now, nil, nil)
         }
     }
 
@@ -110,7 +115,7 @@ struct SupervisorMachine: Sendable {
     mutating func begun(at now: Duration) -> [SupervisorAction] {
         lastTick = now
         return parts.indices.map { index in
-            parts[index].runs()
+            parts[index].runs(from: now)
             return .start(parts[index].name)
         }
     }
@@ -135,10 +140,12 @@ struct SupervisorMachine: Sendable {
     }
 
     /// A heartbeat of the part came.
-    mutating func heard(_ name: String, at now: Duration) {
+    /// - Parameter hasStarted: whether it says that it has started: its settings and stores are sound.
+    mutating func heard(_ name: String, hasStarted: Bool = false, at now: Duration) {
         guard let index = index(of: name), parts[index].state == .running else { return }
         parts[index].heardAt = now
         parts[index].wasHeard = true
+        if hasStarted { parts[index].hasStarted = true }
     }
 
     mutating func exited(_ name: String, _ status: ChildStatus, at now: Duration) -> [SupervisorAction] {
@@ -147,7 +154,7 @@ struct SupervisorMachine: Sendable {
             parts[index].state = .stopped
             return continueStopping(at: now)
         }
-        if status == .exited(ExitStatus.configuration.rawValue), !parts[index].wasReady, !parts[index].wasHeard {
+        if status == .exited(ExitStatus.configuration.rawValue), !parts[index].wasReady, !parts[index].hasStarted {
             parts[index].state = .stopped
             outcome = .configuration
             return [.say(.configurationRefused(name))] + stopRequested(at: now)
@@ -156,7 +163,7 @@ struct SupervisorMachine: Sendable {
         parts[index].exits.append(now)
         guard parts[index].exits.count >= limits.crashes else {
             parts[index].toldOfLoop = false
-            parts[index].runs()
+            parts[index].runs(from: now)
             return [.say(.restarting(name, status: status)), .start(name)]
         }
         parts[index].state = .pausing(until: now + limits.loopPause)
@@ -186,12 +193,13 @@ struct SupervisorMachine: Sendable {
             let name = parts[index].name
             parts[index].answeredAt = parts[index].answeredAt.map { min(now, $0 + late) }
             parts[index].heardAt = parts[index].heardAt.map { min(now, $0 + late) }
+            parts[index].startedAt = min(now, parts[index].startedAt + late)
             switch parts[index].state {
             case .pausing(let until) where now >= until:
-                parts[index].runs()
+                parts[index].runs(from: now)
                 actions.append(.start(name))
             case .running where !isStopping && isSilent(parts[index], at: now):
-                parts[index].runs()
+                parts[index].runs(from: now)
                 actions += [.say(.unresponsive(name)), .kill(name)]
             case .stopping(let since, killed: false) where now - since >= limits.stopBound:
                 parts[index].state = .stopping(since: since, killed: true)
@@ -204,7 +212,11 @@ struct SupervisorMachine: Sendable {
     }
 
     private func isSilent(_ part: Part, at now: Duration) -> Bool {
-        if let heardAt = part.heardAt, now - heardAt >= limits.silenceBound { return true }
+        if let heardAt = part.heardAt {
+            if now - heardAt >= limits.silenceBound { return true }
+        } else if part.wasHeard, now - part.startedAt >= limits.firstBeatBound {
+            return true
+        }
         return part.answeredAt.map { now - $0 >= limits.hangBound } ?? false
     }
 

@@ -166,7 +166,11 @@ package struct MessageOutbox: Sendable {
         } catch let failure as Failure {
             switch failure.code {
             case .unavailable, .deadline: return .silence
-            case .invalid, .conflict: return refused(row.id, failure)
+            case .conflict:
+                // The other of two dispatchers has handed it over, in its own words.
+                logger.info("a message of this id was taken before", metadata: ["message": "\(row.id)"])
+                return .taken
+            case .invalid: return refused(row.id, failure)
             case .notFound, .forbidden, .unknownMethod, .internal:
                 logger.warning("a message waits", metadata: ["message": "\(row.id)", "code": "\(failure.code.rawValue)"])
                 return .later(failure)

@@ -172,6 +172,8 @@ struct SecondFactorTests {
             let (authenticator, _) = try await enrol(house, proved.accessToken)
             house.clock.advance(.seconds(301))
             #expect(try await house.request("DELETE", "/consent/v1/second-factor", token: proved.accessToken).status == 401)
+            let alone = try await prove(["password": LogInHouse.password], proved.accessToken)
+            #expect(alone.status == 422 && alone.problem == "wrong-proof", "the password alone took the second factor away")
             let code = authenticator.code(at: house.clock.now)
             let again = try await prove(["code": code], proved.accessToken).decoded(as: PasswordChangeAnswer.self)
             #expect(try await house.request("DELETE", "/consent/v1/second-factor", token: again.accessToken).status == 204)

@@ -1,0 +1,112 @@
+// Whether a write-ahead log is whole, asked before SQLite reads it.
+
+import Foundation
+
+/// SQLite reads its log up to the first frame whose checksum does not hold, and takes that for the end: right after a power cut, which
+/// can tear what was not flushed yet, and silent about damage to what was. A commit returns when its frames are flushed (`synchronous`
+/// FULL), and the next one begins after it: a whole commit behind the one that holds the broken frame was written after that had been
+/// acknowledged, so the break is no cut.
+/// The format: <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
+struct LogIntegrity {
+    private static let headerBytes = 32
+    private static let frameHeaderBytes = 24
+    private static let magic: UInt32 = 0x377f_0682
+    private static let pageBytes = 512...65_536
+    private static let usualPage = 4096
+
+    private struct Sums: Equatable {
+        var first: UInt32
+        var second: UInt32
+    }
+
+    private let log: UnsafeRawBufferPointer
+    private let isHeaderWhole: Bool
+    /// Whether checksums read words with their highest byte first.
+    private let isBig: Bool
+    private let page: Int
+
+    /// - Parameter store: path of the file whose log it is.
+    /// - Throws: `damagedLog`.
+    static func require(of store: String) throws(StoreError) {
+        // Mapped: a log may be long.
+        guard let log = try? Data(contentsOf: URL(fileURLWithPath: store + "-wal"), options: .alwaysMapped), !log.isEmpty else { return }
+        let page = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: store)))
+            .flatMap { try? $0.read(upToCount: 18) }
+            .flatMap { $0.count == 18 ? Int($0[16]) << 8 | Int($0[17]) : nil }
+        guard let (frame, count) = log.withUnsafeBytes({ damage(in: $0, page: page) }) else { return }
+        throw .damagedLog(frame: frame + 1, of: count)
+    }
+
+    /// The first broken frame, counted from 0, and how many there are; nil where the log ends as a power cut may end it.
+    /// - Parameter page: its size as the store's own header says it, for a log whose header is broken; nil where nobody knows.
+    static func damage(in log: UnsafeRawBufferPointer, page: Int?) -> (frame: Int, of: Int)? {
+        LogIntegrity(log, page: page)?.damage()
+    }
+
+    private init?(_ log: UnsafeRawBufferPointer, page: Int?) {
+        guard log.count > Self.headerBytes else { return nil }
+        self.log = log
+        let magic = UInt32(bigEndian: log.loadUnaligned(as: UInt32.self))
+        let sums = Self.sums(log[0..<24], after: Sums(first: 0, second: 0), isBig: magic & 1 == 1)
+        let stated = Int(UInt32(bigEndian: log.loadUnaligned(fromByteOffset: 8, as: UInt32.self)))
+        isHeaderWhole = magic & ~1 == Self.magic && Self.isSize(stated) && sums == Self.sums(in: log, at: 24)
+        isBig = isHeaderWhole && magic & 1 == 1
+        self.page = isHeaderWhole ? stated : page.flatMap { Self.isSize($0) ? $0 : $0 == 1 ? 65_536 : nil } ?? Self.usualPage
+    }
+
+    private static func isSize(_ page: Int) -> Bool { pageBytes.contains(page) && page & (page - 1) == 0 }
+
+    private func damage() -> (frame: Int, of: Int)? {
+        let length = Self.frameHeaderBytes + page
+        let count = (log.count - Self.headerBytes) / length
+        guard count > 0 else { return nil }
+        let salts = isHeaderWhole ? log[16..<24] : log[(Self.headerBytes + 8)..<(Self.headerBytes + 16)]
+        var before = isHeaderWhole ? Self.sums(in: log, at: 24) : nil
+        var broken: (frame: Int, endsCommit: Bool)? = isHeaderWhole ? nil : (-1, false)
+        var commits = 0
+        for frame in 0..<count {
+            let start = Self.headerBytes + frame * length
+            let isWhole = log[(start + 8)..<(start + 16)].elementsEqual(salts) && before.map { isWhole(start, after: $0) } ?? false
+            let endsCommit = Self.word(in: log, at: start + 4) != 0
+            if let known = broken {
+                if isWhole, endsCommit { commits += 1 }
+                if commits > (known.endsCommit ? 0 : 1) { return (max(0, known.frame), count) }
+                // One broken sum breaks two frames. Behind a second break lies what a longer commit of before has left.
+                if !isWhole, frame > known.frame + 1 { return nil }
+            } else if !isWhole {
+                broken = (frame, endsCommit)
+            }
+            // The next one was summed up after what stands here, whatever has become of this one's own bytes.
+            before = Self.sums(in: log, at: start + 16)
+        }
+        return nil
+    }
+
+    private func isWhole(_ start: Int, after before: Sums) -> Bool {
+        let (content, end) = (start + Self.frameHeaderBytes, start + Self.frameHeaderBytes + page)
+        let head = Self.sums(log[start..<(start + 8)], after: before, isBig: isBig)
+        return Self.sums(log[content..<end], after: head, isBig: isBig) == Self.sums(in: log, at: start + 16)
+    }
+
+    private static func word(in log: UnsafeRawBufferPointer, at offset: Int) -> UInt32 {
+        UInt32(bigEndian: log.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+
+    private static func sums(in log: UnsafeRawBufferPointer, at offset: Int) -> Sums {
+        Sums(first: word(in: log, at: offset), second: word(in: log, at: offset + 4))
+    }
+
+    private static func sums(_ bytes: Slice<UnsafeRawBufferPointer>, after before: Sums, isBig: Bool) -> Sums {
+        var (first, second) = (before.first, before.second)
+        let words = UnsafeRawBufferPointer(rebasing: bytes)
+        for offset in stride(from: 0, to: words.count, by: 8) {
+            let (one, other) = (
+                words.loadUnaligned(fromByteOffset: offset, as: UInt32.self),
+                words.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+            )
+            first &+= (isBig ? UInt32(bigEndian: one) : UInt32(littleEndian: one)) &+ second
+            second &+= (isBig ? UInt32(bigEndian: other) : UInt32(littleEndian: other)) &+ first
+        }
+        return Sums(first: first, second: second)
+    }
+}

@@ -1,0 +1,83 @@
+// A write-ahead log that was damaged is told from one that a power cut has torn.
+
+import Foundation
+import GRDB
+import TestKit
+import Testing
+
+@testable import Storage
+
+@Suite("Damage of the log")
+struct LogIntegrityTests {
+    private static let page = 4096
+
+    /// What a store has acknowledged and not moved into its file yet: one commit a note, and one of several pages.
+    private static func log(_ folder: URL) throws -> [UInt8] {
+        let file = folder.appendingPathComponent("notes.db")
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0; CREATE TABLE notes (text TEXT)")
+            for number in 0..<6 { try db.execute(sql: "INSERT INTO notes VALUES (?)", arguments: ["note \(number)"]) }
+            try db.execute(sql: "INSERT INTO notes VALUES (?)", arguments: [String(repeating: "long ", count: 4000)])
+            for number in 6..<12 { try db.execute(sql: "INSERT INTO notes VALUES (?)", arguments: ["note \(number)"]) }
+        }
+        return Array(try Data(contentsOf: URL(fileURLWithPath: file.path + "-wal")))
+    }
+
+    private static func isDamaged(_ log: [UInt8]) -> Bool {
+        log.withUnsafeBytes { LogIntegrity.damage(in: $0, page: page) } != nil
+    }
+
+    @Test("X16: one flipped bit of the log took back what was acknowledged after it, in silence: each of its first bytes and 1,000 others")
+    func flips() async throws {
+        try await withTemporaryFolder { folder in
+            let log = try Self.log(folder)
+            #expect(!Self.isDamaged(log))
+            // Behind the last commit but one nothing tells a flip from a cut.
+            let last = log.count - 2 * (24 + Self.page)
+            var random = SystemRandomNumberGenerator()
+            let places = Array(0..<200) + (0..<1000).map { _ in Int.random(in: 200..<last, using: &random) }
+            for place in places {
+                var flipped = log
+                flipped[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                #expect(Self.isDamaged(flipped), "byte \(place) of \(log.count)")
+            }
+        }
+    }
+
+    @Test("A log that a power cut has ended anywhere, torn or with what lay there before, is read as far as it goes")
+    func cuts() async throws {
+        try await withTemporaryFolder { folder in
+            let log = try Self.log(folder)
+            for length in stride(from: 0, to: log.count, by: 509) {
+                #expect(!Self.isDamaged(Array(log[..<length])), "cut at \(length)")
+                #expect(!Self.isDamaged(log[..<length] + [UInt8](repeating: 0, count: log.count - length)), "zeros from \(length)")
+            }
+            // The frames of a longer log of before lie behind a newer, shorter one.
+            let older = log.map { $0 ^ 0x55 }
+            for frame in 1..<(log.count - 32) / (24 + Self.page) {
+                let end = 32 + frame * (24 + Self.page)
+                #expect(!Self.isDamaged(log[..<end] + older[end...]))
+            }
+        }
+    }
+
+    @Test("A store whose log is damaged is not opened, and is left as it is; the refusal names what to do")
+    func refused() async throws {
+        try await withTemporaryFolder { folder in
+            let (log, file) = (try Self.log(folder), folder.appendingPathComponent("notes.db"))
+            let copy = folder.appendingPathComponent("copy.db")
+            try FileManager.default.copyItem(at: file, to: copy)
+            var flipped = log
+            flipped[5000] ^= 1
+            try Data(flipped).write(to: URL(fileURLWithPath: copy.path + "-wal"))
+            let error = #expect(throws: StoreError.self) {
+                try Store.open(copy, applicationID: 7, migrations: [], logger: NoteStore.logger)
+            }
+            guard case .damagedLog(let frame, let count)? = error else { throw try #require(error) }
+            #expect(frame == 2 && count == (log.count - 32) / (24 + Self.page))
+            #expect(error?.mend.contains("backup") == true)
+            #expect(Array(try Data(contentsOf: URL(fileURLWithPath: copy.path + "-wal"))) == flipped)
+        }
+    }
+}
