@@ -27,7 +27,7 @@ struct NotifierSecrets: Sendable {
         if settings.gatewaySecret == nil, !FileManager.default.fileExists(atPath: file.path) {
             try files.write(WebhookSecret.random().text, to: file)
         }
-        gateway = try WebhookSecret(files.readSecret(file))
+        gateway = try files.readWebhookSecret(file)
         inbound = Hex.encode(try files.secret("inbound.secret", of: .notifier))
     }
 }

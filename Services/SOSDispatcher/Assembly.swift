@@ -63,7 +63,7 @@ struct SOSParts: Sendable {
             offset: try store.steadyOffset(boot: SteadyClock.boot, fresh: Timestamp.now.milliseconds - SteadyClock.sinceBoot))
         let secrets = try IntegratorSecrets(settings, runtime)
         // Both dispatchers name the same emergency alike.
-        let names = try Names(identity: SymmetricKey(bytes: runtime.keys.secret("emergency-identity.key", of: .sosDispatcher)))
+        let names = try Names(identity: SymmetricKey(bytes: runtime.secret("emergency-identity.key", of: .sosDispatcher)))
         let answers = try runtime.answers(in: database)
         let calling = try await CallingParts(settings, secrets, database, answers, pair: pair.desk, on: runtime)
 

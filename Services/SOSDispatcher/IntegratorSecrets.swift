@@ -17,22 +17,34 @@ struct IntegratorSecrets: Sendable {
     init(_ settings: Settings, _ runtime: Runtime) throws {
         let files = runtime.keys
         let webhookFile = settings.webhookSecret ?? files.file("webhook.secret", of: .sosDispatcher)
-        webhook = try WebhookSecret(
-            IntegratorSecrets.text(webhookFile, files, isOwn: settings.webhookSecret == nil) { WebhookSecret.random().text })
+        webhook = try IntegratorSecrets.webhookSecret(webhookFile, files, isOwn: settings.webhookSecret == nil)
         let tokenFile = settings.integratorToken ?? files.file("integrator.token", of: .sosDispatcher)
-        token = try IntegratorSecrets.text(tokenFile, files, isOwn: settings.integratorToken == nil) { Base64URL.encode(Random.bytes(32)) }
-        signing = try SigningKey(seed: files.secret("signing.seed", of: .sosDispatcher))
-        answerKeys = try settings.deskKey.map { [try VerifyingKey(webhookText: files.readSecret($0))] } ?? []
+        if settings.integratorToken == nil { try IntegratorSecrets.make(tokenFile, files) { Base64URL.encode(Random.bytes(32)) } }
+        token = try files.readSecret(tokenFile)
+        signing = try SigningKey(seed: runtime.secret("signing.seed", of: .sosDispatcher))
+        answerKeys = try settings.deskKey.map { [try IntegratorSecrets.answerKey($0, files)] } ?? []
     }
 
     /// Shared with whoever watches over the heartbeat.
     static func heartbeat(_ settings: WatchSettings, _ files: KeyFiles) throws -> WebhookSecret {
         let file = settings.heartbeatSecret ?? files.file("heartbeat.secret", of: .sosDispatcher)
-        return try WebhookSecret(text(file, files, isOwn: settings.heartbeatSecret == nil) { WebhookSecret.random().text })
+        return try webhookSecret(file, files, isOwn: settings.heartbeatSecret == nil)
     }
 
-    private static func text(_ file: URL, _ files: KeyFiles, isOwn: Bool, _ make: () -> String) throws -> String {
-        if isOwn, !FileManager.default.fileExists(atPath: file.path) { try files.write(make(), to: file) }
-        return try files.readSecret(file)
+    private static func webhookSecret(_ file: URL, _ files: KeyFiles, isOwn: Bool) throws -> WebhookSecret {
+        if isOwn { try make(file, files) { WebhookSecret.random().text } }
+        return try files.readWebhookSecret(file)
+    }
+
+    private static func make(_ file: URL, _ files: KeyFiles, _ text: () -> String) throws {
+        if !FileManager.default.fileExists(atPath: file.path) { try files.write(text(), to: file) }
+    }
+
+    private static func answerKey(_ file: URL, _ files: KeyFiles) throws -> VerifyingKey {
+        do {
+            return try VerifyingKey(webhookText: files.readSecret(file))
+        } catch is SealingError {
+            throw KeyFiles.Fault("\(file.path) must hold whpk_ and 32 bytes in Base64; put the public key there that the desk has given")
+        }
     }
 }

@@ -30,7 +30,7 @@ struct PeopleParts: Sendable {
         let messenger = Messenger(store: database, outbox: messages, hand: hand, logger: runtime.logger)
         // Shared by both dispatchers of a pair, so that a link opens at either.
         let capabilities = Capabilities(
-            key: try SymmetricKey(bytes: runtime.keys.secret("capabilities.key", of: .sosDispatcher)),
+            key: try SymmetricKey(bytes: runtime.secret("capabilities.key", of: .sosDispatcher)),
             origin: runtime.settings.publicOrigin)
         prompts = PromptDesk(
             supervision: supervision, emergencies: store, store: PromptStore(store: database), messenger: messenger,

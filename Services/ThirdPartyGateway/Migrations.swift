@@ -37,5 +37,6 @@ enum GatewaySchema {
             try StoreLife.create(in: db)
             try SubscriptionMigration.addEpochs(to: db)
         },
+        Migration(8, "what data files could not hold") { db in try RequestTables.addDamaged(to: db) },
     ]
 }

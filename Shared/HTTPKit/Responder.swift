@@ -204,7 +204,7 @@ extension Responder {
     /// The error's text stays here: it may hold what was sent. The log gets its type.
     private func failure(_ error: any Error, _ requestID: String) -> Refusal {
         logger.error(
-            "a handler failed", metadata: ["requestId": .string(requestID), "error": .string(String(reflecting: type(of: error)))])
+            "a handler failed", metadata: ["requestId": .string(requestID), "error": .string(error.logReason)])
         return Refusal(.internal)
     }
 

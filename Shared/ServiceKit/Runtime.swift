@@ -7,6 +7,7 @@ package import Logging
 package import Outbound
 package import Sealing
 package import Storage
+import Synchronization
 
 /// Made once per service, by `ServiceCommand` in a process of its own and by tests beside other services in one process.
 package struct Runtime: Sendable {
@@ -27,6 +28,12 @@ package struct Runtime: Sendable {
     package let metrics: @Sendable () -> String
     /// Whether a store that lacks a part is set aside and begun anew instead of refused: `--new`.
     private let beginsAnew: Bool
+    private let opened = OpenedKeys()
+
+    /// Knows the secrets of earlier starts, once it is open.
+    private final class OpenedKeys: Sendable {
+        let keys = Mutex<PersonKeys?>(nil)
+    }
 
     /// Makes what is missing of the peer's bus keys and the sockets' folder.
     /// - Parameters:
@@ -105,7 +112,7 @@ package struct Runtime: Sendable {
         let (file, keyFile) = (storeFiles.keys, storeFiles.keyEncryptionKey)
         if FileManager.default.fileExists(atPath: file.path), !FileManager.default.fileExists(atPath: keyFile.path) {
             throw KeyFiles.Fault(
-                description: "\(keyFile.path) is missing but \(file.path) exists: restore it from the keys' backup, or nothing can be read")
+                "\(keyFile.path) is missing but \(file.path) exists: restore it from the keys' backup, or nothing can be read")
         }
         let wrapping = try KeyEncryptionKey(bytes: keys.secret("store.kek", of: peer))
         let opened: PersonKeys
@@ -119,12 +126,30 @@ package struct Runtime: Sendable {
         if let name = try opened.changed(of: keys.secrets(of: peer)).first {
             throw KeyFiles.Fault.another(keys.file(name, of: peer), than: file)
         }
+        self.opened.keys.withLock { $0 = opened }
         return opened
     }
 
-    /// The service's own key for one purpose, from its secret `<name>.key`, made at the first start.
+    /// 32 bytes that live as long as the installation, made at the first start. Once `openPersonKeys` has opened the keys' database, that
+    /// knows the secret before anything can lie under it, and no later start goes on under another one.
+    /// - Parameter owner: in whose folder it lies, where that is not this peer's own.
+    /// - Throws: `KeyFiles.Fault` where it is another one than at earlier starts, or is gone.
+    package func secret(_ name: String, of owner: Peer? = nil) throws -> [UInt8] {
+        let (owner, file) = (owner ?? peer, keys.file(name, of: owner ?? peer))
+        guard let opened = opened.keys.withLock({ $0 }) else { return try keys.secret(name, of: owner) }
+        let known = owner == peer ? name : "\(owner)/\(name)"
+        let isThere = FileManager.default.fileExists(atPath: file.path)
+        guard try isThere || opened.isKept(nil, named: known) else { throw KeyFiles.Fault.another(file, than: storeFiles.keys) }
+        let bytes = try keys.secret(name, of: owner)
+        guard try opened.isKept(SymmetricKey(bytes: bytes), named: known) else {
+            throw KeyFiles.Fault.another(file, than: storeFiles.keys)
+        }
+        return bytes
+    }
+
+    /// The service's own key for one purpose: its `secret` `<name>.key`.
     package func key(_ name: String) throws -> SymmetricKey {
-        try SymmetricKey(bytes: keys.secret("\(name).key", of: peer))
+        try SymmetricKey(bytes: secret("\(name).key"))
     }
 
     /// For look-up columns: finds a row by a value that the file does not show.
@@ -154,7 +179,7 @@ package struct Runtime: Sendable {
     /// Answers questions from now on; who may ask what follows from `Contracts` and the public peer files.
     package func answer(_ methods: Methods) async throws {
         guard let endpoint = endpoints.requests(of: peer, binding: true) else {
-            throw KeyFiles.Fault(description: "\(peer) has no port for requests in Contracts")
+            throw KeyFiles.Fault("\(peer) has no port for requests in Contracts")
         }
         try await bus.answer(at: endpoint, methods)
     }
@@ -186,7 +211,7 @@ package struct Runtime: Sendable {
     /// - Throws: `KeyFiles.Fault` where that peer answers nothing or its public key is not here.
     package func client(of other: Peer) async throws -> BusClient {
         guard let endpoint = endpoints.requests(of: other, binding: false) else {
-            throw KeyFiles.Fault(description: "\(other) has no port for requests in Contracts")
+            throw KeyFiles.Fault("\(other) has no port for requests in Contracts")
         }
         return try await bus.client(of: other, at: endpoint, serverKey: keys.publicPeer(other).key)
     }

@@ -47,12 +47,12 @@ struct HandWrittenJSONTests {
         var generator = SeededGenerator(seed: seed)
         let reply = ReadSamples.Reply(
             columns: Self.columns(&generator),
-            next: [nil, "1763518320000", "a \"quoted\" one"].randomElement(using: &generator) ?? nil)
+            next: [nil, "1763518320000", "a \"quoted\" one"].randomElement(using: &generator) ?? nil, damaged: Self.damaged(&generator))
         let text = reply.handWritten
         let decoded = try JSONDecoder().decode(ReadSamples.Reply.self, from: Data(text))
-        #expect(decoded.columns == reply.columns && decoded.next == reply.next)
+        #expect(decoded.columns == reply.columns && decoded.next == reply.next && decoded.damaged == reply.damaged)
         if let read = ReadSamples.Reply(handWritten: text) {
-            #expect(read.columns == reply.columns && read.next == reply.next)
+            #expect(read.columns == reply.columns && read.next == reply.next && read.damaged == reply.damaged)
         } else {
             #expect(reply.next?.contains("\"") == true)
         }
@@ -121,12 +121,24 @@ struct HandWrittenJSONTests {
         #expect(try JSONDecoder().decode(DataRead.self, from: Data(told.handWritten)) == told)
     }
 
+    private static func damaged(_ generator: inout SeededGenerator) -> [DamagedPeriod]? {
+        let count = Int.random(in: -1...3, using: &generator)
+        return count < 0
+            ? nil
+            : (0..<count).map { place in
+                let from = Timestamp(milliseconds: 1_763_518_320_000 + Int64(place) * 1000)
+                return DamagedPeriod(from: from, to: from + .milliseconds(Int64.random(in: 0...500, using: &generator)))
+            }
+    }
+
     @Test("SHR-14: many short reads read back alike, denials too", arguments: 0..<200)
     func ranges(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let outcomes = (0..<Int.random(in: 0...4, using: &generator)).map { _ in
             Bool.random(using: &generator)
-                ? ReadSampleRanges.Outcome(samples: Self.samples(&generator), readTo: Timestamp(milliseconds: 1_763_518_320_000))
+                ? ReadSampleRanges.Outcome(
+                    samples: Self.samples(&generator), readTo: Timestamp(milliseconds: 1_763_518_320_000), damaged: Self.damaged(&generator)
+                )
                 : ReadSampleRanges.Outcome(samples: [], readTo: nil, denial: Failure(.forbidden, "the grant is not active"))
         }
         let text = ReadSampleRanges.Reply(outcomes: outcomes).handWritten
@@ -136,6 +148,7 @@ struct HandWrittenJSONTests {
             #expect(found.map(\.samples) == outcomes.map(\.samples))
             #expect(found.map(\.readTo) == outcomes.map(\.readTo))
             #expect(found.map(\.denial) == outcomes.map(\.denial))
+            #expect(found.map(\.damaged) == outcomes.map(\.damaged))
         }
     }
 

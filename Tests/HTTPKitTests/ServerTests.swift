@@ -89,6 +89,18 @@ struct ServerTests {
         }
     }
 
+    @Test("R18: a refusal of the store was logged by the name of its type alone: the line has the code")
+    func errorOfTheStore() async throws {
+        struct Refused: ErrorForLogs { let wordsForLogs = "SQLite 787: FOREIGN KEY constraint failed" }
+        let failing = Route(.get, "/fails", access: .anyone, summary: "Fails", answers: []) { _ in throw Refused() }
+        let recorder = RecordingLog()
+        try await withServer(makeServer([failing], logger: recorder.logger)) { port in
+            let answer = try await ask(port, "GET", "/fails")
+            #expect(answer.status == 500 && !answer.text.contains("787"))
+            #expect(recorder.text.contains("SQLite 787"))
+        }
+    }
+
     @Test("A thrown problem keeps its fields and pointers; Retry-After is in whole seconds, rounded up")
     func thrownProblem() async throws {
         let refusing = Route(.get, "/refuses", access: .anyone, summary: "Refuses", answers: []) { _ in

@@ -45,6 +45,26 @@ struct SupervisorTests {
         #expect(notes.lines.contains("two: hello") && notes.lines.last == "one: bye")
     }
 
+    @Test(
+        "X6: `--new` was handed to every restart, and a store lost while the suite ran was begun anew in silence: it holds for the first start"
+    )
+    func firstStart() async throws {
+        let notes = Notes()
+        var one = part("one", "echo $$ $0; while :; do sleep 0.05; done")
+        one.firstArguments = ["--new"]
+        let supervisor = Supervisor([one], line: notes.line, notice: notes.notice)
+        let running = Task { await supervisor.run() }
+        let words = { @Sendable (number: Int) in
+            notes.lines.dropFirst(number).first?.split(separator: " ").dropFirst().map(String.init) ?? []
+        }
+        try await eventually("its first life") { words(0).count == 2 }
+        kill(try #require(pid_t(words(0)[0])), SIGKILL)
+        try await eventually("its second life") { words(1).count == 2 }
+        #expect(words(0)[1] == "--new" && words(1)[1] == "/bin/sh")
+        supervisor.stop()
+        _ = await running.value
+    }
+
     @Test("a part that ignores the request to stop is killed after its bound")
     func stubborn() async throws {
         let notes = Notes()

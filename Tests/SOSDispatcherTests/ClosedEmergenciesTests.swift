@@ -148,4 +148,43 @@ struct ClosedEmergenciesTests {
             #expect(try await store.outbox(of: ids[0]) == nil)
         }
     }
+
+    @Test(
+        "S8: an erasure deleted all emergencies of a person in the writer's one transaction: 500 rows at a time, lines before their messages"
+    )
+    func erasedInSlices() async throws {
+        try await withStore { store in
+            let (other, messages) = (
+                PersonID(bits: 8), MessageOutbox(in: store.store, sealedUnder: .random(), logger: Running.quiet) { _ in }
+            )
+            try await store.store.write { db in
+                for owner in [Self.person, other] {
+                    for number in 0..<400 {
+                        let emergency = Data(EmergencyID.random().bytes)
+                        try db.execute(
+                            sql: "INSERT INTO closed_emergencies (emergency, person, state, t0) VALUES (?, ?, 'closed', ?)",
+                            arguments: [emergency, owner.data, number])
+                        try db.execute(
+                            sql:
+                                "INSERT INTO closed_outbox (emergency, sequence, person, kind, sealed, created_at) VALUES (?, 1, ?, 'new', x'00', 0)",
+                            arguments: [emergency, owner.data])
+                        try db.execute(
+                            sql:
+                                "INSERT INTO closed_lines (emergency, sequence, integrator, created_at, attempts) VALUES (?, 1, 'milan', 0, 1)",
+                            arguments: [emergency])
+                    }
+                }
+            }
+            var steps: [Int] = []
+            repeat {
+                steps.append(
+                    try await store.store.write { try PersonErasure(messages: messages).erase($0, Self.person, scope: .account) })
+            } while steps.last != 0
+            #expect(steps == [500, 500, 200, 0])
+            let left = try await store.store.read { db in
+                try ["closed_emergencies", "closed_outbox", "closed_lines"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") }
+            }
+            #expect(left == [400, 400, 400])
+        }
+    }
 }

@@ -58,18 +58,22 @@ struct WholeStoreTests {
         }
     }
 
+    private static func runtime(of peer: Peer, in folder: URL, beginsAnew: Bool = false) throws -> Runtime {
+        var reader = SettingsReader(environment: [
+            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
+            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
+            "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
+        ])
+        return try Runtime(
+            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, beginsAnew: beginsAnew)
+    }
+
     /// One start and an orderly end; `body` is in between.
     private static func start(
         in folder: URL, beginsAnew: Bool = false, _ body: (OpenedStore) async throws -> Void = { _ in }
     ) async throws {
-        var reader = SettingsReader(environment: [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("consent").path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
-        ])
-        let runtime = try Runtime(
-            peer: .consent, settings: SuiteSettings(&reader, peer: .consent, httpPort: 0),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, beginsAnew: beginsAnew)
+        let runtime = try runtime(of: .consent, in: folder, beginsAnew: beginsAnew)
         let opened: OpenedStore
         do {
             opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: migrations)
@@ -84,11 +88,10 @@ struct WholeStoreTests {
         await opened.keys.close()
     }
 
-    /// A service that has run twice, so that it knows all of its secrets, and holds one person's key.
+    /// A service that has run once and holds one person's key.
     private static func with(_ body: (Place) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             try await start(in: folder) { opened in _ = try await opened.keys.makeKey(for: person) }
-            try await start(in: folder)
             try await body(Place(folder: folder))
         }
     }
@@ -154,7 +157,9 @@ struct WholeStoreTests {
         }
     }
 
-    @Test("X6: another look-up key, or none, would hide what is stored: it stops the start as well", arguments: [true, false])
+    @Test(
+        "X6: another look-up key, or none, would hide what is stored: it stops the second start as every later one",
+        arguments: [true, false])
     func otherSecret(isThere: Bool) async throws {
         try await Self.with { place in
             let right = try place.text(place.lookup)
@@ -167,6 +172,39 @@ struct WholeStoreTests {
             #expect(said.contains(place.lookup.path) && said.contains("restore"))
             try place.put(right, in: place.lookup)
             try await Self.startWhenFree(in: place)
+        }
+    }
+
+    @Test(
+        "X16: another secret in the first dispatcher's folder, or none, and the deputy named emergencies by it: it stops the deputy too",
+        arguments: [true, false])
+    func sharedSecret(isThere: Bool) async throws {
+        try await withTemporaryFolder { folder in
+            let place = Place(folder: folder)
+            let file = folder.appendingPathComponent("k/sos-dispatcher/emergency-identity.key")
+            func start() async throws -> [UInt8] {
+                let runtime = try Self.runtime(of: .sosDeputy, in: folder)
+                do {
+                    let keys = try runtime.openPersonKeys()
+                    let secret = try runtime.secret("emergency-identity.key", of: .sosDispatcher)
+                    await keys.close()
+                    await runtime.bus.shutdown()
+                    return secret
+                } catch {
+                    await runtime.bus.shutdown()
+                    throw error
+                }
+            }
+            let first = try await start()
+            #expect(try await start() == first)
+            if isThere {
+                try place.put(String(repeating: "0a", count: 32), in: file)
+            } else {
+                try FileManager.default.removeItem(at: file)
+            }
+            let fault = await #expect(throws: KeyFiles.Fault.self) { try await start() }
+            #expect(fault?.description.contains(file.path) == true && fault?.description.contains("restore") == true)
+            #expect(isThere || !FileManager.default.fileExists(atPath: file.path), "none is made in its place")
         }
     }
 

@@ -11,6 +11,19 @@ import Testing
 
 @Suite("Faults of the disk")
 struct DiskFaultTests {
+    @Test("R18: what SQLite refuses is logged with its code and without the value that it refused")
+    func logged() async throws {
+        try await withNotes { store in
+            let error = await #expect(throws: (any Error).self) {
+                try await store.write { db in try db.execute(sql: "INSERT INTO notes (nothing) VALUES (?)", arguments: ["73.28125"]) }
+            }
+            let reason = error?.logReason ?? ""
+            #expect(reason.contains("SQLite 1:") && !reason.contains("73.28125"), "\(reason)")
+            #expect(StoreError.undone(code: 787).logReason.contains("787"))
+            #expect(!CocoaError(.fileNoSuchFile).logReason.contains("file"))
+        }
+    }
+
     @Test("a full disk refuses clearly, keeps what was acknowledged, and takes writes again when there is room")
     func full() async throws {
         try await withNotes { store in

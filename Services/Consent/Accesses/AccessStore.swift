@@ -62,11 +62,12 @@ struct AccessTable: Sendable {
         ).compactMap(StoredAccess.init)
     }
 
-    /// Part of erasing the person.
-    /// - Returns: how many.
+    /// A slice of the person's; part of erasing them.
+    /// - Returns: how many; to be called again until it is none.
     func delete(_ db: Database, of person: PersonID) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM data_accesses WHERE person = ?").execute(arguments: [Data(person.bytes)])
-        return db.changesCount
+        var slice = DeletionSlice()
+        try slice.delete(db, from: "data_accesses", where: "person = ?", [Data(person.bytes)])
+        return slice.deleted
     }
 }
 

@@ -33,7 +33,7 @@ struct ErasureParts: Sendable {
         let facts = FactStream(stream: StreamFamily.erasuresStream, epoch: opened.epoch, relay: relay)
         let secrets = ErasureSecrets(
             contacts: try runtime.key("erasures"), capabilities: try runtime.lookupKey(for: "erasure-capability"),
-            signing: try SigningKey(seed: runtime.keys.secret("erasures.seed", of: runtime.peer)))
+            signing: try SigningKey(seed: runtime.secret("erasures.seed")))
         let ledger = ErasureLedger(
             store: opened.store, answers: opened.answers, facts: facts, outbox: neighbours.outbox, vault: neighbours.vault,
             secrets: secrets, logger: runtime.logger)

@@ -27,8 +27,9 @@ struct OwnErasure: Sendable {
     /// Frees e-mail, user name and fiscal code (ACC-31); what refers to the account goes with its row.
     private func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         guard scope == .account else { return 0 }
-        var count = try sharing.erase(db, person, scope: scope)
-        count += try outbox.forget(db, person)
+        let shared = try sharing.erase(db, person, scope: scope)
+        guard shared == 0 else { return shared }
+        var count = try outbox.forget(db, person)
         count += try EmergencySubscribers().forget(db, person)
         guard let account = try accounts.find(db, person: person) else { return count }
         try accounts.delete(db, account.number)

@@ -50,12 +50,13 @@ struct SharingClosing: Sendable {
         }
     }
 
-    /// Takes the rows away, before the account's own row; what was collected is not here, so that erasing it alone takes nothing.
-    /// - Returns: how many rows.
+    /// Takes a slice of the rows away, before the account's own row; what was collected is not here, so that erasing it alone takes nothing.
+    /// What was read may be very much, and goes first.
+    /// - Returns: how many rows; to be called again until it is none.
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         guard scope == .account else { return 0 }
         let accesses = try AccessTable().delete(db, of: person)
-        guard let account = try AccountTable().find(db, person: person)?.number else { return accesses }
+        guard accesses == 0, let account = try AccountTable().find(db, person: person)?.number else { return accesses }
         return try accesses + receipts.delete(db, of: account) + table.delete(db, of: account) + AnonymousSharing().delete(db, of: account)
     }
 

@@ -34,7 +34,7 @@ struct SharingParts: Sendable {
         on ground: Ground, settings: SharingSettings, people: SharingPeople, runtime: Runtime,
         clock: @escaping @Sendable () -> Timestamp = { .now }
     ) throws {
-        let desk = ReceiptDesk(try SigningKey(seed: runtime.keys.secret("receipts.seed", of: runtime.peer)))
+        let desk = ReceiptDesk(try SigningKey(seed: runtime.secret("receipts.seed")))
         let news = SharingNews(epoch: ground.epoch, keys: ground.keys)
         let ledger = SharingLedger(news: news, receipts: desk, people: people, keys: ground.keys, outbox: ground.outbox)
         service = SharingService(

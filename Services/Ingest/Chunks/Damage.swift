@@ -19,6 +19,15 @@ final class DamagedPeriods: Sendable {
     var all: [ClosedRange<Int64>] {
         found.withLock { $0.sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) } }
     }
+
+    /// As a peer on the bus is told: no time outside the asked period; nil where there is nothing to tell.
+    func told(in period: Range<Int64>) -> [DamagedPeriod]? {
+        let told = all.compactMap { found -> DamagedPeriod? in
+            let (from, to) = (max(found.lowerBound, period.lowerBound), min(found.upperBound, period.upperBound - 1))
+            return from <= to ? DamagedPeriod(from: Timestamp(milliseconds: from), to: Timestamp(milliseconds: to)) : nil
+        }
+        return told.isEmpty ? nil : told
+    }
 }
 
 /// The damaged chunks that anybody has come across since the start: told once each in the log, counted for the alarm.

@@ -33,7 +33,7 @@ struct CSVEntryDocument: EntryDocument {
         return bytes
     }
 
-    mutating func finish() {}
+    mutating func finish(without _: [DamagedEntries]) {}
 }
 
 /// Positions alone; what else was measured has other forms.
@@ -50,7 +50,7 @@ struct GPXEntryDocument: EntryDocument {
 
     mutating func take() -> [UInt8] { gpx.take() }
 
-    mutating func finish() {
+    mutating func finish(without _: [DamagedEntries]) {
         gpx.finish()
     }
 }

@@ -40,7 +40,8 @@ struct GrantedRanges: Sendable {
             guard stretch.granules.isEmpty || (try? reading.vault.key(of: stretch.grant.person)) != nil else {
                 return outcome(.denied(.nothingLeft))
             }
-            return ReadSampleRanges.Outcome(samples: stretch.columns.samples, readTo: readTo)
+            return ReadSampleRanges.Outcome(
+                samples: stretch.columns.samples, readTo: readTo, damaged: stretch.damaged.isEmpty ? nil : stretch.damaged)
         }
     }
 }

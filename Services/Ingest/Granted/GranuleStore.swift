@@ -26,12 +26,7 @@ struct GranuleReader: Sendable {
         guard let number = try DeviceTable().personNumber(db, person) else { return (EntryColumns(), false, []) }
         let entries = ReadStore(vault: vault, person: person, number: number, key: key)
         let (granules, hasMore) = try GranuleReader(entries: entries, metric: metric, plan: plan, isBrief: isBrief).first(limit, db)
-        // No time outside the asked period is told.
-        let damaged = entries.damaged.all.compactMap { found -> DamagedPeriod? in
-            let (from, to) = (max(found.lowerBound, plan.range.lowerBound), min(found.upperBound, plan.range.upperBound - 1))
-            return from <= to ? DamagedPeriod(from: Timestamp(milliseconds: from), to: Timestamp(milliseconds: to)) : nil
-        }
-        return (granules, hasMore, damaged)
+        return (granules, hasMore, entries.damaged.told(in: plan.range) ?? [])
     }
 
     /// The first steps that hold something, at most `limit` of them, and whether there are more.

@@ -113,7 +113,8 @@ struct Readings: Sendable {
         guard let number = try await store.read({ db in try DeviceTable().personNumber(db, request.person) }),
             try vault.keys.key(of: request.person) != nil
         else { return ReadLatest.Reply(samples: []) }
-        let items = try await latest(of: Reader(person: request.person, number: number), request.types)
-        return ReadLatest.Reply(samples: items.map(\.sample))
+        let reader = Reader(person: request.person, number: number)
+        let items = try await latest(of: reader, request.types)
+        return ReadLatest.Reply(samples: items.map(\.sample), damaged: reader.damaged.told(in: Int64.min..<Int64.max))
     }
 }

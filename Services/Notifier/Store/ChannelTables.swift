@@ -70,14 +70,4 @@ struct ChannelTables: Sendable {
         try db.execute(
             sql: "INSERT OR REPLACE INTO channel_choices (person, sealed) VALUES (?, ?)", arguments: [person.data, Data(sealed)])
     }
-
-    /// Returns how many rows.
-    func deleteAll(_ db: Database, of person: PersonID) throws -> Int {
-        var count = 0
-        for table in ["push_endpoints", "channel_choices"] {
-            try db.execute(sql: "DELETE FROM \(table) WHERE person = ?", arguments: [person.data])
-            count += db.changesCount
-        }
-        return count
-    }
 }

@@ -79,9 +79,4 @@ struct InboxTable: Sendable {
                 """, arguments: [before.milliseconds, limit])
         return db.changesCount
     }
-
-    func delete(_ db: Database, of person: PersonID) throws -> Int {
-        try db.execute(sql: "DELETE FROM inbox WHERE person = ?", arguments: [person.data])
-        return db.changesCount
-    }
 }

@@ -75,10 +75,4 @@ struct MessageTable: Sendable {
                 """, arguments: [before.milliseconds, limit])
         return db.changesCount
     }
-
-    /// Everything of a person that was to be sent; returns how many messages.
-    func delete(_ db: Database, of person: PersonID) throws -> Int {
-        try db.execute(sql: "DELETE FROM messages WHERE person = ?", arguments: [person.data])
-        return db.changesCount
-    }
 }

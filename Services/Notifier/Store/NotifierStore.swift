@@ -193,8 +193,15 @@ struct NotifierStore: Sendable {
         while try await store.write({ db in try inbox.delete(db, before: inboxBefore, limit: slice) }) == slice {}
     }
 
-    /// Everything of the person, in the caller's transaction; part of erasing them. Returns how many rows.
+    /// A slice of everything of the person, in the caller's transaction; part of erasing them. Deliveries go with their messages.
+    /// - Returns: how many rows; to be called again until it is none.
     func forget(_ db: Database, _ person: PersonID) throws -> Int {
-        try messages.delete(db, of: person) + inbox.delete(db, of: person) + channels.deleteAll(db, of: person)
+        var slice = DeletionSlice()
+        for (table, key) in [
+            ("messages", "message"), ("inbox", "person, number"), ("push_endpoints", "number"), ("channel_choices", "person"),
+        ] {
+            try slice.delete(db, from: table, key: key, where: "person = ?", [person.data])
+        }
+        return slice.deleted
     }
 }

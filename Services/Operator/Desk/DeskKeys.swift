@@ -29,7 +29,7 @@ struct DeskKeys: Sendable {
         let keys = layout.keys
         let file = secretFile.map { URL(fileURLWithPath: $0) } ?? keys.file("webhook.secret", of: .sosDispatcher)
         do {
-            let secret = try WebhookSecret(keys.readSecret(file))
+            let secret = try keys.readWebhookSecret(file)
             if let publicKey { return DeskKeys(secret: secret, suiteKey: try VerifyingKey(webhookText: publicKey)) }
             let seedFile = keys.file("signing.seed", of: .sosDispatcher)
             guard secretFile == nil, FileManager.default.fileExists(atPath: seedFile.path),

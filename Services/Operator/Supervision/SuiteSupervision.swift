@@ -35,8 +35,8 @@ struct SuiteSupervision: Sendable {
             parts.append(
                 SupervisedPart(
                     name: service.peer.name,
-                    command: ChildCommand(
-                        executable: service.file.path, arguments: beginsAnew ? ["--new"] : [], environment: environment),
+                    command: ChildCommand(executable: service.file.path, environment: environment),
+                    firstArguments: beginsAnew ? ["--new"] : [],
                     heartbeat: layout.busFolder.appendingPathComponent("heartbeat-\(service.peer)").path
                 ) {
                     await readiness.probe(port: service.port)

@@ -9,6 +9,8 @@ import Synchronization
 struct SupervisedPart: Sendable {
     var name: String
     var command: ChildCommand
+    /// For its first start alone; a start after an end is the same part going on.
+    var firstArguments: [String] = []
     /// Path of the socket for its heartbeats; nil for a program that sends none.
     var heartbeat: String?
     /// Asks it whether it is ready, within a second; nil for one that is not asked.
@@ -43,6 +45,12 @@ struct Supervisor: Sendable {
         let process: ChildProcess
         let heartbeat: HeartbeatSocket?
         let life: Int
+    }
+
+    private struct Children {
+        var running: [String: Child] = [:]
+        /// Names of those that were started before.
+        var begun: Set<String> = []
     }
 
     /// Counts the starts of all parts.
@@ -95,7 +103,7 @@ struct Supervisor: Sendable {
         let clock = ContinuousClock()
         let start = clock.now
         var machine = SupervisorMachine(parts: parts.map(\.name), limits: limits)
-        var children: [String: Child] = [:]
+        var children = Children()
         var outcome: ExitStatus?
         return await withTaskGroup(of: Void.self) { group in
             for part in parts { group.addTask { await probe(part) } }
@@ -110,11 +118,11 @@ struct Supervisor: Sendable {
                 let now = clock.now - start
                 switch event {
                 case .exited(let name, let status):
-                    children.removeValue(forKey: name)?.heartbeat?.close()
+                    children.running.removeValue(forKey: name)?.heartbeat?.close()
                     perform(machine.exited(name, status, at: now), &children, &outcome)
                 case .answered(let name, let isReady):
                     perform(machine.answered(name, isReady: isReady, at: now), &children, &outcome)
-                case .heard(let name, let message, let life) where children[name]?.life == life:
+                case .heard(let name, let message, let life) where children.running[name]?.life == life:
                     machine.heard(name, hasStarted: message == .ready, at: now)
                 case .heard: break
                 case .ticked: perform(machine.timePassed(to: now), &children, &outcome)
@@ -127,19 +135,20 @@ struct Supervisor: Sendable {
         }
     }
 
-    private func perform(_ actions: [SupervisorAction], _ children: inout [String: Child], _ outcome: inout ExitStatus?) {
+    private func perform(_ actions: [SupervisorAction], _ children: inout Children, _ outcome: inout ExitStatus?) {
         for action in actions {
             switch action {
-            case .start(let name): children[name] = start(name)
-            case .terminate(let name): children[name]?.process.signal(SIGTERM)
-            case .kill(let name): children[name]?.process.signal(SIGKILL)
+            case .start(let name):
+                children.running[name] = start(name, isFirst: children.begun.insert(name).inserted)
+            case .terminate(let name): children.running[name]?.process.signal(SIGTERM)
+            case .kill(let name): children.running[name]?.process.signal(SIGKILL)
             case .say(let what): notice(what)
             case .finished(let status): outcome = status
             }
         }
     }
 
-    private func start(_ name: String) -> Child? {
+    private func start(_ name: String, isFirst: Bool) -> Child? {
         guard let part = parts.first(where: { $0.name == name }) else { return nil }
         let (line, happened) = (line, happened)
         let life = Supervisor.lives.add(1, ordering: .relaxed).newValue
@@ -153,6 +162,7 @@ struct Supervisor: Sendable {
             return nil
         }
         var command = part.command
+        if isFirst { command.arguments += part.firstArguments }
         command.environment = HeartbeatSocket.environment(command.environment, at: part.heartbeat)
         let process = ChildProcess(command) {
             line(name, $0)

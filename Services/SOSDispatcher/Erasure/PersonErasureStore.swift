@@ -12,31 +12,43 @@ struct PersonErasure: Sendable {
     /// For the certificate.
     static let kept = "the audit chain: under a pseudonym, when help was called and by whom it was answered"
 
-    /// - Returns: how many rows. Of data alone what the supervision itself needs stays: that it is on, and the devices.
+    /// A slice of it. Of data alone what the supervision itself needs stays: that it is on, and the devices.
+    /// - Returns: how many rows; to be called again until it is none.
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
-        var sentences = [
-            "DELETE FROM pair_heard WHERE person = ?",
-            "DELETE FROM dispatch_lines WHERE emergency IN (SELECT emergency FROM dispatch_outbox WHERE person = ?)",
-            "DELETE FROM dispatch_outbox WHERE person = ?", "DELETE FROM emergencies WHERE person = ? AND closed_at IS NOT NULL",
-            "DELETE FROM closed_lines WHERE emergency IN (SELECT emergency FROM closed_outbox WHERE person = ?)",
-            "DELETE FROM closed_outbox WHERE person = ?", "DELETE FROM closed_emergencies WHERE person = ?",
-            "DELETE FROM prompt_answers WHERE person = ?", "DELETE FROM seen_alerts WHERE person = ?",
-            "DELETE FROM contact_cases WHERE person = ?",
-            "DELETE FROM contact_notices WHERE person = ?",
-        ]
-        if scope == .account {
-            sentences += [
-                "DELETE FROM emergencies WHERE person = ?", "DELETE FROM subscribers WHERE person = ?",
-                "DELETE FROM pair_versions WHERE person = ?",
-                "DELETE FROM devices WHERE person = ?", "DELETE FROM monitoring_pauses WHERE person = ?",
-                "DELETE FROM subscriptions WHERE person = ?", "DELETE FROM pause_reminders WHERE person = ?",
-            ]
+        let waiting = try messages.forget(db, person)
+        var slice = DeletionSlice()
+        for rows in Self.ofData + (scope == .account ? Self.ofAccount : []) {
+            try slice.delete(db, from: rows.table, key: rows.key, where: rows.condition, [person.data])
         }
-        return try sentences.reduce(messages.forget(db, person)) { count, sentence in
-            try db.execute(sql: sentence, arguments: [person.data])
-            return count + db.changesCount
-        }
+        return waiting + slice.deleted
     }
+
+    private struct Rows {
+        let table: String
+        let key: String
+        var condition = "person = ?"
+    }
+
+    private static let line = "emergency, sequence, integrator"
+
+    /// Lines before the messages by which they are found.
+    private static let ofData = [
+        Rows(table: "pair_heard", key: "number"),
+        Rows(
+            table: "dispatch_lines", key: line, condition: "emergency IN (SELECT emergency FROM dispatch_outbox WHERE person = ?)"),
+        Rows(table: "dispatch_outbox", key: "emergency, sequence"),
+        Rows(table: "emergencies", key: "emergency", condition: "person = ? AND closed_at IS NOT NULL"),
+        Rows(table: "closed_lines", key: line, condition: "emergency IN (SELECT emergency FROM closed_outbox WHERE person = ?)"),
+        Rows(table: "closed_outbox", key: "emergency, sequence"), Rows(table: "closed_emergencies", key: "emergency"),
+        Rows(table: "prompt_answers", key: "emergency, number"), Rows(table: "seen_alerts", key: "emergency"),
+        Rows(table: "contact_cases", key: "occasion"), Rows(table: "contact_notices", key: "message"),
+    ]
+    private static let ofAccount = [
+        Rows(table: "emergencies", key: "emergency"), Rows(table: "subscribers", key: "person"),
+        Rows(table: "pair_versions", key: "person"), Rows(table: "devices", key: "device"),
+        Rows(table: "monitoring_pauses", key: "person"), Rows(table: "subscriptions", key: "person"),
+        Rows(table: "pause_reminders", key: "person"),
+    ]
 }
 
 extension SOSStore {

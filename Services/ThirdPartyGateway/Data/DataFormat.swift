@@ -38,15 +38,16 @@ enum DataFormat: String, CaseIterable, Codable, Sendable {
     }
 
     /// A whole document.
-    func bytes(_ samples: [Sample], of request: RequestID) -> [UInt8] {
+    func bytes(_ samples: [Sample], of request: RequestID, without damaged: [DamagedEntries] = []) -> [UInt8] {
         var document = document(of: request)
         for sample in samples { document.add(ExportedEntry(sample: sample, source: nil)) }
-        document.finish()
+        document.finish(without: damaged)
         return document.take()
     }
 }
 
-/// One value a record under one header; empty cells are what a value does not have.
+/// One value a record under one header; empty cells are what a value does not have. What is damaged has no place in it: a page's header and a
+/// file's manifest name it.
 struct CSVValueDocument: EntryDocument {
     static let columns = ["type", "at", "value", "unit", "latitude", "longitude", "altitude", "accuracy"]
 
@@ -73,10 +74,10 @@ struct CSVValueDocument: EntryDocument {
         return bytes
     }
 
-    mutating func finish() {}
+    mutating func finish(without _: [DamagedEntries]) {}
 }
 
-/// `<data><entry type= at= value= unit=/>…</data>`; a position has its parts instead of value and unit.
+/// `<data><entry type= at= value= unit=/>…</data>`; a position has its parts instead of value and unit. `<damaged type= from= to=/>` come last.
 struct XMLValueDocument: EntryDocument {
     private var xml = XMLWriter()
 
@@ -103,8 +104,27 @@ struct XMLValueDocument: EntryDocument {
 
     mutating func take() -> [UInt8] { xml.take() }
 
-    mutating func finish() {
+    mutating func finish(without damaged: [DamagedEntries]) {
+        for one in damaged {
+            xml.open("damaged", [("type", one.type.code), ("from", one.from.rfc3339), ("to", one.to.rfc3339)])
+            xml.close()
+        }
         xml.finish()
+    }
+}
+
+/// Names what cannot be read any more beside a page, in whatever form that is: intervals as ISO 8601 writes them.
+enum DamageNotice {
+    static let header = "Data-Damaged"
+    /// Intervals of one header; the last one then reaches to the end of the last.
+    private static let most = 64
+
+    /// Nil where there is none.
+    static func text(_ damaged: [DamagedPeriod]) -> String? {
+        guard let last = damaged.map(\.to).max() else { return nil }
+        return damaged.prefix(most).enumerated().map { place, period in
+            "\(period.from.rfc3339)/\((place == most - 1 ? last : period.to).rfc3339)"
+        }.joined(separator: ", ")
     }
 }
 

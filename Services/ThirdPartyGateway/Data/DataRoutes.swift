@@ -21,8 +21,10 @@ struct DataRoutes: Sendable {
                 Needs `data:read`. \
                 One type, oldest first, one value for each second, minute or hour of the request's granularity that holds any and is over: \
                 the mean of a number, the first position. `Link` with `rel="next"` names the following page in every form; in JSON \
-                `next` is the cursor. The header `\(ResponsibilityNotice.header)` reminds of who answers for the data. Each page is \
-                recorded, and the person can see it.
+                `next` is the cursor. The header `\(ResponsibilityNotice.header)` reminds of who answers for the data. What is stored and \
+                cannot be read any more is passed over; its times are named by `damaged` in JSON, in the last line of NDJSON, in the \
+                `damaged` elements of XML, in an OperationOutcome of FHIR, and by the header `\(DamageNotice.header)` with every form. \
+                Each page is recorded, and the person can see it.
                 """,
             parameters: [
                 RequestRoutes.requestID, .query("type", RequestSchemas.metricCode, required: true, "One of the request's `sharedTypes`."),
@@ -36,7 +38,7 @@ struct DataRoutes: Sendable {
                     200, "One page",
                     contents: [.init(MediaType.json, DataPage.schema, examples: [Examples.dataPage])]
                         + DataFormat.allCases.filter { $0 != .json }.map { .init($0.mediaType, $0 == .fhir ? .anything : .string()) }
-                ).sending(.dataResponsibility, .link),
+                ).sending(.dataResponsibility, .dataDamaged, .link),
                 .noAdmission, .problem(402, GatewayProblem.paymentOutstanding.rawValue), .problem(403, GatewayProblem.notEntitled.rawValue),
                 .problem(404, "not-found"), .problem(406, "not-acceptable"), .problem(503, GatewayProblem.dataInPreparation.rawValue),
             ]
@@ -73,8 +75,15 @@ struct DataRoutes: Sendable {
     }
 
     private static func answer(_ reply: ReadSamples.Reply, _ access: DataAccess, _ format: DataFormat, limit: Int) -> HTTPAnswer {
-        let bytes = format == .json ? DataPage.bytes(reply) : format.bytes(reply.columns.samples, of: access.request)
-        let answer = HTTPAnswer.bytes(bytes, contentType: format.mediaType).with(.dataResponsibility, ResponsibilityNotice.text)
+        let damaged = reply.damaged ?? []
+        let bytes =
+            format == .json
+            ? DataPage.bytes(reply)
+            : format.bytes(
+                reply.columns.samples, of: access.request,
+                without: damaged.map { DamagedEntries(type: access.type, from: $0.from, to: $0.to) })
+        var answer = HTTPAnswer.bytes(bytes, contentType: format.mediaType).with(.dataResponsibility, ResponsibilityNotice.text)
+        if let text = DamageNotice.text(damaged) { answer = answer.with(.dataDamaged, text) }
         guard let next = reply.next else { return answer }
         let link =
             "</thirdparty/v1/requests/\(access.request)/data?type=\(access.type.code)&from=\(access.from.rfc3339)&to=\(access.to.rfc3339)"
@@ -85,11 +94,15 @@ struct DataRoutes: Sendable {
 
 extension HTTPField.Name {
     static let dataResponsibility = known(ResponsibilityNotice.header)
+    static let dataDamaged = known(DamageNotice.header)
 }
 
 extension AnswerHeader {
     static let dataResponsibility = AnswerHeader(
         .dataResponsibility, .string(), always: true, "Reminds of who answers for the data from now on (ORG-21).")
+    static let dataDamaged = AnswerHeader(
+        .dataDamaged, .string(),
+        "There where something is stored and cannot be read any more: its times, `from/to` in ISO 8601, separated by commas.")
 }
 
 /// A page in JSON, written by hand since it may hold 10,000 values.

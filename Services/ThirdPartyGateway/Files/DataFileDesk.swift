@@ -14,6 +14,8 @@ struct DataFileDesk: Sendable {
     static let day = Duration.seconds(24 * 3600)
     /// Values of one question.
     private static let page = 10_000
+    /// Times that a manifest names as damaged at most.
+    private static let mostDamaged = 1000
     /// How long a job waits where its data could not be had.
     private static let pause = Duration.seconds(5)
     /// After this a job that could not be written is given up (SHR-10).
@@ -155,8 +157,8 @@ struct DataFileDesk: Sendable {
         // Looked at again, now that nobody else writes it: another one may have ended it between the look and the turn.
         guard try await find(job.job, of: job.request)?.state == .open else { return true }
         do {
-            let parts = try await write(job)
-            try await end(job, .done, parts: parts)
+            let (parts, damaged) = try await write(job)
+            try await end(job, .done, parts: parts, damaged: damaged)
         } catch is DataRefusal where now < job.createdAt + Self.patience {
             try await store.write { [table] db in try table.postpone(db, job.job, until: now + Self.pause) }
         } catch let refusal as DataAccess.Refusal {
@@ -172,20 +174,23 @@ struct DataFileDesk: Sendable {
         return true
     }
 
-    private func end(_ job: DataFileJob, _ state: DataFileState, parts: [DataFilePart] = [], fault: String? = nil) async throws {
+    private func end(
+        _ job: DataFileJob, _ state: DataFileState, parts: [DataFilePart] = [], damaged: [DamagedEntries] = [], fault: String? = nil
+    ) async throws {
         let isKept = try await store.write { [table, clock] db in
-            try table.end(db, job.job, state, parts: parts, fault: fault, at: clock())
+            try table.end(db, job.job, state, parts: parts, damaged: damaged, fault: fault, at: clock())
         }
         // Withdrawn between the last value and the end: then nothing of it stays.
         if !isKept || state == .failed { files.remove(job.job) }
     }
 
     /// Writes the job from its beginning; what an earlier try left is written over.
-    private func write(_ job: DataFileJob) async throws -> [DataFilePart] {
+    private func write(_ job: DataFileJob) async throws -> (parts: [DataFilePart], damaged: [DamagedEntries]) {
         let key = try await keys.makeKey(for: job.person)
         let writer = DataFileWriter(job.order.format, of: job.request, cutAt: Self.cutAt) { [files] in
             try files.write(job.job, file: $0, key: key)
         }
+        var damaged: [DamagedEntries] = []
         for group in Self.groups(job.order.types) {
             var sources: [ValueSource] = []
             for type in group {
@@ -196,10 +201,12 @@ struct DataFileDesk: Sendable {
                 sources.append(ValueSource(opened))
             }
             while let sample = try await next(&sources) { try writer.add(sample) }
+            damaged += sources.flatMap(\.damaged)
         }
-        try writer.finish()
+        damaged = Array(damaged.prefix(Self.mostDamaged))
+        try writer.finish(without: damaged)
         try files.settle(job.job)
-        return writer.parts
+        return (writer.parts, damaged)
     }
 
     /// Maximum and minimum of blood pressure come together, so that they can be told together.
@@ -232,6 +239,8 @@ struct DataFileDesk: Sendable {
 private struct ValueSource {
     let opened: OpenedAccess
     private(set) var after: String?
+    /// In order of time, each once, although pages that share a chunk name it both.
+    private(set) var damaged: [DamagedEntries] = []
     /// The page in reverse, so that taking the first is cheap.
     private var waiting: [Sample] = []
     private var isOver = false
@@ -246,6 +255,10 @@ private struct ValueSource {
 
     mutating func take(_ reply: ReadSamples.Reply) {
         waiting = reply.columns.samples.reversed()
+        for period in reply.damaged ?? [] {
+            let found = DamagedEntries(type: opened.access.type, from: period.from, to: period.to)
+            if damaged.last != found { damaged.append(found) }
+        }
         after = reply.next
         isOver = reply.next == nil
     }

@@ -53,6 +53,7 @@ struct DataFileItem: Codable, Sendable {
     var createdAt: String
     var expiresAt: String?
     var parts: [DataFilePart]
+    var damaged: [Damaged]?
     var fault: String?
     var reminder: String
 
@@ -62,8 +63,15 @@ struct DataFileItem: Codable, Sendable {
         (from, to, createdAt) = (job.order.from.rfc3339, job.order.to.rfc3339, job.createdAt.rfc3339)
         self.expiresAt = expiresAt?.rfc3339
         parts = job.state == .done ? job.parts : []
+        damaged = job.damaged.isEmpty ? nil : job.damaged.map { Damaged(type: $0.type, from: $0.from.rfc3339, to: $0.to.rfc3339) }
         fault = job.fault
         reminder = ResponsibilityNotice.text
+    }
+
+    struct Damaged: Codable, Sendable {
+        var type: Metric
+        var from: String
+        var to: String
     }
 }
 
@@ -99,6 +107,10 @@ extension DataFileItem: Documented {
             .required("types", .array(of: RequestSchemas.metricCode)), .required("from", .time), .required("to", .time, "Not included."),
             .required("createdAt", .time), .optional("expiresAt", .time, "When its files will be gone."),
             .required("parts", .array(of: DataFilePart.schema), "Empty until it is done."),
+            .optional(
+                "damaged",
+                .array(of: .object(.required("type", RequestSchemas.metricCode), .required("from", .time), .required("to", .time))),
+                "There where something is stored and cannot be read any more: the files lack it. Their last one names it too, but in CSV."),
             .optional("fault", .string(), "Why there is none."), .required("reminder", .string(), "Who answers for the data.")
         ).named("DataFile")
     }

@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// What a file job is asked for.
 struct DataFileOrder: Codable, Hashable, Sendable {
@@ -43,6 +44,8 @@ struct DataFileJob: Hashable, Sendable {
     let createdAt: Timestamp
     let endedAt: Timestamp?
     let parts: [DataFilePart]
+    /// What could not be read any more when it was written.
+    var damaged: [DamagedEntries] = []
     /// Why there is none, for people.
     let fault: String?
 }
@@ -74,6 +77,12 @@ struct DataFileTable: Sendable {
                 """)
     }
 
+    /// For a later migration of the gateway.
+    static func addDamaged(to db: Database) throws {
+        // JSON: types and times; null where everything could be read.
+        try db.execute(sql: "ALTER TABLE data_files ADD COLUMN damaged TEXT")
+    }
+
     // MARK: Writing
 
     func add(_ db: Database, _ job: DataFileJob) throws {
@@ -90,11 +99,14 @@ struct DataFileTable: Sendable {
     /// Ends an open job; one that was removed meanwhile stays so.
     /// - Returns: whether it was open.
     func end(
-        _ db: Database, _ job: JobID, _ state: DataFileState, parts: [DataFilePart] = [], fault: String? = nil, at now: Timestamp
+        _ db: Database, _ job: JobID, _ state: DataFileState, parts: [DataFilePart] = [], damaged: [DamagedEntries] = [],
+        fault: String? = nil, at now: Timestamp
     ) throws -> Bool {
         try db.cachedStatement(
-            sql: "UPDATE data_files SET state = ?, parts = ?, fault = ?, ended_at = ? WHERE job = ? AND state = 'open'"
-        ).execute(arguments: [state.rawValue, try Self.json(parts), fault, now.milliseconds, Data(job.bytes)])
+            sql: "UPDATE data_files SET state = ?, parts = ?, damaged = ?, fault = ?, ended_at = ? WHERE job = ? AND state = 'open'"
+        ).execute(arguments: [
+            state.rawValue, try Self.json(parts), damaged.isEmpty ? nil : try Self.json(damaged), fault, now.milliseconds, Data(job.bytes),
+        ])
         return db.changesCount == 1
     }
 
@@ -103,7 +115,8 @@ struct DataFileTable: Sendable {
             .execute(arguments: [moment.milliseconds, Data(job.bytes)])
     }
 
-    private static let removing = "UPDATE data_files SET state = 'removed', ended_at = coalesce(ended_at, ?), parts = NULL WHERE "
+    private static let removing =
+        "UPDATE data_files SET state = 'removed', ended_at = coalesce(ended_at, ?), parts = NULL, damaged = NULL WHERE "
 
     func remove(_ db: Database, _ job: JobID, at now: Timestamp) throws {
         try db.cachedStatement(sql: Self.removing + "job = ?").execute(arguments: [now.milliseconds, Data(job.bytes)])
@@ -124,14 +137,15 @@ struct DataFileTable: Sendable {
     /// Part of erasing a person.
     /// - Returns: how many.
     func delete(_ db: Database, of person: PersonID) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM data_files WHERE person = ?").execute(arguments: [Data(person.bytes)])
-        return db.changesCount
+        var slice = DeletionSlice()
+        try slice.delete(db, from: "data_files", where: "person = ?", [Data(person.bytes)])
+        return slice.deleted
     }
 
     // MARK: Finding
 
     private static let columns = """
-        SELECT job, request, organisation, person, state, file_order, created_at, ended_at, parts, fault FROM data_files
+        SELECT job, request, organisation, person, state, file_order, created_at, ended_at, parts, fault, damaged FROM data_files
         """
 
     func find(_ db: Database, _ job: JobID, of request: RequestID) throws -> DataFileJob? {
@@ -181,6 +195,7 @@ struct DataFileTable: Sendable {
                 order: try JSONDecoder().decode(DataFileOrder.self, from: Data((row[5] as String).utf8)),
                 createdAt: Timestamp(milliseconds: row[6]), endedAt: (row[7] as Int64?).map(Timestamp.init(milliseconds:)),
                 parts: try (row[8] as String?).map { try JSONDecoder().decode([DataFilePart].self, from: Data($0.utf8)) } ?? [],
+                damaged: try (row[10] as String?).map { try JSONDecoder().decode([DamagedEntries].self, from: Data($0.utf8)) } ?? [],
                 fault: row[9])
         }
     }

@@ -39,10 +39,10 @@ final class DataFileWriter {
         if writing.bytes >= cutAt, writing.document.canEnd { try endFile() }
     }
 
-    /// Writes the last file; of a job without values one empty document.
-    func finish() throws {
-        if parts.isEmpty, current == nil { current = try begun() }
-        if current != nil { try endFile() }
+    /// Writes the last file; of a job without values one empty document. It names what cannot be read, of all of them.
+    func finish(without damaged: [DamagedEntries] = []) throws {
+        if current == nil, parts.isEmpty || !damaged.isEmpty { current = try begun() }
+        if current != nil { try endFile(without: damaged) }
     }
 
     private func begun() throws -> Current {
@@ -57,10 +57,10 @@ final class DataFileWriter {
         writing.bytes += bytes.count
     }
 
-    private func endFile() throws {
+    private func endFile(without damaged: [DamagedEntries] = []) throws {
         guard var writing = current else { return }
         current = nil
-        writing.document.finish()
+        writing.document.finish(without: damaged)
         try drain(&writing)
         try writing.file.close()
         let number = String(parts.count + 1)

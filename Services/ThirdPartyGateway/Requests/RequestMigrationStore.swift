@@ -13,4 +13,9 @@ enum RequestTables {
     static func addHold(to db: Database) throws {
         try RequestTable.addHold(to: db)
     }
+
+    /// As `addHold`.
+    static func addDamaged(to db: Database) throws {
+        try DataFileTable.addDamaged(to: db)
+    }
 }

@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// Whom a request is about and why, sealed.
 struct SealedParticulars: Hashable, Sendable {
@@ -149,11 +150,12 @@ struct RequestTable: Sendable {
             .execute(arguments: [Data(request.bytes)])
     }
 
-    /// As `forgetPerson`, for all of one person: part of erasing them.
-    /// - Returns: how many.
+    /// As `forgetPerson`, for a slice of one person's: part of erasing them.
+    /// - Returns: how many; to be called again until it is none.
     func forget(_ db: Database, _ person: PersonID) throws -> Int {
         let requests = try Data.fetchAll(
-            db.cachedStatement(sql: "SELECT request FROM requests WHERE person = ?"), arguments: [Data(person.bytes)]
+            db.cachedStatement(sql: "SELECT request FROM requests WHERE person = ? LIMIT \(DeletionSlice.rows)"),
+            arguments: [Data(person.bytes)]
         ).compactMap { RequestID(bytes: $0) }
         for request in requests { try forgetPerson(db, of: request) }
         return requests.count

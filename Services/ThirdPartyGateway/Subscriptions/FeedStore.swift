@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// One subscription as it is stored.
 struct Feed: Hashable, Sendable {
@@ -193,7 +194,8 @@ struct KnownGrantTable: Sendable {
     }
 
     func forget(_ db: Database, _ person: PersonID) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM known_grants WHERE person = ?").execute(arguments: [Data(person.bytes)])
-        return db.changesCount
+        var slice = DeletionSlice()
+        try slice.delete(db, from: "known_grants", key: "grant_id", where: "person = ?", [Data(person.bytes)])
+        return slice.deleted
     }
 }

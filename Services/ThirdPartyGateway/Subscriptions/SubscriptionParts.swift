@@ -51,7 +51,7 @@ struct SubscriptionParts: Sendable {
         upkeep = FeedUpkeep(store: store, keep: settings.keepItems, clock: clock, logger: logger)
         erasure = SubscriptionErasure(book: book).steps
 
-        let signingKey = try SigningKey(seed: runtime.keys.secret("webhooks.seed", of: runtime.peer))
+        let signingKey = try SigningKey(seed: runtime.secret("webhooks.seed"))
         let sender = WebhookSender(signingKey: signingKey, allowsPrivate: settings.allowsPrivate, clock: clock, logger: logger)
         let table = EndpointTable(key: try runtime.key("endpoints"))
         let office = CourierOffice(

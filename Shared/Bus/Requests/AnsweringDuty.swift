@@ -170,10 +170,9 @@ private func answer(
     } catch is CancellationError {
         return .failure(Failure(.unavailable, "stopping"))
     } catch {
-        // The error's own text may hold what was sent.
         logger.error(
             "a handler failed",
-            metadata: ["method": "\(context.method)", "trace": "\(context.trace)", "error": "\(String(reflecting: type(of: error)))"])
+            metadata: ["method": "\(context.method)", "trace": "\(context.trace)", "error": "\(error.logReason)"])
         return .failure(Failure(.internal, "a fault of the answerer; its log has trace \(context.trace)"))
     }
 }

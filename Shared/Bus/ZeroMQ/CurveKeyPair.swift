@@ -30,6 +30,9 @@ package struct CurveKeyPair: Sendable, CustomStringConvertible, CustomDebugStrin
         guard self.publicKey == publicKey else { throw BusError(.invalidKey, "the public key does not belong to the secret key") }
     }
 
+    /// Whether it is 40 characters of Z85, as either half is.
+    package static func isKey(_ text: String) -> Bool { Z85.isKey(text) }
+
     private init(trustedPublic: String, secret: String) {
         (publicKey, secretKey) = (trustedPublic, secret)
     }

@@ -118,9 +118,11 @@ package struct ReadLatest: BusRequest {
     package struct Reply: Codable, Sendable {
         /// At most one per type; a type without an entry is absent.
         package var samples: [Sample]
+        /// Where newer entries of these types are stored and cannot be read any more; absent where there are none.
+        package var damaged: [DamagedPeriod]?
 
-        package init(samples: [Sample]) {
-            self.samples = samples
+        package init(samples: [Sample], damaged: [DamagedPeriod]? = nil) {
+            (self.samples, self.damaged) = (samples, damaged)
         }
     }
 }

@@ -76,13 +76,15 @@ package struct ReadHistory: BusRequest {
         package var counts: [Int]?
         /// What to send as `from` for the following page; nil at the end.
         package var next: Timestamp?
+        /// Where entries of this page's time are stored and cannot be read any more; absent where there are none.
+        package var damaged: [DamagedPeriod]?
 
         package init(
             times: [Timestamp], values: [Double], least: [Double]? = nil, greatest: [Double]? = nil, counts: [Int]? = nil,
-            next: Timestamp?
+            next: Timestamp?, damaged: [DamagedPeriod]? = nil
         ) {
             (self.times, self.values, self.least, self.greatest) = (times, values, least, greatest)
-            (self.counts, self.next) = (counts, next)
+            (self.counts, self.next, self.damaged) = (counts, next, damaged)
         }
     }
 }

@@ -30,6 +30,17 @@ package struct ExportedEntry: Hashable, Sendable {
     }
 }
 
+/// A time of which entries are stored and cannot be read any more: from the first of them to the last.
+package struct DamagedEntries: Hashable, Codable, Sendable {
+    package var type: Metric
+    package var from: Timestamp
+    package var to: Timestamp
+
+    package init(type: Metric, from: Timestamp, to: Timestamp) {
+        (self.type, self.from, self.to) = (type, from, to)
+    }
+}
+
 /// A document under construction: entries go in, bytes come out, nothing is kept. Entries come metric by metric in order of time;
 /// maximum and minimum of a blood pressure come together.
 package protocol EntryDocument: Sendable {
@@ -38,11 +49,16 @@ package protocol EntryDocument: Sendable {
     var canEnd: Bool { get }
     /// What was written since the last call.
     mutating func take() -> [UInt8]
-    /// Writes the end; nothing comes after.
-    mutating func finish()
+    /// Writes the end; nothing comes after. What cannot be read is named where the form has a place for it.
+    mutating func finish(without damaged: [DamagedEntries])
 }
 
-/// `{"entries":[…]}`, one entry a line: what an upload may be, and what any JSON reader takes.
+extension EntryDocument {
+    /// The end of a document that lacks nothing.
+    package mutating func finish() { finish(without: []) }
+}
+
+/// `{"entries":[…]}`, one entry a line: what an upload may be, and what any JSON reader takes. `damaged` follows where there is any.
 package struct JSONEntryDocument: EntryDocument {
     private var json = JSONBytes()
     private var isFirst = true
@@ -61,12 +77,17 @@ package struct JSONEntryDocument: EntryDocument {
 
     package mutating func take() -> [UInt8] { json.drain() }
 
-    package mutating func finish() {
-        json.literal("\n]}\n")
+    package mutating func finish(without damaged: [DamagedEntries]) {
+        json.literal("\n]")
+        if !damaged.isEmpty {
+            json.literal(",")
+            json.damaged(damaged)
+        }
+        json.literal("}\n")
     }
 }
 
-/// One entry a line, nothing around them.
+/// One entry a line, nothing around them; a last line `{"damaged":[…]}` where there is any.
 package struct NDJSONEntryDocument: EntryDocument {
     private var json = JSONBytes()
 
@@ -81,7 +102,29 @@ package struct NDJSONEntryDocument: EntryDocument {
 
     package mutating func take() -> [UInt8] { json.drain() }
 
-    package mutating func finish() {}
+    package mutating func finish(without damaged: [DamagedEntries]) {
+        guard !damaged.isEmpty else { return }
+        json.literal("{")
+        json.damaged(damaged)
+        json.literal("}\n")
+    }
+}
+
+extension JSONBytes {
+    /// The member `damaged`.
+    fileprivate mutating func damaged(_ damaged: [DamagedEntries]) {
+        literal("\"damaged\":[")
+        for (place, one) in damaged.enumerated() {
+            literal(place == 0 ? "{\"type\":\"" : ",{\"type\":\"")
+            append(one.type.code)
+            literal("\",\"from\":\"")
+            append(one.from.rfc3339)
+            literal("\",\"to\":\"")
+            append(one.to.rfc3339)
+            literal("\"}")
+        }
+        byte("]")
+    }
 }
 
 extension JSONBytes {

@@ -45,7 +45,8 @@ package struct FHIRSubject: Hashable, Sendable {
 }
 
 /// A Bundle of type `collection`: first the Patient, who has no name here, then one Observation an entry. A maximum and a minimum
-/// of one instant, source and place become one panel (85354-9). Equal entries of one subject give equal bytes.
+/// of one instant, source and place become one panel (85354-9). Equal entries of one subject give equal bytes. Where something cannot be
+/// read any more, an OperationOutcome is the last entry.
 package struct FHIRBundleDocument: EntryDocument {
     private let subject: FHIRSubject
     private var json = JSONBytes()
@@ -81,9 +82,24 @@ package struct FHIRBundleDocument: EntryDocument {
 
     package mutating func take() -> [UInt8] { json.drain() }
 
-    package mutating func finish() {
+    package mutating func finish(without damaged: [DamagedEntries]) {
         flush()
+        if !damaged.isEmpty { outcome(damaged) }
         json.literal("\n]}\n")
+    }
+
+    /// It has no identity, and so no `fullUrl`.
+    private mutating func outcome(_ damaged: [DamagedEntries]) {
+        json.literal(",\n{\"resource\":{\"resourceType\":\"OperationOutcome\",\"issue\":[")
+        for (place, one) in damaged.enumerated() {
+            if place > 0 { json.byte(",") }
+            json.literal("{\"severity\":\"warning\",\"code\":\"incomplete\",\"diagnostics\":")
+            json.string(
+                "What was measured of \(one.type.code) from \(one.from.rfc3339) to \(one.to.rfc3339) is stored and cannot be read any more."
+            )
+            json.byte("}")
+        }
+        json.literal("]}}")
     }
 
     private mutating func flush() {

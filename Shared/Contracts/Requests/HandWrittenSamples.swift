@@ -6,15 +6,8 @@ extension ReadSamples.Reply: HandWrittenJSON {
         json.literal("{\"columns\":")
         json.columns(columns)
         if let damaged {
-            json.literal(",\"damaged\":[")
-            for (place, period) in damaged.enumerated() {
-                json.literal(place == 0 ? "{\"from\":" : ",{\"from\":")
-                json.integer(period.from.milliseconds)
-                json.literal(",\"to\":")
-                json.integer(period.to.milliseconds)
-                json.byte("}")
-            }
-            json.byte("]")
+            json.literal(",\"damaged\":")
+            json.periods(damaged)
         }
         if let next {
             json.literal(",\"next\":")
@@ -27,12 +20,16 @@ extension ReadSamples.Reply: HandWrittenJSON {
     package init?(handWritten text: [UInt8]) {
         let read = HandWrittenCursor.whole(text) { cursor -> Self? in
             guard cursor.take("{\"columns\":"), let columns = cursor.columns() else { return nil }
-            var next: String?
+            var (damaged, next): ([DamagedPeriod]?, String?)
+            if cursor.take(",\"damaged\":") {
+                guard let periods = cursor.list({ $0.period() }) else { return nil }
+                damaged = periods
+            }
             if cursor.take(",\"next\":") {
                 guard let word = cursor.word() else { return nil }
                 next = word
             }
-            return cursor.take("}") ? Self(columns: columns, next: next) : nil
+            return cursor.take("}") ? Self(columns: columns, next: next, damaged: damaged) : nil
         }
         guard let read else { return nil }
         self = read
@@ -45,6 +42,11 @@ extension ReadSampleRanges.Reply: HandWrittenJSON {
         json.literal("{\"outcomes\":[")
         for (place, outcome) in outcomes.enumerated() {
             json.literal(place == 0 ? "{" : ",{")
+            if let damaged = outcome.damaged {
+                json.literal("\"damaged\":")
+                json.periods(damaged)
+                json.literal(",")
+            }
             if let denial = outcome.denial {
                 json.literal("\"denial\":{\"code\":")
                 json.string(denial.code.rawValue)
@@ -97,6 +99,18 @@ extension JSONBytes {
         byte("]")
     }
 
+    fileprivate mutating func periods(_ periods: [DamagedPeriod]) {
+        byte("[")
+        for (place, period) in periods.enumerated() {
+            literal(place == 0 ? "{\"from\":" : ",{\"from\":")
+            integer(period.from.milliseconds)
+            literal(",\"to\":")
+            integer(period.to.milliseconds)
+            byte("}")
+        }
+        byte("]")
+    }
+
     fileprivate mutating func columns(_ columns: SampleColumns) {
         literal("{\"paces\":[")
         list(columns.paces.count, room: JSONPlace.longestNumber) { $0.integer(columns.paces[$1]) }
@@ -121,6 +135,10 @@ extension HandWrittenCursor {
     fileprivate mutating func outcome() -> ReadSampleRanges.Outcome? {
         guard take("{") else { return nil }
         var outcome = ReadSampleRanges.Outcome(samples: [], readTo: nil)
+        if take("\"damaged\":") {
+            guard let periods = list({ $0.period() }), take(",") else { return nil }
+            outcome.damaged = periods
+        }
         if take("\"denial\":{\"code\":") {
             guard let code = word().flatMap(Failure.Code.init(rawValue:)), take(",\"reason\":"), let reason = word(), take("},") else {
                 return nil
@@ -134,6 +152,11 @@ extension HandWrittenCursor {
         guard take("\"samples\":"), let samples = list({ $0.sample() }), take("}") else { return nil }
         outcome.samples = samples
         return outcome
+    }
+
+    fileprivate mutating func period() -> DamagedPeriod? {
+        guard take("{\"from\":"), let from = time(), take(",\"to\":"), let to = time(), take("}") else { return nil }
+        return DamagedPeriod(from: from, to: to)
     }
 
     private mutating func sample() -> Sample? {

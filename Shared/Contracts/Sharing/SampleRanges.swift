@@ -48,9 +48,11 @@ package struct ReadSampleRanges: BusRequest {
         package var readTo: Timestamp?
         /// Why nothing was read.
         package var denial: Failure?
+        /// As of `ReadSamples`: what of the stretch cannot be read any more.
+        package var damaged: [DamagedPeriod]?
 
-        package init(samples: [Sample], readTo: Timestamp?, denial: Failure? = nil) {
-            (self.samples, self.readTo, self.denial) = (samples, readTo, denial)
+        package init(samples: [Sample], readTo: Timestamp?, denial: Failure? = nil, damaged: [DamagedPeriod]? = nil) {
+            (self.samples, self.readTo, self.denial, self.damaged) = (samples, readTo, denial, damaged)
         }
     }
 }

@@ -3,7 +3,7 @@
 package import Bus
 package import Contracts
 package import Foundation
-import Sealing
+package import Sealing
 
 /// `public/<peer>.json` for everybody; `<peer>/<name>` (0600, its folder 0700) for that peer alone, so that each process can
 /// be given only its own folder. Secrets are 32 bytes in hex, bus secrets in Z85.
@@ -18,11 +18,16 @@ package struct KeyFiles: Sendable {
     package struct Fault: Error, Hashable, CustomStringConvertible {
         package let description: String
 
+        /// - Parameter description: file, cause and mend.
+        package init(_ description: String) {
+            self.description = description
+        }
+
         /// A secret that is there is not the one that the data were sealed under, or is gone.
         static func another(_ secret: URL, than keys: URL) -> Fault {
             let state =
                 FileManager.default.fileExists(atPath: secret.path) ? "is not the secret that \(keys.path) was made with" : "is missing"
-            return Fault(description: "\(secret.path) \(state): restore it from the keys' backup; nothing was written under another one")
+            return Fault("\(secret.path) \(state): restore it from the keys' backup; nothing was written under another one")
         }
     }
 
@@ -41,7 +46,7 @@ package struct KeyFiles: Sendable {
         }
         let text = try readSecret(file)
         guard let bytes = Hex.decode(text), bytes.count == 32 else {
-            throw Fault(description: "\(file.path) must hold 64 hex digits; restore it from the keys' backup")
+            throw Fault("\(file.path) must hold 64 hex digits; restore it from the keys' backup")
         }
         return bytes
     }
@@ -62,15 +67,26 @@ package struct KeyFiles: Sendable {
         do {
             attributes = try FileManager.default.attributesOfItem(atPath: file.path)
         } catch {
-            throw Fault(description: "\(file.path) cannot be read; `trackme keys init` makes what is missing")
+            throw Fault("\(file.path) cannot be read; `trackme keys init` makes what is missing")
         }
         if let mode = attributes[.posixPermissions] as? Int, mode & 0o077 != 0 {
-            throw Fault(description: "\(file.path) can be read by others; mend it with: chmod 600 \(file.path)")
+            throw Fault("\(file.path) can be read by others; mend it with: chmod 600 \(file.path)")
         }
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
-            throw Fault(description: "\(file.path) is not the text of a key; restore it from the keys' backup")
+            throw Fault("\(file.path) is not the text of a key; restore it from the keys' backup")
         }
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// What is shared with another party for webhooks.
+    package func readWebhookSecret(_ file: URL) throws -> WebhookSecret {
+        do {
+            return try WebhookSecret(readSecret(file))
+        } catch is SealingError {
+            throw Fault(
+                "\(file.path) must hold whsec_ and 24 to 64 bytes in Base64; restore it from the keys' backup, or put the one "
+                    + "there that was agreed upon")
+        }
     }
 
     // MARK: Bus keys
@@ -107,7 +123,7 @@ package struct KeyFiles: Sendable {
             return try CurveKeyPair(publicKey: known.key, secretKey: secret)
         } catch {
             throw Fault(
-                description: "\(secretFile.path) and \(publicFile(of: peer).path) do not belong together (\(error.reason)); restore both "
+                "\(secretFile.path) and \(publicFile(of: peer).path) do not belong together (\(error.reason)); restore both "
                     + "from the keys' backup, or make new ones with `trackme keys rotate \(peer)`")
         }
     }
@@ -129,10 +145,12 @@ package struct KeyFiles: Sendable {
     package func publicPeer(_ peer: Peer) throws -> PublicPeer {
         let file = publicFile(of: peer)
         guard let data = FileManager.default.contents(atPath: file.path) else {
-            throw Fault(description: "\(file.path) is missing; `trackme keys init` makes it")
+            throw Fault("\(file.path) is missing; `trackme keys init` makes it")
         }
-        guard let known = try? JSONDecoder().decode(PublicPeer.self, from: data), known.peer == peer else {
-            throw Fault(description: "\(file.path) is not a public peer file; `trackme keys rotate \(peer)` makes it anew")
+        guard let known = try? JSONDecoder().decode(PublicPeer.self, from: data), known.peer == peer, CurveKeyPair.isKey(known.key) else {
+            throw Fault(
+                "\(file.path) is not a public peer file; restore it from the keys' backup, or make new keys with `trackme keys rotate \(peer)`"
+            )
         }
         return known
     }
@@ -160,14 +178,14 @@ package struct KeyFiles: Sendable {
             attributes: [.posixPermissions: mode == 0o600 ? 0o700 : 0o755])
         let draft = parent.appendingPathComponent(".\(file.lastPathComponent).\(UInt32.random(in: 0 ... .max))")
         guard FileManager.default.createFile(atPath: draft.path, contents: nil, attributes: [.posixPermissions: mode]) else {
-            throw Fault(description: "\(parent.path) cannot be written to")
+            throw Fault("\(parent.path) cannot be written to")
         }
         let handle = try FileHandle(forWritingTo: draft)
         try handle.write(contentsOf: Data((text + "\n").utf8))
         try handle.synchronize()
         try handle.close()
         guard rename(draft.path, file.path) == 0 else {
-            throw Fault(description: "\(file.path) cannot be replaced")
+            throw Fault("\(file.path) cannot be replaced")
         }
         let directory = open(parent.path, O_RDONLY)
         if directory >= 0 {

@@ -68,7 +68,7 @@ package final class PersonKeys: Sendable {
     /// - Parameter secrets: all that there are, by the names of their files.
     /// - Returns: the names of those that are others now, or gone.
     package func changed(of secrets: [String: SymmetricKey]) throws -> [String] {
-        let checks = try store.readNow { db in try KeyChecks().all(db) }.filter { $0.key != "store.kek" }
+        let checks = try store.readNow { db in try KeyChecks().all(db) }.filter { $0.key != "store.kek" && !$0.key.contains("/") }
         let wrong = checks.filter { name, check in secrets[name].map { !KeyCheck.isPassed(check, by: $0, named: name) } ?? true }
         let fresh = try secrets.filter { checks[$0.key] == nil }.map { ($0.key, try KeyCheck.make(under: $0.value, named: $0.key)) }
         if wrong.isEmpty, !fresh.isEmpty {
@@ -77,6 +77,20 @@ package final class PersonKeys: Sendable {
             }
         }
         return wrong.keys.sorted()
+    }
+
+    /// Whether a secret is that of earlier starts. One that is new is remembered before this returns, so that nothing lies under it before.
+    /// - Parameters:
+    ///   - secret: nil where its file is gone.
+    ///   - name: of its file; with its peer and `/` before it where it is another peer's.
+    func isKept(_ secret: SymmetricKey?, named name: String) throws -> Bool {
+        let check = try store.readNow { db in try KeyChecks().all(db)[name] }
+        guard let secret else { return check == nil }
+        if let check { return KeyCheck.isPassed(check, by: secret, named: name) }
+        let fresh = try KeyCheck.make(under: secret, named: name)
+        try store.writeNow { db in try KeyChecks().set(db, fresh, named: name) }
+        known.withLock { $0.unsaved = true }
+        return true
     }
 
     /// Whether anybody has, or has had, a key here.

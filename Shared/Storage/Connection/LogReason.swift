@@ -1,18 +1,18 @@
 // What a log or an operator may be told of an error.
 
-import GRDB
+import Contracts
+package import GRDB
+
+extension DatabaseError: ErrorForLogs {
+    /// SQLite's extended result code and its own words, which name tables and columns.
+    package var wordsForLogs: String { "SQLite \(extendedResultCode.rawValue): \(message ?? "no words")" }
+}
+
+extension StoreError: ErrorForLogs {
+    package var wordsForLogs: String { "\(self)" }
+}
 
 extension Error {
-    /// SQLite's extended result code and its own words, which name tables and columns; of other errors that name no stored value, the error
-    /// itself; of the rest the type alone.
-    package var logReason: String {
-        switch self {
-        case let error as DatabaseError: "SQLite \(error.extendedResultCode.rawValue): \(error.message ?? "no words")"
-        case let error as StoreError: "\(error)"
-        default: String(reflecting: type(of: self))
-        }
-    }
-
     /// What an operator may be told of an error of the database: SQLite's extended result code, or that a row cannot be read, without its
     /// values. Nil for every other error.
     package var databaseFault: String? {

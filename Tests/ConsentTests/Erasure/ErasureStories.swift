@@ -155,6 +155,29 @@ struct ErasureInConsentStories {
         }
     }
 
+    @Test(
+        "S8: an erasure deleted all that was read of a person in one transaction, while log-ins waited: 500 rows at a time, the account last"
+    )
+    func accessesInSlices() async throws {
+        try await ErasureHouse.run { house in
+            let person = try await house.person()
+            try await house.parts.opened.store.write { db in
+                for _ in 0..<1200 {
+                    try db.execute(
+                        sql: """
+                            INSERT INTO data_accesses (person, grant_id, organisation, metric, from_at, to_at, count, at)
+                            VALUES (?, x'01', x'02', 1, 0, 1, 1, 0)
+                            """, arguments: [Data(person.bytes)])
+                }
+            }
+            var steps: [Int] = []
+            repeat {
+                steps.append(try await house.parts.opened.store.write { try AccessTable().delete($0, of: person) })
+            } while steps.last != 0
+            #expect(steps == [500, 500, 200, 0])
+        }
+    }
+
     @Test("ACC-29: with the data alone the account stays; a second order of the same waits for the first")
     func dataOnly() async throws {
         try await ErasureHouse.run { house in

@@ -3,6 +3,7 @@
 import Bus
 import Contracts
 import Foundation
+import GRDB
 import ServiceKit
 import Storage
 import TestKit
@@ -119,6 +120,25 @@ struct GrantedRangesTests {
         ReadSampleRanges.Stretch(
             grant: grant.grant, organisation: grant.organisation, type: type, from: Timestamp(milliseconds: range.lowerBound),
             to: Timestamp(milliseconds: range.upperBound))
+    }
+
+    @Test("X8: a short read under a grant left out what was damaged, and did not say so")
+    func damaged() async throws {
+        try await GrantedHouse.run { house in
+            let person = try await house.addPerson([
+                (0..<3).map { .pulse(Int64($0) * 1000 + 100, 60) }, (3..<6).map { .pulse(Int64($0) * 1000 + 100, 60) },
+            ])
+            let grant = try await house.saying(GrantedHouse.grant(to: person, 0..<8000))
+            try await house.store.write { db in
+                try db.execute(sql: "UPDATE chunks SET body = zeroblob(length(body)) WHERE id = (SELECT max(id) FROM chunks)")
+            }
+            let outcomes = try await house.gateway.ask(
+                ReadSampleRanges(stretches: [Self.stretch(grant, 0..<3000), Self.stretch(grant, 2000..<5000)]), deadline: .seconds(10)
+            ).outcomes
+            #expect(outcomes.map(\.samples.count) == [3, 1])
+            #expect(outcomes[0].damaged == nil)
+            #expect(outcomes[1].damaged == [DamagedPeriod(from: Timestamp(milliseconds: 3100), to: Timestamp(milliseconds: 4999))])
+        }
     }
 
     @Test(

@@ -1,5 +1,6 @@
 // One flipped bit in a chunk: everything else is read, what is missing is named, and the operator is told.
 
+import Bus
 import Contracts
 import Foundation
 import GRDB
@@ -78,6 +79,25 @@ import Testing
             }
             let latest: Answer = try await house.request("GET", "/ingest/v1/latest", token: token).decoded()
             #expect(latest.items.map(\.at) == [Self.time(89)])
+        }
+    }
+
+    @Test("X8: the newest entry and a history left out on the bus what was damaged, and did not say so")
+    func onTheBus() async throws {
+        try await Self.house(flipping: 9) { house, _ in
+            let person = try #require(try await house.ingest.store.read { db in try DeviceTable().person(db, 1) })
+            let time = { (second: Int64) in Timestamp(milliseconds: Self.start + second * 1000) }
+            let damaged = [DamagedPeriod(from: time(90), to: time(99))]
+            let latest = try await house.sos.ask(ReadLatest(person: person, types: [.heartRate]), deadline: .seconds(5))
+            #expect(latest.samples.map(\.at) == [time(89)] && latest.damaged == damaged)
+            for grain in [ReadHistory.Grain.entry, .minute] {
+                let history = try await house.sos.ask(
+                    ReadHistory(person: person, type: .heartRate, grain: grain, from: time(0), to: time(200)), deadline: .seconds(5))
+                #expect(history.damaged == damaged, "\(grain)")
+                let whole = try await house.sos.ask(
+                    ReadHistory(person: person, type: .heartRate, grain: grain, from: time(0), to: time(60)), deadline: .seconds(5))
+                #expect(whole.damaged == nil && !whole.times.isEmpty, "\(grain)")
+            }
         }
     }
 

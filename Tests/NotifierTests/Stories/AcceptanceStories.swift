@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import GRDB
 import Outbound
 import ServiceKit
 import Storage
@@ -160,6 +161,30 @@ struct AcceptanceStories {
             for word in ["anarina", "canary@example", "3330004711", "Y2FuYXJ5QGV4YW1wbGU"] {
                 #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word) in \(file.lastPathComponent)")
             }
+        }
+    }
+
+    @Test("S8: an erasure deleted a person's whole inbox in one transaction, while messages of rescue waited: 500 rows at a time")
+    func forgottenInSlices() async throws {
+        try await Stage.play { stage in
+            let notifier = try await stage.start()
+            let (person, other) = (PersonID.random(), PersonID.random())
+            let database = notifier.parts.opened.store
+            try await database.write { db in
+                for number in 1...1200 {
+                    for owner in [person, other] {
+                        try db.execute(
+                            sql: "INSERT INTO inbox (person, number, message, sealed, at) VALUES (?, ?, ?, x'00', ?)",
+                            arguments: [owner.data, number, Data(MessageID.random().bytes), Timestamp.now.milliseconds])
+                    }
+                }
+            }
+            var steps: [Int] = []
+            repeat {
+                steps.append(try await database.write { [store = notifier.parts.store] db in try store.forget(db, person) })
+            } while steps.last != 0
+            #expect(steps == [500, 500, 200, 0])
+            #expect(try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM inbox") } == 1200)
         }
     }
 

@@ -78,6 +78,54 @@ struct DataDoorTests {
         }
     }
 
+    @Test("X8: CSV, NDJSON, FHIR and XML left out what was damaged, and did not say so")
+    func damaged() async throws {
+        try await RequestHouse.run { house in
+            let id = try await Self.granted(house)
+            let path = "/requests/\(id)/data?type=heart-rate&format="
+            for format in DataFormat.allCases {
+                let whole = try await house.call("GET", path + format.rawValue)
+                #expect(whole.header("data-damaged") == nil && !whole.text.contains("damaged"), "\(format)")
+            }
+            let from = Self.samples(house)[4].at + .seconds(60)
+            house.world.damage(
+                .heartRate,
+                [DamagedPeriod(from: from, to: from + .seconds(9)), DamagedPeriod(from: from + .seconds(20), to: from + .seconds(29))])
+            let times = [0, 9, 20, 29].map { (from + .seconds($0)).rfc3339 }
+            for format in DataFormat.allCases {
+                let answer = try await house.call("GET", path + format.rawValue)
+                #expect(answer.status == 200)
+                #expect(answer.header("data-damaged") == "\(times[0])/\(times[1]), \(times[2])/\(times[3])", "\(format)")
+                #expect(try Self.values(answer, format) == [60, 60.25, 60.5, 60.75, 61], "\(format): \(answer.text)")
+                #expect(try Self.damaged(answer, format) == (format == .csv ? [] : times), "\(format): \(answer.text)")
+            }
+        }
+    }
+
+    /// The times that the document itself names, in their order.
+    private static func damaged(_ answer: RequestHouse.Response, _ format: DataFormat) throws -> [String] {
+        func times(_ json: Any?) -> [String] {
+            ((json as? [String: Any])?["damaged"] as? [[String: String]] ?? []).flatMap { [$0["from"] ?? "", $0["to"] ?? ""] }
+        }
+        switch format {
+        case .json: return times(answer.json)
+        case .csv: return []
+        case .ndjson:
+            let line = answer.text.split(separator: "\n").last ?? ""
+            return times(try JSONSerialization.jsonObject(with: Data(line.utf8)))
+        case .fhir:
+            let resources = (answer.json["entry"] as? [[String: Any]] ?? []).compactMap { $0["resource"] as? [String: Any] }
+            let outcome = resources.last { $0["resourceType"] as? String == "OperationOutcome" }
+            let issues = outcome?["issue"] as? [[String: String]] ?? []
+            #expect(issues.allSatisfy { $0["severity"] == "warning" && $0["code"] == "incomplete" })
+            return issues.flatMap { ($0["diagnostics"] ?? "").matches(of: /\d{4}-[0-9T:.-]+Z/).map { String($0.0) } }
+        case .xml:
+            return answer.text.matches(of: /<damaged type="heart-rate" from="([^"]+)" to="([^"]+)"><\/damaged>/).flatMap {
+                [String($0.1), String($0.2)]
+            }
+        }
+    }
+
     private static func values(_ answer: RequestHouse.Response, _ format: DataFormat) throws -> [Double] {
         func object(_ data: Data) -> [String: Any] { (try? JSONSerialization.jsonObject(with: data) as? [String: Any]) ?? [:] }
         switch format {
@@ -198,6 +246,25 @@ struct DataFileTests {
                 let sums = try await house.call("GET", "/requests/\(id)/files/\(job)/parts/SHA256SUMS")
                 #expect(sums.text == "\(part["sha256"] as? String ?? "")  \(part["name"] as? String ?? "")\n")
                 #expect(try await house.call("GET", "/requests/\(id)/files/\(job)/parts/other").status == 404)
+            }
+        }
+    }
+
+    @Test("X8: a file lacked what was damaged, and neither it nor its manifest said so")
+    func damaged() async throws {
+        try await RequestHouse.run { house in
+            let id = try await Self.granted(house, [.heartRate, .glucose], count: 30)
+            let from = Timestamp(milliseconds: 1_768_003_200_000)
+            house.world.damage(.glucose, [DamagedPeriod(from: from, to: from + .seconds(9))])
+            for format in DataFormat.allCases {
+                let item = try await Self.written(house, id, "{\"format\":\"\(format.rawValue)\"}")
+                let told = try #require(item["damaged"] as? [[String: String]], "\(item)")
+                #expect(told == [["type": "glucose", "from": from.rfc3339, "to": (from + .seconds(9)).rfc3339]])
+                let part = try #require((item["parts"] as? [[String: Any]])?.last)
+                let file = try await house.call(
+                    "GET", "/requests/\(id)/files/\(item["file"] as? String ?? "")/parts/\(part["name"] as? String ?? "")")
+                #expect(file.text.contains(from.rfc3339) == (format != .csv), "\(format): \(file.text.suffix(400))")
+                if format == .json || format == .fhir { _ = try JSONSerialization.jsonObject(with: file.body) }
             }
         }
     }

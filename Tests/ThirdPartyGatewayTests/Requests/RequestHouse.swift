@@ -42,7 +42,7 @@ final class RequestWorld: Sendable {
         /// What consent says is not known here for now.
         var isConsentUnheard = false
         var denies: String?
-        var samples: [Metric: [Sample]] = [:]
+        var (samples, damaged): ([Metric: [Sample]], [Metric: [DamagedPeriod]]) = ([:], [:])
         var reads: [ReadSamples] = []
         var mails: [Mail] = []
         var closed: [RequestID] = []
@@ -77,6 +77,7 @@ final class RequestWorld: Sendable {
     func put(_ samples: [Sample]) {
         state.withLock { state in for sample in samples { state.samples[sample.type, default: []].append(sample) } }
     }
+    func damage(_ type: Metric, _ periods: [DamagedPeriod]) { state.withLock { $0.damaged[type] = periods } }
     func pay(_ request: RequestID) { state.withLock { _ = $0.paid.insert(request) } }
     func giveBack(_ request: RequestID) { state.withLock { _ = $0.paid.remove(request) } }
 
@@ -166,7 +167,8 @@ final class RequestWorld: Sendable {
                 of: asked.type, times: page.map(\.at.milliseconds), values: page.compactMap(\.value),
                 positions: asked.type == .position ? page.compactMap(\.position) : [])
             return ReadSamples.Reply(
-                columns: columns, next: found.count > page.count ? page.last.map { String($0.at.milliseconds) } : nil)
+                columns: columns, next: found.count > page.count ? page.last.map { String($0.at.milliseconds) } : nil,
+                damaged: state.damaged[asked.type])
         }
     }
 
@@ -224,9 +226,8 @@ final class RequestHouse: Sendable {
             try AnswerTable.create(in: db)
             try IdempotencyKeys.create(in: db)
             try ErasureFollower.create(in: db)
-            try RequestTables.create(in: db)
-        },
-        Migration(2, "holds") { try RequestTables.addHold(to: $0) },
+            for step in [RequestTables.create(in:), RequestTables.addHold(to:), RequestTables.addDamaged(to:)] { try step(db) }
+        }
     ]
 
     private init(_ folder: URL, _ world: RequestWorld, _ organisation: OrganisationID, _ environment: [String: String]) async throws {
