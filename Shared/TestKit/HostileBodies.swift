@@ -35,6 +35,10 @@ package struct HostileBody: Sendable, CustomStringConvertible {
         HostileBody("arrays that never close") { times("[", $0) },
         HostileBody("arrays in arrays") { times("[", $0 / 2) + times("]", $0 / 2) },
         HostileBody("objects in objects") { times("{\"a\":", $0 - $0 / 6) + "1" + times("}", $0 / 6) },
+        // The body that hung consent: decoders of nesting give up beyond 512 levels, and take their time up to there.
+        HostileBody("511 objects in objects, again and again") { bytes in
+            numbered(bytes, "[", "]") { _ in String(repeating: "{\"a\":", count: 511) + "1" + String(repeating: "}", count: 511) }
+        },
         HostileBody("objects in objects, as deep as may be") { bytes in
             numbered(bytes, "[", "]") { _ in String(repeating: "{\"a\":", count: 30) + "1" + String(repeating: "}", count: 30) }
         },

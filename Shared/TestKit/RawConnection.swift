@@ -120,14 +120,16 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Everything until the server closes.
+    /// Everything until the server closes, or gives up after 30 s: the heartbeats of an event stream that goes on would be read for ever.
     package func receiveAll() async -> [UInt8] {
+        let deadline = ContinuousClock.now + .seconds(30)
         var all: [UInt8] = []
-        while true {
+        while .now < deadline {
             let more = await receive()
-            if more.isEmpty { return all }
+            if more.isEmpty { break }
             all += more
         }
+        return all
     }
 
     /// One answer with a Content-Length, on a connection that goes on.

@@ -69,8 +69,15 @@ class SystemdTests(unittest.TestCase):
         judged = subprocess.run([ANALYZE, "security", "--offline=yes", "--threshold=20", here], capture_output=True, text=True, check=False)
         self.assertEqual(0, judged.returncode, judged.stdout[-3000:] + judged.stderr)
 
+    def test_the_supervisor_is_started_again_however_it_ended(self):
+        """X21: after kill -9 of the supervisor everything ended and stayed down: systemd starts it again, always, at once and without end."""
+        with open(self.unit, encoding="utf-8") as file:
+            lines = {line.strip() for line in file}
+        self.assertLessEqual(
+            {"Type=notify", "Restart=always", "RestartSec=100ms", "StartLimitIntervalSec=0", "WatchdogSec=5s"}, lines)
+
     def test_systemd_is_told_when_the_suite_is_ready_that_it_lives_and_that_it_stops(self):
-        """X21: beats of the watchdog only while the supervisor runs; a supervisor that stands still is silent, and would be replaced."""
+        """X21: nothing watched the supervisor: beats of the watchdog only while the supervisor runs; a supervisor that stands still is silent, and would be replaced."""
         watchdog = Watchdog(self.folder)
         suite = Suite({"NOTIFY_SOCKET": watchdog.path, "WATCHDOG_USEC": "1000000"})
         self.addCleanup(suite.close)

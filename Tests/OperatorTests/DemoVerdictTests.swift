@@ -142,6 +142,14 @@ struct CommandTests {
         }
     }
 
+    @Test("R17: `timeline` printed `+-1 ms` where a step was noted before the first one: no time is negative")
+    func timeline() {
+        let at = Timestamp(milliseconds: 1_800_000_000_000)
+        let lines = TimelineText.lines(
+            [0, -1, 5].map { ReadTimeline.Step(at: at + .milliseconds($0), actor: "dispatcher", event: "confirmed", detail: "") })
+        #expect(lines.allSatisfy { !$0.contains("+-") } && lines[1].contains("+0 ms") && lines[2].contains("+5 ms"))
+    }
+
     @Test("R19: `doctor` looks at the ports that the suite of a folder was started with, unless others are asked for")
     func portsOfAFolder() async throws {
         try await withTemporaryFolder { folder in

@@ -134,7 +134,9 @@ struct SupervisorMachineTests {
         }
     }
 
-    @Test("SOS-41: a part that was heard and is silent for a second is replaced, at its start after five; one that was never heard is not")
+    @Test(
+        "R6, SOS-41: a halted part was noticed after 10 s: one that was heard and is silent for a second is replaced, at its start after five; never heard, not"
+    )
     func replacesTheSilent() {
         var machine = started(["ingest", "edge"])
         _ = ticks(&machine, 100...100)

@@ -43,6 +43,22 @@ struct LogTests {
         }
     }
 
+    @Test("R18: the log hid SQLite's code behind an error's type: it names the code and SQLite's words, and no value")
+    func reason() async throws {
+        try await withNotes { store in
+            let secret = "the one who is ill"
+            do {
+                try await store.write { db in
+                    try db.execute(sql: "INSERT INTO notes (id, text) VALUES (1, ?), (1, ?)", arguments: [secret, secret])
+                }
+                Issue.record("it was taken")
+            } catch {
+                #expect(error.logReason.contains("1555") && error.logReason.contains("notes.id"), "\(error.logReason)")
+                #expect(!error.logReason.contains(secret))
+            }
+        }
+    }
+
     @Test("cannot be emptied while somebody still reads an old state, says so, and can afterwards")
     func heldByReader() async throws {
         try await withNotes({ $0.lockTimeout = .milliseconds(50) }) { store in

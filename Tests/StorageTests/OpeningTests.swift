@@ -104,6 +104,29 @@ struct OpeningTests {
         }
     }
 
+    @Test(
+        "X16: a flipped byte in `user_version` trapped and printed registers and memory: whatever it says, the start is refused",
+        arguments: [-1, .min, .max, 99] as [Int32])
+    func flippedVersion(_ version: Int32) async throws {
+        try await withTemporaryFolder { folder in
+            let store = try NoteStore.open(in: folder)
+            await store.close()
+            let file = try DatabaseQueue(path: NoteStore.file(in: folder).path)
+            try await file.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = \(version)") }
+            try file.close()
+            _ = #expect(throws: StoreError.newerSchema(found: Int(version), known: 1)) { try NoteStore.open(in: folder) }
+        }
+    }
+
+    @Test(
+        "X16: a store that did not open was told as `inUse` or `cannotOpen(code: 26)`: file, cause and mend are",
+        arguments: [StoreError.inUse, .cannotOpen(code: 26), .unreachable(errno: ENOENT), .newerSchema(found: -1, known: 1)])
+    func told(_ error: StoreError) {
+        let text = "\(UnopenedStore(URL(fileURLWithPath: "/var/lib/trackme/ingest/ingest.db"), error))"
+        #expect(text.hasPrefix("/var/lib/trackme/ingest/ingest.db: \(error.cause). ") && text.hasSuffix(error.mend))
+        #expect(!error.cause.isEmpty && !error.mend.isEmpty && !text.contains("\(error)"))
+    }
+
     @Test("a file of another program is refused and left alone")
     func foreign() async throws {
         try await withTemporaryFolder { folder in

@@ -40,7 +40,7 @@ struct ExpressStories {
     }
 
     @Test(
-        "R11, SOS-37: one upload made two emergencies, since the fast path judged its newest entries and the stored fact the rest: now it is judged once and as a whole"
+        "SOS-37: one upload that ingest's disk holds up is judged once and as a whole: one emergency, one call, no update"
     )
     func oneUpload() async throws {
         try await StorySuite.with { suite in

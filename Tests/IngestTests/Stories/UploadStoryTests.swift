@@ -274,6 +274,24 @@ import Testing
         }
     }
 
+    @Test("X20: `/health/ready` was silent about a full disk: it is 503 and names it")
+    func unready() async throws {
+        try await IngestHouse.run { house in
+            let device = try await house.addDevice()
+            try await eventually("it is ready") { try await house.request("GET", "/health/ready", token: nil).status == 200 }
+            try await house.ingest.store.write { db in
+                let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+                try db.execute(sql: "PRAGMA max_page_count = \(pages)")
+            }
+            let samples = (0..<10_000).map { Sample.pulse(Int64($0) * 1000, Double.random(in: 60...90)) }
+            var status = 200
+            for _ in 0..<20 where status == 200 { status = try await house.post(samples.upload, token: device.token).status }
+            #expect(status == 507)
+            let ready = try await house.request("GET", "/health/ready", token: nil)
+            #expect(ready.status == 503 && ready.text.contains("room on the disk"), "\(ready.text)")
+        }
+    }
+
     @Test("A full disk is said so, nothing acknowledged is lost, and what was there can be read")
     func full() async throws {
         try await IngestHouse.run { house in

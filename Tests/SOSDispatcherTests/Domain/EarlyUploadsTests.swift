@@ -36,6 +36,31 @@ struct EarlyUploadsTests {
         #expect(!early.mayHaveJudged(of: device))
     }
 
+    @Test(
+        "S3: past 100,000 remembered entries each event rebuilt the dictionary, and with ingest's disk full nothing cleared it: each costs the same, and the newest is known"
+    )
+    func constantCost() {
+        var early = EarlyUploads()
+        var noted: Int64 = 0
+        func note(_ count: Int) {
+            for _ in 0..<count {
+                early.note(.init(device: device, receivedAt: now + .milliseconds(noted)), at: now)
+                noted += 1
+            }
+        }
+        /// The least of several, so that a busy machine does not decide.
+        func cost() -> Duration {
+            (0..<5).map { _ in ContinuousClock().measure { note(50) } }.min() ?? .zero
+        }
+        let half = EarlyUploads.most / 2
+        note(half)
+        let before = cost()
+        note(EarlyUploads.most - half)
+        let beyond = cost()
+        #expect(beyond < before * 20 + .milliseconds(5), "\(beyond), \(before) before")
+        #expect(early.contains(.init(device: device, receivedAt: now + .milliseconds(noted - 1))))
+    }
+
     @Test("SOS-09: only what is later than everything that the device said of its metric is news; a place always is, another device's too")
     func news() {
         var subscriber = Subscriber()

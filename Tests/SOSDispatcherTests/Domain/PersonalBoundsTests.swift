@@ -111,6 +111,16 @@ struct AbilityTests {
         let abilities = devices.map { ReadAbilities.Ability(metrics: $0.0.compactMap { Metric(code: $0) }, intervalMs: $0.1) }
         #expect(NeededAbility.missing(in: abilities) { Thresholds(own: [:], rules: SupervisionRules()).watches($0) } == missing)
     }
+
+    @Test("R3, SOS-34: temperature alone joined, although nothing of it has a threshold: it does with a bound of the person's own")
+    func temperatureAlone() {
+        let thermometer = [ReadAbilities.Ability(metrics: [.bodyTemperature, .position], intervalMs: 1000)]
+        func missing(_ own: [Metric: Bounds]) -> [NeededAbility] {
+            NeededAbility.missing(in: thermometer) { Thresholds(own: own, rules: SupervisionRules()).watches($0) }
+        }
+        #expect(missing([:]) == [.vitalParameter])
+        #expect(missing([.bodyTemperature: Bounds(low: 34, high: nil)]) == [])
+    }
 }
 
 @Suite("Emergency contacts")

@@ -78,7 +78,7 @@ struct PlausibilityTests {
         #expect(seldom.actions.isEmpty && often.actions.isEmpty)
     }
 
-    @Test("SOS-34, SOS-38: a stuck heart rate is warned of although another parameter is heard")
+    @Test("R4, SOS-34, SOS-38: a stuck heart rate ended in silence while another parameter was heard: it is warned of")
     func otherParameter() {
         var story = SupervisionStory()
         for number in 0..<400 { story.upload(Double(number) * 5, [.heartRate: 72.483_91, .oxygenSaturation: Double(95 + number % 3)]) }

@@ -11,7 +11,7 @@ struct RescueCallsTests {
     // MARK: Manual SOS
 
     @Test(
-        "SOS-35: help calls at once, monitored, paused, charging and silent; by a device's event too (R10)",
+        "R10, SOS-35: help without an alert was 409: it calls at once, monitored, paused, charging and silent; by a device's event too",
         arguments: ["monitoring", "paused", "charging", "silent", "device"])
     func manual(state: String) {
         var story = SupervisionStory()

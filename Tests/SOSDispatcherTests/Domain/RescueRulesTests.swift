@@ -21,7 +21,7 @@ struct RescueRulesTests {
 
     // MARK: Breaches, worse, mutes
 
-    @Test("SOS-31, SOS-32: 125 acknowledged, then 20 for 8 s is an update of worse, once, with news to the contacts (R1)")
+    @Test("R1, SOS-31, SOS-32: 125 acknowledged, then 20 for 8 s told nobody: it is an update of worse, once, with news to the contacts")
     func worseAfterTheCall() {
         var story = Self.acknowledged()
         for second in 20...28 { story.heart(Double(second), 20) }
@@ -56,7 +56,7 @@ struct RescueRulesTests {
         #expect(story.actions.compactMap(\.worse).map(\.isNewsToContacts) == [true, false])
     }
 
-    @Test("SOS-32, SOS-33: I am fine, then 20 for 11 s calls, before the call and after it (R2)", arguments: [2.0, 10])
+    @Test("R2, SOS-32, SOS-33: I am fine, then 20 for 11 s called nobody: it calls, before the call and after it", arguments: [2.0, 10])
     func worseAfterFine(answered: Double) {
         var story = SupervisionStory()
         story.heart(0, 40)
@@ -136,7 +136,9 @@ struct RescueRulesTests {
 
     // MARK: Silence by parameter
 
-    @Test("SOS-34: the heart rate stops while the temperature goes on: warned after 30 s, contacts 300 s later (R3)")
+    @Test(
+        "R3, SOS-34: the heart rate stopped while the temperature went on, and nobody was warned: the person is after 30 s, contacts 300 s later"
+    )
     func heartStops() {
         var story = SupervisionStory()
         story.upload(0, [.heartRate: 70, .bodyTemperature: 36.5])
@@ -195,7 +197,7 @@ struct RescueRulesTests {
 
     // MARK: Sustained
 
-    @Test("SOS-37: 35 s of heart rate 20 in one batch call, although the last value is in range (R9)")
+    @Test("R9, SOS-37: 35 s of heart rate 20 in one batch were transient: they call, although the last value is in range")
     func batch() {
         var story = SupervisionStory()
         story.batch(100, Array(repeating: 20, count: 35) + [70])
@@ -203,7 +205,9 @@ struct RescueRulesTests {
         #expect(story.list.suffix(3) == ["100.000 opened heart-rate", "100.000 confirmed heart-rate", "103.500 dispatched heart-rate"])
     }
 
-    @Test("SOS-37: two devices of one person, 30 and 70 alternating, call: neither takes back what the other says (R8)")
+    @Test(
+        "R8, SOS-37: two devices of one person, 30 and 70 alternating, were 12 transients: they call, neither takes back what the other says"
+    )
     func twoSources() {
         var story = SupervisionStory()
         for second in 0...12 {
@@ -252,7 +256,7 @@ struct RescueRulesTests {
 
     // MARK: Thresholds out of the registry
 
-    @Test("ING-06, SOS-05, NFR-16: a metric planted in the registry with default bounds is supervised without any code of its own (R15)")
+    @Test("R15, ING-06, SOS-05, NFR-16: a metric planted in the registry with default bounds is supervised without any code of its own")
     func planted() {
         let cadence = Metric(code: "cadence").unsafelyUnwrapped
         let definition = MetricDefinition(
@@ -267,7 +271,7 @@ struct RescueRulesTests {
         #expect(story.actions.compactMap(\.worse).isEmpty, "nothing else is in this registry")
     }
 
-    @Test("SOS-05, SOS-32: a cuff's 220/130 is critical by itself: each pressure has a severe bound that is its own default (R14)")
+    @Test("R14, SOS-05, SOS-32: a cuff's 220/130 had no bound of its own: each pressure has a severe bound that is its own default")
     func pressure() {
         var story = SupervisionStory()
         story.upload(1, [.bloodPressureMax: 220])
@@ -279,7 +283,7 @@ struct RescueRulesTests {
 
     // MARK: Looking back
 
-    @Test("SOS-29: a timeline is in the order of causes: nothing is transient before it was alerted, nor before it began (R17)")
+    @Test("R17, SOS-29: a timeline is in the order of causes: nothing is transient before it was alerted, nor before it began")
     func timeline() {
         func step(_ event: String, _ milliseconds: Int64) -> ReadTimeline.Step {
             ReadTimeline.Step(at: SupervisionStory.start + .milliseconds(milliseconds), actor: "dispatcher", event: event, detail: "")

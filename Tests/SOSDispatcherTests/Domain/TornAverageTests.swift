@@ -19,7 +19,7 @@ struct TornAverageTests {
         return story
     }
 
-    @Test("SOS-38: a last reading of 20 with nothing after it is asked about at once and called for 20 s later")
+    @Test("R4, SOS-38: a last reading of 20 with nothing after it called nobody: it is asked about at once and called for 20 s later")
     func lastReading() {
         var story = Self.worn()
         story.upload(120, [.heartRate: 20], interval: Self.minute)
@@ -27,7 +27,7 @@ struct TornAverageTests {
         #expect(story.list == ["120.000 doubted heart-rate", "140.000 opened heart-rate", "140.000 dispatched heart-rate"])
     }
 
-    @Test("SOS-38: after an announced silence the first 20 is believed and called for in time")
+    @Test("R4, SOS-38: after an announced silence the first 20 was ignored for 33.7 s: it is believed and called for in time")
     func afterSilence() {
         var story = Self.worn()
         story.upload(600, [.heartRate: 20], interval: Self.minute)

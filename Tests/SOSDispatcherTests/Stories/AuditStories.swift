@@ -44,7 +44,7 @@ struct AuditStories {
     }
 
     @Test(
-        "SOS-42: a cut tail, all rows deleted, a recomputed chain and edited emergencies verified \"ok\": now the other dispatcher and the file know",
+        "R13, SOS-42: a cut tail, all rows deleted, a recomputed chain and edited emergencies verified \"ok\": now the other dispatcher and the file know",
         arguments: Change.allCases)
     func found(change: Change) async throws {
         let desk = Desk(.acknowledges(.accepted))

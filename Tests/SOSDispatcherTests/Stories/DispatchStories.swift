@@ -14,6 +14,27 @@ import Testing
 
 @Suite("Dispatch, whole service")
 struct DispatchStories {
+    @Test("R6, SOS-41: 13.0 s from the first try of the upload were reported as 3514 ms: timeline and message name the first try as well")
+    func firstTry() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            let received = Timestamp(milliseconds: Timestamp.now.milliseconds)
+            let tried = received - .milliseconds(9486)
+            try await stage.ingest.say(
+                person, [Sample(type: .heartRate, at: tried, value: 31)], receivedAt: received, firstTriedAt: tried)
+            let emergency = try await stage.askForHelp(person)
+            let message = try #require(try await eventually("the call") { desk.receipts.first }.message)
+            #expect(message.firstTriedAt == tried.rfc3339)
+            let steps = try await stage.question(ReadTimeline(emergency: emergency)).steps
+            #expect(steps.first?.event == "first-tried" && steps.first?.at == tried)
+            #expect(steps.contains { $0.event == "alerted" && $0.at >= received })
+            await dispatcher.stop()
+        }
+    }
+
     @Test("SOS-15, SOS-16, INV-22: a heart that fails is called for at t0 + 3.5 s and acknowledged in the response")
     func acknowledgedInResponse() async throws {
         let desk = Desk(.acknowledges(.accepted))

@@ -42,6 +42,38 @@ struct ExpressStories {
         }
     }
 
+    @Test(
+        "R11, SOS-37: of one upload the fast path judged the newest entries and the stored fact the rest, which called for a heart that was well"
+    )
+    func judgedOnce() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let (person, other) = (PersonID.random(), PersonID.random())
+            for person in [person, other] { try await stage.subscribe(person) }
+            let at = Timestamp.now
+            try await stage.ingest.say(person, [heart(64, at: at - .seconds(2))], receivedAt: at - .seconds(2))
+            try await eventually("the heart is heard") {
+                await dispatcher.parts.supervision.subscriber(of: person)?.supervision.sources.isEmpty == false
+            }
+            // Two seconds that were measured before, and the present, which is well.
+            let entries = [heart(31, at: at - .seconds(4)), heart(31, at: at - .seconds(3)), heart(66, at: at)]
+            try stage.ingest.say(provisionally: person, entries, receivedAt: at)
+            try await eventually("the present is heard") {
+                await dispatcher.parts.supervision.subscriber(of: person)?.supervision.sources.values.contains {
+                    $0.latest[.heartRate]?.value == 66
+                } == true
+            }
+            try await stage.ingest.say(person, entries, receivedAt: at)
+            // Whoever fails meanwhile is called for: by then the other would be, too.
+            try await stage.ingest.say(other, [heart(31, at: .now)])
+            try await eventually("the other's call") { !desk.receipts.isEmpty }
+            #expect(try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.isEmpty)
+            #expect(Set(desk.receipts.compactMap { $0.message?.emergencyId }).count == 1)
+            await dispatcher.stop()
+        }
+    }
+
     @Test("A provisional fact moves no position: a dispatcher that was killed hears the stored one again, and it is the same emergency")
     func noPosition() async throws {
         try await Stage.play { stage in

@@ -103,7 +103,7 @@ struct HardFailureStories {
     }
 
     @Test(
-        "SOS-39: one dead address and the next service waited 30 s: now a refused connection, a failed handshake, a 500, a rejection pass the call on at once",
+        "R5, SOS-39: one dead address and the next service waited 30 s: now a refused connection, a failed handshake, a 500, a rejection pass the call on at once",
         arguments: [First.refusesConnections, .failsTLS, .answers500, nil])
     func nextService(first: First?) async throws {
         let (failing, next) = (Desk(first?.manner ?? .acknowledges(.rejected)), Desk(.acknowledges(.accepted)))
@@ -202,7 +202,9 @@ struct HardFailureStories {
         }
     }
 
-    @Test("SOS-40: releases to dead desks made 18 audit rows a second for ever: now they back off, and end when the integrator is removed")
+    @Test(
+        "R12, SOS-40: releases to dead desks made 18 audit rows a second for ever: now they back off, and end when the integrator is removed"
+    )
     func releasesEnd() async throws {
         let (dead, taker) = (Desk(.silent), Desk(.silent))
         try await Stage.play(taker, and: dead) { stage in

@@ -54,6 +54,29 @@ struct PlaceStories {
         }
     }
 
+    @Test("R16, SOS-11: no position was asked for at an alert: of whom no place was heard, ingest is asked for it, and the call names it")
+    func askedForAtAnAlert() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 64)])
+            try await eventually("the heart is heard") {
+                await dispatcher.parts.supervision.subscriber(of: person)?.supervision.sources.isEmpty == false
+            }
+            #expect(await !dispatcher.parts.supervision.knowsPlace(of: person))
+            // Ingest has it by now, and says nothing of it by itself.
+            stage.ingest.know([Self.place(Self.milan)])
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            try await eventually("the place") { await dispatcher.parts.supervision.knowsPlace(of: person) }
+            let emergency = try await stage.askForHelp(person)
+            let alert = try await Self.message(0, of: emergency, at: desk)
+            #expect(alert.location.lat == Self.milan.latitude && alert.location.trusted)
+            await dispatcher.stop()
+        }
+    }
+
     @Test("SOS-20, SOS-28: a call named an old place, the dispatcher starts again: the present place is an update under the next number")
     func renewedLate() async throws {
         let desk = Desk(.acknowledges(.accepted))

@@ -91,6 +91,29 @@ struct PromptStories {
         }
     }
 
+    @Test(
+        "R10, SOS-35: without an alert help was 409, and during one any answer without the emergency's id: the open one is meant, or a new one"
+    )
+    func withoutName() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
+            let (anna, bruno) = (PersonID.random(), PersonID.random())
+            for person in [anna, bruno] { try await stage.subscribe(person) }
+            let prompts = dispatcher.parts.people.prompts
+            let called = try await prompts.answer(.help, by: anna).emergency
+            let emergency = try #require(called)
+            try await eventually("the call") { desk.receipts.contains { $0.id == "\(emergency)-0" } }
+
+            let open = try await alert(stage, dispatcher, bruno).emergency
+            let fine = try await prompts.answer(.fine, by: bruno)
+            #expect(fine.emergency == open && !fine.given.alreadyDispatched)
+            try await eventually("it is muted") { try await stage.state(open) == "muted" }
+            #expect(!desk.receipts.contains { $0.message?.emergencyId == "\(open)" })
+            await dispatcher.stop()
+        }
+    }
+
     @Test("SOS-12, SOS-13: an alert that passed was gone before anybody saw it: it stays visible until it was seen, also after a restart")
     func passed() async throws {
         try await Stage.play { stage in

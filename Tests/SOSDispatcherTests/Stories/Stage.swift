@@ -234,8 +234,11 @@ final class TalkingIngest: Sendable {
     /// Each person wears one device.
     private static func watch(of person: PersonID) -> DeviceID { DeviceID(bits: person.bits) }
 
-    func say(_ person: PersonID, _ entries: [Sample], receivedAt: Timestamp = .now, interval: Int64? = nil) async throws {
-        let recorded = SamplesRecorded(device: Self.watch(of: person), receivedAt: receivedAt, intervalMs: interval, samples: entries)
+    func say(
+        _ person: PersonID, _ entries: [Sample], receivedAt: Timestamp = .now, firstTriedAt: Timestamp? = nil, interval: Int64? = nil
+    ) async throws {
+        let recorded = SamplesRecorded(
+            device: Self.watch(of: person), receivedAt: receivedAt, firstTriedAt: firstTriedAt, intervalMs: interval, samples: entries)
         let body = Array(try JSONEncoder().encode(recorded))
         try await say(StreamFamily.samplesStream(of: person), SamplesRecorded.type, person, body, samples, at: receivedAt)
     }

@@ -84,7 +84,7 @@ extension SystemTests {
         }
 
         @Test(
-            "SOS-41, NFR-08: each service halted under `trackme up` is back within two seconds, and the others stay as they are",
+            "R6, SOS-41, NFR-08: each service halted under `trackme up` is back within two seconds, and the others stay as they are",
             .timeLimit(.minutes(5)))
         func backWithinTwoSeconds() async throws {
             try await RealSuite.with(SuiteShape(hasAccounts: true, hasDeputy: true, isSupervised: true)) { suite in
