@@ -51,13 +51,13 @@ struct LogIntegrityTests {
             let log = try Self.log(folder)
             for length in stride(from: 0, to: log.count, by: 509) {
                 #expect(!Self.isDamaged(Array(log[..<length])), "cut at \(length)")
-                #expect(!Self.isDamaged(log[..<length] + [UInt8](repeating: 0, count: log.count - length)), "zeros from \(length)")
+                #expect(!Self.isDamaged(Array(log[..<length]) + [UInt8](repeating: 0, count: log.count - length)), "zeros from \(length)")
             }
             // The frames of a longer log of before lie behind a newer, shorter one.
             let older = log.map { $0 ^ 0x55 }
             for frame in 1..<(log.count - 32) / (24 + Self.page) {
                 let end = 32 + frame * (24 + Self.page)
-                #expect(!Self.isDamaged(log[..<end] + older[end...]))
+                #expect(!Self.isDamaged(Array(log[..<end]) + older[end...]))
             }
         }
     }

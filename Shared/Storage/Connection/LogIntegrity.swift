@@ -66,14 +66,14 @@ struct LogIntegrity {
         var commits = 0
         for frame in 0..<count {
             let start = Self.headerBytes + frame * length
-            let isWhole = log[(start + 8)..<(start + 16)].elementsEqual(salts) && before.map { isWhole(start, after: $0) } ?? false
+            let isSound = log[(start + 8)..<(start + 16)].elementsEqual(salts) && before.map { isWhole(start, after: $0) } ?? false
             let endsCommit = Self.word(in: log, at: start + 4) != 0
             if let known = broken {
-                if isWhole, endsCommit { commits += 1 }
+                if isSound, endsCommit { commits += 1 }
                 if commits > (known.endsCommit ? 0 : 1) { return (max(0, known.frame), count) }
                 // One broken sum breaks two frames. Behind a second break lies what a longer commit of before has left.
-                if !isWhole, frame > known.frame + 1 { return nil }
-            } else if !isWhole {
+                if !isSound, frame > known.frame + 1 { return nil }
+            } else if !isSound {
                 broken = (frame, endsCommit)
             }
             // The next one was summed up after what stands here, whatever has become of this one's own bytes.
