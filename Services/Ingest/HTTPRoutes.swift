@@ -46,7 +46,6 @@ struct IngestRoutes: Sendable {
             ], isRateLimited: true, takesIdempotencyKey: true, usesReserve: true, brief: { try takeBriefly($0, $1) }
         ) { exchange in
             let origin = try origin(of: exchange)
-            try limiter.admit(origin.device.number)
             return try await Self.answering {
                 if exchange.mediaType == MediaType.ndjson { return try await takeLines(exchange, origin) }
                 return try await takeDocument(exchange, origin)
@@ -62,17 +61,11 @@ struct IngestRoutes: Sendable {
             idempotencyKey: exchange.mediaType == MediaType.json ? try exchange.idempotencyKey : nil)
     }
 
-    /// A small document, which most uploads are. A device that sends its backlog too fast is refused that, and is heard as to how its person is
-    /// now.
+    /// A small document, which most uploads are.
     private func takeBriefly(_ exchange: Exchange, _ answer: BriefAnswer) throws -> Bool {
         guard exchange.mediaType == MediaType.json, let body = try exchange.briefBody() else { return false }
         let origin = try origin(of: exchange)
-        let wait = limiter.take(origin.device.number)
-        if let wait, body.readableBytes > UploadLimits.urgentBytes { throw Refusal(.tooManyRequests, retryAfter: wait) }
-        let upload = try read(body, origin)
-        if let wait, !upload.isUrgent(at: origin.receivedAt) || urgent.take(origin.device.number) != nil {
-            throw Refusal(.tooManyRequests, retryAfter: wait)
-        }
+        let upload = try read(body, origin, after: limiter.take(origin.device.number))
         do {
             try uploads.take(upload, origin) { outcome in
                 answer {
@@ -90,8 +83,29 @@ struct IngestRoutes: Sendable {
     }
 
     private func takeDocument(_ exchange: Exchange, _ origin: UploadOrigin) async throws -> HTTPAnswer {
-        let body = try await exchange.body()
-        return try Self.said(await uploads.take(try read(body, origin), origin))
+        let wait = limiter.take(origin.device.number)
+        let upload = try read(try await body(of: exchange, after: wait), origin, after: wait)
+        return try Self.said(await uploads.take(upload, origin))
+    }
+
+    /// - Parameter wait: until the device may come again; of one that has come too often no more is read than an urgent upload has.
+    private func body(of exchange: Exchange, after wait: Duration?) async throws -> ByteBuffer {
+        guard let wait else { return try await exchange.body() }
+        do {
+            return try await exchange.body(limit: UploadLimits.urgentBytes, inflatedLimit: UploadLimits.urgentBytes)
+        } catch let problem as Problem where problem.status == 413 {
+            throw Refusal(.tooManyRequests, retryAfter: wait)
+        }
+    }
+
+    /// A device that sends its backlog too fast is refused that, and is heard as to how its person is now.
+    private func read(_ document: ByteBuffer, _ origin: UploadOrigin, after wait: Duration?) throws -> ReceivedUpload {
+        guard let wait else { return try read(document, origin) }
+        if document.readableBytes <= UploadLimits.urgentBytes {
+            let upload = try read(document, origin)
+            if upload.isUrgent(at: origin.receivedAt), urgent.take(origin.device.number) == nil { return upload }
+        }
+        throw Refusal(.tooManyRequests, retryAfter: wait)
     }
 
     private func read(_ document: ByteBuffer, _ origin: UploadOrigin) throws -> ReceivedUpload {
@@ -111,6 +125,7 @@ struct IngestRoutes: Sendable {
     }
 
     private func takeLines(_ exchange: Exchange, _ origin: UploadOrigin) async throws -> HTTPAnswer {
+        try limiter.admit(origin.device.number)
         var answer = UploadAnswer()
         answer.totals = (0, 0)
         var cutter = LineCutter()
