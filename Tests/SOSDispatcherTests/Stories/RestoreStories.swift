@@ -67,8 +67,11 @@ struct RestoreStories {
         }
     }
 
-    @Test("SOS-24: what the person has told the other dispatcher since the copy was made is known: a restored one does not call them out")
-    func answeredAtTheOther() async throws {
+    /// - Parameter place: of the dispatcher that is told; the first one's store is put back.
+    @Test(
+        "SOS-24: what the person has told either dispatcher since the copy was made is known: a restored one does not call them out",
+        arguments: Place.allCases)
+    func answered(at place: Place) async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let (person, next) = (PersonID.random(), PersonID.random())
@@ -80,47 +83,18 @@ struct RestoreStories {
             }
             try await first.parts.journal.commitEverything()
             let copy = try await Self.copy(stage)
-            await first.stop()
+            if place == .second { await first.stop() }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            _ = try await eventually("the second is told that all is well") {
-                try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: .second)
+            _ = try await eventually("it is told that all is well") {
+                try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: place)
+            }
+            if place == .first {
+                try await eventually("the second knows it") {
+                    try await second.parts.store.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM pair_heard") } == 1
+                }
+                await first.stop()
             }
             try await second.parts.journal.commitEverything()
-
-            try Self.putBack(copy, stage)
-            let restored = try await stage.start()
-            // Later than the other: when this one is called, that one's time was over.
-            try await stage.ingest.say(next, [Sample(type: .heartRate, at: .now, value: 31)])
-            try await eventually("a call for the next") { !desk.receipts.isEmpty }
-            #expect(Set(desk.receipts.map(\.id)).count == 1)
-            await restored.stop()
-            await second.stop()
-        }
-    }
-
-    @Test(
-        "SOS-24: what the person has told a dispatcher since the copy of its store was made it hears back from the other: they are not called out"
-    )
-    func answeredBeforeItWasPutBack() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let (person, next) = (PersonID.random(), PersonID.random())
-            let first = try await stage.start()
-            let second = try await stage.start(place: .second)
-            for person in [person, next] {
-                try await stage.subscribe(person)
-                try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
-            }
-            try await first.parts.journal.commitEverything()
-            let copy = try await Self.copy(stage)
-            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            _ = try await eventually("the first is told that all is well") {
-                try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: .first)
-            }
-            try await eventually("the second knows it") {
-                try await second.parts.store.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM pair_heard") } == 1
-            }
-            await first.stop()
 
             try Self.putBack(copy, stage)
             let restored = try await stage.start()
