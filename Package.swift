@@ -155,7 +155,8 @@ let package = Package(
 
         // MARK: Tests
         tests(of: "Contracts", ["Contracts", "TestKit"], exclude: ["Golden"]),
-        tests(of: "Bus", ["Bus", "Contracts", "TestKit"]),
+        .target(name: "CSlowNames", path: "Tests/CSlowNames"),
+        tests(of: "Bus", ["Bus", "CSlowNames", "Contracts", "TestKit"]),
         tests(of: "Storage", ["Storage", "Contracts", "TestKit", .grdb, .logging]),
         tests(of: "Sealing", ["Sealing", "Contracts", "TestKit"]),
         tests(of: "Outbound", ["Outbound", "Contracts", "TestKit", .logging]),

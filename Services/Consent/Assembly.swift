@@ -11,7 +11,7 @@ import Storage
 struct ConsentAssembly: Assembly {
     static let peer = Peer.consent
     static let purpose = "Knows who has an account, who is logged in, and what each person allows whom."
-    static let prefixes: Set<String> = ["acc", "shr"]
+    static let prefixes: Set<String> = ["acc", "shr", CountrySettings.prefix]
     static let httpPort = 8103
 
     static func settings(_ reader: inout SettingsReader) -> ConsentSettings {

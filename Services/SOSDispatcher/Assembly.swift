@@ -14,7 +14,7 @@ import Storage
 enum SOSAssembly: Assembly {
     static let peer = Peer.sosDispatcher
     static let purpose = "Watches subscribers' vital signs and calls an ambulance until somebody has answered."
-    static let prefixes: Set<String> = ["sos"]
+    static let prefixes: Set<String> = ["sos", CountrySettings.prefix]
     static let httpPort = 8102
 
     /// A wrong value is refused by `Settings`.
@@ -56,7 +56,7 @@ struct SOSParts: Sendable {
     init(_ settings: Settings, on runtime: Runtime) async throws {
         let logger = runtime.logger
         let (database, keys) = try runtime.openWhole(applicationID: Migrations.applicationID, migrations: Migrations.all)
-        let (life, isRestored) = try await runtime.beginLife(of: database)
+        let (life, _) = try await runtime.beginLife(of: database, restored: PairTables.forgot)
         let pair = try PairParts(settings, keys: keys, on: runtime)
         let store = SOSStore(database, keys: keys, pair: pair.tables, logger: logger)
         let clock = SteadyClock(
@@ -103,6 +103,7 @@ struct SOSParts: Sendable {
             latest: ingest.latest)
         supervision.tidings.add(PlaceReading(supervision: supervision, ingest: ingest))
         await supervision.restore(memory)
+        await dispatcher.restore(memory.outboxes, drills: try await database.read { try drills.table.open($0) })
         let fitting = PersonalFitting(supervision: supervision, ingest: ingest, rules: settings.personal, logger: logger)
         let reminders = PauseReminders(
             supervision: supervision, store: store, messages: people.messages, names: names, interval: settings.pauseReminder,
@@ -111,7 +112,8 @@ struct SOSParts: Sendable {
             supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [bell = fitting.bell] in bell.ring() })
         let panel = Panel(
             supervision: supervision, store: store, enrolment: enrolment,
-            preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder)
+            preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder,
+            country: settings.country)
         let anchors = AuditAnchors(store: database, signing: secrets.signing, pair: pair.desk, file: settings.auditAnchors, logger: logger)
         supervision.tidings.add(anchors)
         var methods = Methods(memory: answers)
@@ -131,8 +133,8 @@ struct SOSParts: Sendable {
         drills.register(in: &methods)
         try await runtime.answer(methods)
         // Both ways are open before what was due is done: the other dispatcher may have done it, or called it off.
-        await link.begin(waiting: try await store.hasOther(pair.place), isRestored: isRestored)
-        await dispatcher.resume(memory.outboxes, drills: try await database.read { try drills.table.open($0) })
+        await link.begin(waiting: try await store.hasOther(pair.place), hasForgotten: try await store.hasForgotten())
+        await dispatcher.resume()
         await supervision.resume(memory)
         await supervision.saySubscriptions(said: memory.saidSubscribed)
 

@@ -51,7 +51,9 @@ struct PeopleParts: Sendable {
         supervision.tidings.add(contacts.tidings)
         await prompts.resume()
         await contacts.resume()
-        routes = PromptRoutes(desk: prompts).all + ContactPageRoutes(alarms: contacts, supervision: supervision).all
+        routes =
+            PromptRoutes(desk: prompts, country: settings.country).all
+            + ContactPageRoutes(alarms: contacts, supervision: supervision, country: settings.country).all
         let follower = contactStore.follower(on: runtime)
         let (prompts, contacts, messages) = (prompts, contacts, messages)
         services = [

@@ -29,6 +29,8 @@ struct WatchSettings: Sendable {
 struct Settings: Sendable {
     /// Which of the two dispatchers this is; `SOSAssembly.place` reads the same.
     var place: Place
+    /// How contacts' numbers are read, and whom pages say to call.
+    var country: Country
     var watch: WatchSettings
     /// How much later than the first the second calls.
     var lead: Duration
@@ -61,6 +63,7 @@ struct Settings: Sendable {
     init(_ reader: inout SettingsReader) {
         place = reader.read(
             .choice("sos.place", default: .first, "Which of two dispatchers this is; the second calls where the first does not."))
+        country = CountrySettings(&reader).country
         watch = WatchSettings(&reader)
         rules = Settings.rules(&reader)
         lead = PairDesk.lead(dispatchAt: rules.dispatchAt)

@@ -10,7 +10,7 @@ import Storage
 struct GatewayAssembly: Assembly {
     static let peer = Peer.thirdPartyGateway
     static let purpose = "The door of third parties: they ask for data, pay, fetch it and are sent what comes next."
-    static let prefixes: Set<String> = ["org", "pay"]
+    static let prefixes: Set<String> = ["org", "pay", CountrySettings.prefix]
     static let httpPort = 8105
 
     static func settings(_ reader: inout SettingsReader) -> GatewaySettings {

@@ -38,5 +38,6 @@ enum GatewaySchema {
             try SubscriptionMigration.addEpochs(to: db)
         },
         Migration(8, "what data files could not hold") { db in try RequestTables.addDamaged(to: db) },
+        Migration(9, "registrations that claim no address") { db in try OrganisationTables.addWishedAddress(to: db) },
     ]
 }

@@ -85,8 +85,17 @@ package final class Heartbeat: Sendable {
         if isAlive { say(.alive) }
     }
 
+    /// One line for people about the state of the process, as `systemctl status` shows it.
+    package func describe(_ state: String) {
+        say("STATUS=" + state.split(whereSeparator: \.isNewline).joined(separator: " "))
+    }
+
     /// Does nothing where nobody listens any more, and never waits.
     package func say(_ message: Message) {
+        say(message.rawValue)
+    }
+
+    private func say(_ text: String) {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         var bytes = Array(path.utf8)
@@ -98,7 +107,7 @@ package final class Heartbeat: Sendable {
         withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 _ = sendto(
-                    socket, message.rawValue, message.rawValue.utf8.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT), address,
+                    socket, text, text.utf8.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT), address,
                     length)
             }
         }

@@ -1,5 +1,6 @@
 // The promises of requests and of admission, over real sockets of both kinds with CURVE.
 
+import CSlowNames
 @testable import Contracts
 import Foundation
 import Synchronization
@@ -284,6 +285,26 @@ struct RequestPromiseTests {
         try await body(reader)
         await reader.shutdown()
         await node.shutdown()
+    }
+
+    @Test("While a name server is silent about three peers, the others answer at once", arguments: ["127.0.0.1", "localhost"])
+    func silentNameServer(host: String) async throws {
+        try await Stage.with(.tcp) { stage in
+            try await answering(stage) { reader in
+                let there = stage.requests.replacingOccurrences(of: "127.0.0.1", with: host)
+                let client = try await reader.client(of: .ingest, at: there, serverKey: stage.server.publicKey)
+                _ = try await client.ask(Add(numbers: [1]), deadline: .seconds(5))
+                let begun = slow_lookups_begun()
+                for peer in ["one", "two", "three"] {
+                    _ = try await reader.client(of: .consent, at: "tcp://\(peer).slow.invalid:5730", serverKey: stage.server.publicKey)
+                }
+                try await eventually("two threads wait for a name") { slow_lookups_begun() >= begun + 2 }
+                let taken = try await ContinuousClock().measure {
+                    for number in 0..<20 { _ = try await client.ask(Add(numbers: [number]), deadline: .seconds(10)) }
+                }
+                #expect(taken < .seconds(1), "20 questions while names were looked up for 3 s each")
+            }
+        }
     }
 
     private func talk(

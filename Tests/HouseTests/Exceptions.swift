@@ -38,6 +38,7 @@ enum Exceptions {
         "Services/Notifier/Store/Envelopes.swift": "sealed by this service",
         "Services/SOSDispatcher/Domain/AuditAnchor.swift": "the dispatcher's own file",
         "Services/Operator/Suite/SuitePorts.swift": "the operator's own file",
+        "Services/Operator/Suite/SuiteRefusals.swift": "the operator's own file",
         "Services/Operator/Desk/DeskLedger.swift": "the desk's own file",
         "Services/Operator/Audit/AuditProof.swift": "the dispatcher's own rows",
         "Services/Operator/Commands/PricesCommand.swift": "the operator's own file",

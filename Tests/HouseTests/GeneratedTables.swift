@@ -92,8 +92,13 @@ enum GeneratedTables {
         }
     }
 
-    /// The cases of the enumeration in `folder` that a setting with this default chooses from, and as an operator writes them.
+    /// The cases of the enumeration in `folder`, or in Contracts, that a setting with this default chooses from, and as an operator writes
+    /// them.
     private static func choices(beside fallback: String, in folder: String) -> [(name: String, written: String)] {
+        cases(beside: fallback, in: folder) ?? cases(beside: fallback, in: "Shared/Contracts") ?? [("choice", "choice")]
+    }
+
+    private static func cases(beside fallback: String, in folder: String) -> [(name: String, written: String)]? {
         let pattern = "enum \\w+: String,[^{]*CaseIterable[^{]*\\{([^{}]*)"
         let enumerations = SourceTree.production.filter { $0.isUnder(folder) }.flatMap { file in
             file.lines.joined(separator: "\n").matches(of: pattern).map { body in
@@ -104,7 +109,7 @@ enum GeneratedTables {
             }
         }
         // Of several the smallest: another may hold the same words besides its own.
-        return enumerations.filter { $0.contains { $0.name == fallback } }.min { $0.count < $1.count } ?? [("choice", "choice")]
+        return enumerations.filter { $0.contains { $0.name == fallback } }.min { $0.count < $1.count }
     }
 
     /// A default as an operator would write it: `"var/\(peer)"` is `var/<peer>`; what the service hands in is its own.

@@ -63,6 +63,7 @@ enum ImportTable {
         case "SOSDispatcherTests": return everything.union(web).union(["TestKit", "GRDB", "PlayedTime", tested])
         case "Fuzz": return ["Foundation", "Glibc", "Contracts", "NIOCore"]
         case "SuiteTests", "SystemTests": return everything.union(SourceTree.folders(in: "Services")).union(["TestKit", "GRDB"])
+        case "BusTests": return everything.union(["TestKit", "CSlowNames", tested])
         case "HTTPKitTests": return everything.union(web).union(["TestKit", "CZlib"])
         case "TelemetryTests": return everything.union(["Telemetry", "TestKit", "CoreMetrics"])
         // Reads its counters as an operator does, from the text of `/metrics`.

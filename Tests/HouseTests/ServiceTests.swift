@@ -33,6 +33,9 @@ struct ServiceTests {
         for promise in ["read_only: true", "tmpfs: [ /tmp ]", "cap_drop: [ ALL ]", "no-new-privileges:true"] {
             #expect(compose.contains(promise), "docker-compose.yml does not say \(promise)")
         }
+        #expect(
+            !compose.contains("service_healthy"),
+            "docker-compose.yml has one service wait for another, which may refuse to start: rescue would wait too")
         let dockerfile = SourceTree.text("deploy/Dockerfile") ?? ""
         #expect(dockerfile.matches(of: "^USER 10001$").count == 2, "the services and the edge run as a user without rights")
         for base in dockerfile.matches(of: "^FROM +(\\S+)").map({ $0[1] }) {

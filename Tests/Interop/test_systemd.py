@@ -18,19 +18,25 @@ class Watchdog:
     """As systemd listens: a datagram socket in NOTIFY_SOCKET."""
 
     def __init__(self, folder):
-        self.path = os.path.join(folder, "notify")
+        self.path = os.path.join(tempfile.mkdtemp(dir=folder), "notify")
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path)
         self.socket.setblocking(False)
+        self.said = []
 
     def heard(self):
-        """What came since the last call."""
+        """What came since the last call; `said` keeps it."""
         messages = []
         while True:
             try:
                 messages.append(self.socket.recv(4096).decode())
             except BlockingIOError:
+                self.said.extend(messages)
                 return messages
+
+    def hears(self, message):
+        self.heard()
+        return message in self.said
 
 
 class SystemdTests(unittest.TestCase):
@@ -76,21 +82,37 @@ class SystemdTests(unittest.TestCase):
         self.assertLessEqual(
             {"Type=notify", "Restart=always", "RestartSec=100ms", "StartLimitIntervalSec=0", "WatchdogSec=5s"}, lines)
 
+    def test_a_part_that_refuses_its_settings_does_not_keep_the_suite_from_being_started(self):
+        """SOS-28: one wrong setting of ingest ended the dispatchers too, and systemd left them down: it is told what runs, and what does not, by name."""
+        watchdog = Watchdog(self.folder)
+        suite = Suite({"NOTIFY_SOCKET": watchdog.path, "WATCHDOG_USEC": "1000000", "TRACKME_ING_REQUESTS_PER_S": "many"})
+        self.addCleanup(suite.close)
+        await_until("it says that it has started", 60, lambda: watchdog.hears("READY=1"))
+        states = [message for message in watchdog.said if message.startswith("STATUS=")]
+        self.assertEqual(1, len(states), watchdog.said)
+        self.assertTrue(states[0].startswith("STATUS=WITHOUT ingest, which refuses to start: "), states)
+        self.assertIn("TRACKME_ING_REQUESTS_PER_S", states[0])
+        # What has started may still wait for the one that refuses, and is no less started.
+        await_until("consent runs", 20, lambda: suite._is_ready(suite.consent_url))
+        self.assertFalse(suite._is_ready(suite.ingest_url))
+        suite.up.terminate()
+        self.assertEqual(0, suite.up.wait(timeout=60), suite.tail())
+
+    def test_where_every_part_refuses_the_suite_ends_with_78(self):
+        """A wrong setting of all services is left to a person, as ever: systemd does not start it again."""
+        suite = Suite({"TRACKME_BUS_TRANSPORT": "pigeon"})
+        self.addCleanup(suite.close)
+        self.assertEqual(78, suite.up.wait(timeout=60), suite.tail())
+
     def test_systemd_is_told_when_the_suite_is_ready_that_it_lives_and_that_it_stops(self):
         """X21: nothing watched the supervisor: beats of the watchdog only while the supervisor runs; a supervisor that stands still is silent, and would be replaced."""
         watchdog = Watchdog(self.folder)
         suite = Suite({"NOTIFY_SOCKET": watchdog.path, "WATCHDOG_USEC": "1000000"})
         self.addCleanup(suite.close)
-        said = []
-
-        def hears(message):
-            said.extend(watchdog.heard())
-            return message in said
-
-        await_until("it says that it is ready", 60, lambda: hears("READY=1"))
+        await_until("it says that it is ready", 60, lambda: watchdog.hears("READY=1"))
         self.assertTrue(all(map(suite._is_ready, suite.urls)), "it said so before the services were ready")
-        del said[:]
-        await_until("it beats", 10, lambda: hears("WATCHDOG=1"))
+        watchdog.said.clear()
+        await_until("it beats", 10, lambda: watchdog.hears("WATCHDOG=1"))
 
         suite.up.send_signal(signal.SIGSTOP)
         time.sleep(0.5)
@@ -99,15 +121,15 @@ class SystemdTests(unittest.TestCase):
         time.sleep(2)
         self.assertEqual([], watchdog.heard())
         suite.up.send_signal(signal.SIGCONT)
-        del said[:]
-        await_until("it beats again", 10, lambda: hears("WATCHDOG=1"))
+        watchdog.said.clear()
+        await_until("it beats again", 10, lambda: watchdog.hears("WATCHDOG=1"))
 
         suite.up.terminate()
         self.assertEqual(0, suite.up.wait(timeout=60), suite.tail())
-        hears("")
-        self.assertIn("STOPPING=1", said)
+        watchdog.heard()
+        self.assertIn("STOPPING=1", watchdog.said)
         # What the services say of themselves goes to the supervisor.
-        self.assertEqual({"WATCHDOG=1", "STOPPING=1"}, set(said))
+        self.assertEqual({"WATCHDOG=1", "STOPPING=1"}, set(watchdog.said))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ struct ChecksTests {
             (Checks.configuration(.init(service: "ingest", status: .exited(0), complaint: "")), .ok),
             (Checks.configuration(.init(service: "ingest", status: .exited(78), complaint: "TRACKME_ING_X: no such setting")), .failure),
             (Checks.configuration(.init(service: "ingest", status: nil, complaint: "")), .failure),
+            (Checks.refusal(of: "ingest", "keys/ingest/store.kek must hold 64 hex digits"), .failure),
             (Checks.configuration(.init(service: "ingest", status: .exited(127), complaint: "")), .failure),
         ]
         for (finding, level) in table {

@@ -2,6 +2,8 @@
 
 import Contracts
 import Foundation
+import ServiceKit
+import TestKit
 import Testing
 
 @testable import Operator
@@ -25,6 +27,46 @@ struct SuiteLayoutTests {
         let own = SuiteLayout(data: "/srv/suite", environment: [:]).environment(of: .sosDispatcher, httpPort: 8102)
 
         #expect(own["TRACKME_STORE_DIRECTORY"] == "/srv/suite/sos-dispatcher" && own["TRACKME_HTTP_PORT"] == "8102")
+    }
+}
+
+@Suite("SuiteKeys")
+struct SuiteKeysTests {
+    @Test("SOS-28: a damaged bus key of one part kept `trackme up` from starting any: what is missing is made all the same")
+    func damaged() async throws {
+        try await withTemporaryFolder { folder in
+            let layout = SuiteLayout(data: folder.path, environment: [:])
+            _ = try SuiteKeys.makeMissing(layout)
+            let secret = layout.keys.file("bus.secret", of: .ingest)
+            try Data("damaged\n".utf8).write(to: secret)
+            let signing = layout.keys.file("signing.seed", of: .sosDispatcher)
+            try FileManager.default.removeItem(at: signing)
+
+            let (made, faults) = SuiteKeys.makeWhatIsMissing(layout)
+
+            #expect(made == [] && faults.count == 1 && "\(faults)".contains(secret.path))
+            #expect(FileManager.default.fileExists(atPath: signing.path))
+            #expect(throws: OperatorError.self) { try SuiteKeys.makeMissing(layout) }
+        }
+    }
+}
+
+@Suite("SuiteRefusals")
+struct SuiteRefusalsTests {
+    @Test("which parts refuse is one line for systemd and a file for `trackme doctor`, until they have started")
+    func file() async throws {
+        try await withTemporaryFolder { folder in
+            let layout = SuiteLayout(data: folder.path, environment: [:])
+            let refusals = SuiteRefusals(layout: layout)
+            #expect(refusals.heard(.everythingIsReady) == nil && SuiteRefusals.read(layout.refusalsFile) == [:])
+
+            #expect(
+                refusals.heard(.refused("ingest", reason: "a.key is damaged", again: true))
+                    == "WITHOUT ingest, which refuses to start: a.key is damaged")
+            #expect(SuiteRefusals.read(layout.refusalsFile) == ["ingest": "a.key is damaged"])
+            #expect(refusals.heard(.mended("ingest")) == "no part refuses to start any more")
+            #expect(SuiteRefusals.read(layout.refusalsFile) == [:])
+        }
     }
 }
 

@@ -42,6 +42,7 @@ struct SupervisorMachineTests {
     @Test("five crashes in ten seconds are told once, and it is still started every second")
     func crashLoop() {
         var machine = started(["ingest"])
+        _ = machine.answered("ingest", at: .milliseconds(50))
         for second in 1...4 { #expect(machine.exited("ingest", .exited(1), at: .seconds(second)).last == .start("ingest")) }
 
         #expect(machine.exited("ingest", .exited(1), at: .seconds(5)) == [.say(.crashLoop("ingest", status: .exited(1)))])
@@ -60,14 +61,90 @@ struct SupervisorMachineTests {
         #expect(machine.exited("ingest", .exited(1), at: .seconds(60)).last == .start("ingest"))
     }
 
-    @Test("a part that refuses its settings before it was ready stops the suite with 78")
-    func refusedConfiguration() {
+    private static func refused(_ name: String, _ reason: String = "damaged", again: Bool = true) -> SupervisorAction {
+        .say(.refused(name, reason: reason, again: again))
+    }
+
+    @Test("SOS-28: a damaged key file of one part stopped the whole suite, dispatchers included: it is named, the others go on")
+    func refusal() {
+        var machine = started()
+
+        #expect(machine.exited("ingest", .exited(78), complaint: "damaged", at: .milliseconds(20)) == [Self.refused("ingest")])
+        // The dispatcher has never heard of ingest and is not ready; it has started and calls.
+        #expect(machine.answered("edge", at: .milliseconds(50)) == [])
+        #expect(machine.heard("sos-dispatcher", hasStarted: true, at: .milliseconds(60)) == [.say(.readyWithout(["ingest"]))])
+        #expect(machine.answered("sos-dispatcher", isReady: false, at: .milliseconds(70)) == [])
+        #expect(machine.stopRequested(at: .seconds(1)) == [.terminate("edge")])
+        #expect(machine.exited("edge", .exited(0), at: .seconds(1)) == [.terminate("sos-dispatcher")])
+        #expect(machine.exited("sos-dispatcher", .exited(0), at: .seconds(1)) == [.finished(.ok)])
+    }
+
+    @Test(
+        "a part that refuses is tried again after 1, 2, 4 … 30 s, is named again only where the reason is another, and starts once it is mended"
+    )
+    func refusesAgain() {
         var machine = started(["ingest", "sos-dispatcher"])
+        _ = machine.answered("sos-dispatcher", at: .milliseconds(10))
+        var now = Duration.milliseconds(20)
+        #expect(
+            machine.exited("ingest", .exited(78), complaint: "damaged", at: now)
+                == [Self.refused("ingest"), .say(.readyWithout(["ingest"]))])
+        for pause in [1, 2, 4, 8, 16, 30, 30] {
+            #expect(machine.timePassed(to: now + .seconds(pause) - .milliseconds(1)) == [])
+            now += .seconds(pause)
+            _ = machine.answered("sos-dispatcher", at: now)
+            #expect(machine.timePassed(to: now) == [.start("ingest")])
+            #expect(machine.exited("ingest", .exited(78), complaint: "damaged", at: now) == [])
+        }
+        now += .seconds(30)
+        _ = machine.answered("sos-dispatcher", at: now)
+        _ = machine.timePassed(to: now)
+        #expect(machine.exited("ingest", .exited(78), complaint: "lost", at: now) == [Self.refused("ingest", "lost")])
+        now += .seconds(30)
+        _ = machine.answered("sos-dispatcher", at: now)
+        #expect(machine.timePassed(to: now) == [.start("ingest")])
+        #expect(machine.heard("ingest", hasStarted: true, at: now) == [.say(.mended("ingest"))])
+        #expect(machine.answered("ingest", at: now) == [.say(.everythingIsReady)])
+        // Mended, it begins anew with a second.
+        #expect(machine.exited("ingest", .signalled(9), at: now).last == .start("ingest"))
+        #expect(machine.exited("ingest", .exited(78), complaint: "damaged", at: now) == [Self.refused("ingest")])
+        _ = machine.answered("sos-dispatcher", at: now + .seconds(1))
+        #expect(machine.timePassed(to: now + .seconds(1)) == [.start("ingest")])
+    }
 
-        let actions = machine.exited("sos-dispatcher", .exited(78), at: .milliseconds(20))
+    @Test("where every service refuses at the first start, the suite ends with 78, whatever the edge does")
+    func everybodyRefuses() {
+        var machine = SupervisorMachine(parts: ["ingest", "sos-dispatcher", "edge"], doors: ["edge"])
+        _ = machine.begun(at: .zero)
+        _ = machine.answered("edge", at: .milliseconds(10))
 
-        #expect(actions == [.say(.configurationRefused("sos-dispatcher")), .terminate("ingest")])
-        #expect(machine.exited("ingest", .exited(0), at: .milliseconds(40)) == [.finished(.configuration)])
+        #expect(
+            machine.exited("sos-dispatcher", .exited(78), complaint: "x", at: .milliseconds(20)) == [Self.refused("sos-dispatcher", "x")])
+        #expect(
+            machine.exited("ingest", .exited(78), complaint: "y", at: .milliseconds(30))
+                == [Self.refused("ingest", "y", again: false), .terminate("edge")])
+        #expect(machine.exited("edge", .exited(0), at: .milliseconds(40)) == [.finished(.configuration)])
+    }
+
+    @Test("SOS-28: a suite that has served is never ended by what its parts refuse later, such as a disk that is full at a restart")
+    func everybodyRefusesLater() {
+        var machine = started(["ingest"])
+        _ = machine.heard("ingest", hasStarted: true, at: .milliseconds(10))
+        _ = machine.exited("ingest", .signalled(9), at: .seconds(1))
+
+        #expect(machine.exited("ingest", .exited(78), complaint: "full", at: .seconds(1)).first == Self.refused("ingest", "full"))
+        #expect(machine.timePassed(to: .seconds(2)) == [.start("ingest")])
+    }
+
+    @Test("systemd ended a suite of which one part ended again and again: what can run runs, and that is said")
+    func readyWithoutTheLooping() {
+        var machine = started(["ingest", "notifier"])
+        _ = machine.answered("ingest", at: .milliseconds(10))
+        for second in 1...4 { _ = machine.exited("notifier", .exited(70), at: .seconds(second)) }
+
+        #expect(
+            machine.exited("notifier", .exited(70), at: .seconds(5))
+                == [.say(.crashLoop("notifier", status: .exited(70))), .say(.readyWithout(["notifier"]))])
     }
 
     @Test("parts are stopped one after the other in reverse order")
@@ -140,7 +217,7 @@ struct SupervisorMachineTests {
     func replacesTheSilent() {
         var machine = started(["ingest", "edge"])
         _ = ticks(&machine, 100...100)
-        machine.heard("ingest", at: .milliseconds(150))
+        _ = machine.heard("ingest", at: .milliseconds(150))
 
         #expect(ticks(&machine, 200...5000) == [1100: Self.replaced])
         #expect(machine.exited("ingest", .signalled(9), at: .seconds(5)).last == .start("ingest"))
@@ -152,7 +229,7 @@ struct SupervisorMachineTests {
     func lateWatch(halted milliseconds: Int) {
         var machine = started(["ingest"])
         _ = ticks(&machine, 100...1000)
-        machine.heard("ingest", at: .seconds(1))
+        _ = machine.heard("ingest", at: .seconds(1))
         let awake = 1000 + milliseconds
 
         // The tick may be dealt with before the beats that came meanwhile.
@@ -164,7 +241,7 @@ struct SupervisorMachineTests {
     @Test("SOS-41: a watch that runs at a third of its pace still notices, in three times the time")
     func starvedWatch() {
         var machine = started(["ingest"])
-        machine.heard("ingest", at: .zero)
+        _ = machine.heard("ingest", at: .zero)
         let noticed = stride(from: 300, through: 6000, by: 300).first { !machine.timePassed(to: .milliseconds($0)).isEmpty }
 
         #expect(noticed == 2700)
@@ -173,7 +250,7 @@ struct SupervisorMachineTests {
     @Test("an exit code 78 of a part that has once started is a crash, not a refusal of its settings")
     func crashAfterBeats() {
         var machine = started(["ingest"])
-        machine.heard("ingest", hasStarted: true, at: .milliseconds(100))
+        _ = machine.heard("ingest", hasStarted: true, at: .milliseconds(100))
 
         #expect(machine.exited("ingest", .exited(78), at: .milliseconds(200)).last == .start("ingest"))
     }
@@ -213,10 +290,10 @@ struct SupervisorMachineTests {
             let name = names[Int(random.next() % 3)]
             switch random.next() % 4 {
             case 0: note(machine.answered(name, at: now), stopping: false)
-            case 1: machine.heard(name, at: now)
+            case 1: note(machine.heard(name, hasStarted: random.next() % 3 == 0, at: now), stopping: false)
             case 2 where alive.contains(name):
                 alive.remove(name)
-                note(machine.exited(name, .exited(Int32(random.next() % 3)), at: now), stopping: false)
+                note(machine.exited(name, .exited(random.next() % 3 == 0 ? 78 : Int32(random.next() % 3)), at: now), stopping: false)
             default: note(machine.timePassed(to: now), stopping: false)
             }
         }

@@ -116,7 +116,7 @@ struct SupervisorTests {
         }
     }
 
-    @Test("a part that refuses its configuration stops the suite with 78")
+    @Test("a part that refuses its configuration and is alone ends the suite with 78, and its own words name the setting")
     func configuration() async throws {
         let notes = Notes()
         let refusing = SupervisedPart(
@@ -126,7 +126,30 @@ struct SupervisorTests {
 
         let status = await Supervisor([refusing], line: notes.line, notice: notes.notice).run()
 
-        #expect(status == .configuration && notes.notices == [.configurationRefused("bad")])
+        #expect(status == .configuration && notes.notices == [.refused("bad", reason: "TRACKME_X: no such setting", again: false)])
+    }
+
+    @Test("SOS-28: a part that refuses leaves the others running, and starts by itself once what it refused is mended")
+    func refuses() async throws {
+        try await withTemporaryFolder { folder in
+            let notes = Notes()
+            let key = folder.appendingPathComponent("key").path
+            let script = #"[ -e "\#(key)" ] || { echo '{"level":"critical"}'; echo "\#(key) is missing"; exit 78; }; exec sleep 1000"#
+            var one = part("one", script)
+            one.probe = { FileManager.default.fileExists(atPath: key) ? .ready : .silent }
+            let supervisor = Supervisor(
+                [one, part("two", "echo $$; exec sleep 1000")], line: notes.line, notice: notes.notice)
+            let running = Task { await supervisor.run() }
+
+            try await eventually("what can run runs") { notes.notices.contains(.readyWithout(["one"])) }
+            #expect(notes.notices.first == .refused("one", reason: "\(key) is missing", again: true))
+            try Data().write(to: URL(fileURLWithPath: key))
+            try await eventually("everything is ready") { notes.notices.contains(.everythingIsReady) }
+            #expect(notes.notices.contains(.mended("one")))
+            #expect(notes.lines.filter { $0.hasPrefix("two: ") }.count == 1, "the other one was never ended")
+            supervisor.stop()
+            #expect(await running.value == .ok)
+        }
     }
 
     @Test("an executable that is not there is told like a crash")

@@ -59,6 +59,25 @@ struct KeyFilesTests {
         }
     }
 
+    @Test("a damaged public file of one peer kept all who hear it from starting: it is made again from the peer's secret")
+    func damagedPublicFile() async throws {
+        try await withTemporaryFolder { folder in
+            let keys = KeyFiles(folder: folder)
+            let pair = try keys.busKeys(of: .ingest)
+            for damage in ["", "{", #"{"peer":"consent","key":"\#(pair.publicKey)"}"#] {
+                try Data(damage.utf8).write(to: keys.publicFile(of: .ingest))
+
+                #expect(try keys.busKeys(of: .ingest).publicKey == pair.publicKey)
+                #expect(try keys.publicPeer(.ingest) == KeyFiles.PublicPeer(peer: .ingest, key: pair.publicKey))
+            }
+            // The rights of a peer from elsewhere are in its file alone.
+            let stranger = Peer("observer")
+            try keys.makeBusKeys(KeyFiles.PublicPeer(peer: stranger, key: "", hear: ["ingest.samples"], ask: []))
+            try Data("{".utf8).write(to: keys.publicFile(of: stranger))
+            #expect(throws: KeyFiles.Fault.self) { try keys.busKeys(of: stranger) }
+        }
+    }
+
     @Test("rights of suite peers come from the contracts, those of strangers from their files alone")
     func allowances() {
         let peers = [

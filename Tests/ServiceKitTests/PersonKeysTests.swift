@@ -4,10 +4,11 @@ import Contracts
 import Foundation
 import Logging
 import Sealing
-import ServiceKit
 import Storage
 import TestKit
 import Testing
+
+@testable import ServiceKit
 
 @Suite("PersonKeys")
 struct PersonKeysTests {
@@ -31,6 +32,30 @@ struct PersonKeysTests {
 
             #expect(try Seal.open(sealed, key: key, context: []) == Array("72".utf8))
             await after.close()
+        }
+    }
+
+    @Test(
+        "With the write-ahead log of a killed service went the keys that stood in it alone, and nobody noticed: they are in the file"
+    )
+    func withoutLog() async throws {
+        try await withTemporaryFolder { folder in
+            let keys = try open(folder, wrapping)
+            let key = try await keys.makeKey(for: person)
+            #expect(try keys.isKept(.random(), named: "lookup.key"))
+
+            try await eventually("the file alone, as a kill leaves it with its log removed since, has the key and the check of the secret")
+            {
+                let killed = folder.appendingPathComponent(UUID().uuidString, isDirectory: true)
+                try FileManager.default.createDirectory(at: killed, withIntermediateDirectories: false)
+                try FileManager.default.copyItem(
+                    at: folder.appendingPathComponent("x-keys.db"), to: killed.appendingPathComponent("x-keys.db"))
+                let after = try open(killed, wrapping)
+                let isWhole = try after.key(of: person)?.bytes == key.bytes && !after.isKept(.random(), named: "lookup.key")
+                await after.close()
+                return isWhole
+            }
+            await keys.close()
         }
     }
 

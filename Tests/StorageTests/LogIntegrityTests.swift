@@ -45,6 +45,23 @@ struct LogIntegrityTests {
         }
     }
 
+    @Test("X16: a damaged sector of the log lies over two frames: what was acknowledged after it was taken back in silence")
+    func sectors() async throws {
+        try await withTemporaryFolder { folder in
+            let log = try Self.log(folder)
+            // Two commits behind the frame that follows the damage tell it from a cut.
+            let last = log.count - 4 * (24 + Self.page)
+            for size in [512, 4096, 16_384] {
+                for place in stride(from: 0, to: last - size, by: size) {
+                    var (zeroed, inverted) = (log, log)
+                    for byte in place..<place + size { (zeroed[byte], inverted[byte]) = (0, ~log[byte]) }
+                    #expect(zeroed == log || Self.isDamaged(zeroed), "zeros: \(size) bytes at \(place) of \(log.count)")
+                    #expect(Self.isDamaged(inverted), "inverted: \(size) bytes at \(place) of \(log.count)")
+                }
+            }
+        }
+    }
+
     @Test("A log that a power cut has ended anywhere, torn or with what lay there before, is read as far as it goes")
     func cuts() async throws {
         try await withTemporaryFolder { folder in

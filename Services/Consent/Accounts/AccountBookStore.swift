@@ -48,7 +48,7 @@ struct AccountBook: Sendable {
     /// By what an account with this profile is found once it claims it.
     func keys(_ profile: Profile) -> AccountTable.Keys {
         AccountTable.Keys(
-            email: lookups.email(profile.email), fiscalCode: FiscalCode(profile.fiscalCode).map(lookups.fiscalCode),
+            email: lookups.email(profile.email), fiscalCode: PersonIdentifier(profile.fiscalCode).map(lookups.fiscalCode),
             userName: profile.userName.map(lookups.userName))
     }
 

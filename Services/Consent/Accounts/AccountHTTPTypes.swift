@@ -9,7 +9,7 @@ import HTTPKit
 struct PlaceItem: Codable, Hashable, Sendable {
     var code: String
     var name: String
-    /// Two letters; `EE` abroad.
+    /// Two letters in Italy; `EE` abroad.
     var province: String
     /// Absent abroad.
     var region: String?
@@ -29,7 +29,7 @@ struct PlaceItem: Codable, Hashable, Sendable {
 extension PlaceItem: Documented {
     static let schema = JSONSchema.object(
         .required("code", AccountSchemas.place, "Send this one."), .required("name", .string()),
-        .required("province", .string(length: 2...2), "`EE` abroad."), .optional("region", .string(), "Absent abroad."),
+        .required("province", .string(length: 1...3), "`EE` abroad."), .optional("region", .string(), "Absent abroad."),
         .required("country", .string()), .required("from", .string()), .optional("until", .string(), "Of a place that is no more.")
     ).named("Place")
 }
@@ -162,7 +162,7 @@ struct NewAddressBody: Codable, Sendable {
 // MARK: Shapes for the OpenAPI document
 
 enum AccountSchemas {
-    static let place = JSONSchema.string(pattern: "^[A-Z][0-9]{3}$")
+    static let place = JSONSchema.string(pattern: "^[0-9A-Z]{1,16}$")
     static let language = JSONSchema.oneOf(Language.allCases.map(\.rawValue))
     static let token = JSONSchema.string(length: MailLinks.tokenCharacters...MailLinks.tokenCharacters)
     static let text = JSONSchema.string(length: 1...FormReader.longestText)
@@ -177,7 +177,10 @@ enum AccountSchemas {
     static let registration = JSONSchema.object(
         .required("name", text), .required("surname", text), .required("email", email),
         .optional("password", .string(), "Required unless passwords are mailed."), .optional("passwordAgain", .string()),
-        .required("fiscalCode", .string(), "Sixteen characters; spaces and case do not count."),
+        .required(
+            "fiscalCode", .string(),
+            "The identifier of a person in the installation's country: in Italy the fiscal code, in Germany the tax identification number. Spaces and case do not count."
+        ),
         .required("birthDate", .string(format: "date")), .required("cityOfBirth", place), .required("cityOfResidence", place),
         .required("address", text), .required("occupation", choice(Occupation.self)),
         .required("weight", .number(in: Plausible.weight), "kg"),

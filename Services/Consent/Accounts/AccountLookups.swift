@@ -20,7 +20,8 @@ struct AccountLookups: Sendable {
         email.lookup(address.folded)
     }
 
-    func fiscalCode(_ code: FiscalCode) -> [UInt8] {
+    /// Of any country.
+    func fiscalCode(_ code: PersonIdentifier) -> [UInt8] {
         fiscalCode.lookup(code.text)
     }
 

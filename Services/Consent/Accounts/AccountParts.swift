@@ -58,7 +58,7 @@ struct AccountParts: Sendable {
             settings: settings, vault: vault, lookups: ground.lookups,
             news: PeopleNews(epoch: ground.epoch, vault: vault), mail: mail, links: links, consents: ConsentRecords(vault: vault),
             duties: DutyTable(vault: vault), credentials: ground.credentials)
-        let places = try Self.shippedPlaces()
+        let places = try Self.places(settings)
         let (store, logger) = (ground.store, ground.logger)
         let duties = AccountDuties(store: store, book: book, neighbours: neighbours, logger: logger)
         registrations = RegistrationService(
@@ -103,12 +103,28 @@ struct AccountParts: Sendable {
     // MARK: Places
 
     struct NoPlaces: Error, CustomStringConvertible {
-        let description = "places.tsv is missing beside the executable; install the service's resources with it"
+        let description: String
     }
 
-    /// The list that travels with the executable.
+    /// The operator's list before the shipped one, which stays for those who have chosen from it.
+    static func places(_ settings: AccountSettings) throws -> PlaceList {
+        let shipped = try shippedPlaces()
+        guard let file = settings.placeList else { return shipped }
+        guard let text = try? String(contentsOf: file, encoding: .utf8) else {
+            throw NoPlaces(description: "\(file.path): cannot be read; \(SettingsReader.variable(for: "country.places")) names it")
+        }
+        do {
+            return try PlaceList(text, of: settings.country, after: shipped)
+        } catch {
+            throw NoPlaces(description: "\(file.path): \(error); Services/Consent/Resources/places.tsv shows the form")
+        }
+    }
+
+    /// The list that travels with the executable: Italy's.
     static func shippedPlaces() throws -> PlaceList {
-        guard let file = Bundle.module.url(forResource: "places", withExtension: "tsv") else { throw NoPlaces() }
+        guard let name = PlaceList.shipped[.italy], let file = Bundle.module.url(forResource: name, withExtension: "tsv") else {
+            throw NoPlaces(description: "places.tsv is missing beside the executable; install the service's resources with it")
+        }
         return try PlaceList(String(contentsOf: file, encoding: .utf8))
     }
 }

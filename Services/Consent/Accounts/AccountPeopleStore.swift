@@ -9,7 +9,7 @@ extension SharingPeople {
     static func of(_ book: AccountBook) -> SharingPeople {
         SharingPeople(
             withFiscalCode: { db, code, now in
-                guard let code = FiscalCode(code) else { return nil }
+                guard let code = PersonIdentifier(code) else { return nil }
                 return try person(book, book.table.find(db, fiscalCode: book.lookups.fiscalCode(code)), now)
             },
             withID: { db, id, now in try person(book, book.table.find(db, person: id), now) },

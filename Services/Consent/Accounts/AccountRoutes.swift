@@ -20,7 +20,8 @@ struct AccountRoutes: Sendable {
     private var placeSearch: Route {
         Route(
             .get, "/consent/v1/places", access: .anyone, summary: "Places by the beginning of their name",
-            description: "Italian municipalities and foreign countries, in the order of names. Marks and case do not count.",
+            description:
+                "Municipalities of the installation's country and foreign countries, in the order of names. Marks and case do not count.",
             parameters: [
                 .query("prefix", .string(length: 2...100), required: true, "At least two characters."),
                 .query("past", .boolean, "Also those that are no more, for births."),

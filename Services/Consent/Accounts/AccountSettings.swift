@@ -1,6 +1,7 @@
 // What an operator can set about registration and profiles; names and bounds as in the requirements, section 5.
 
 import Contracts
+import Foundation
 import ServiceKit
 
 /// Where a new account's password comes from (CON-03).
@@ -12,6 +13,9 @@ enum PasswordSource: String, CaseIterable, Sendable {
 }
 
 struct AccountSettings: Sendable {
+    let country: Country
+    /// A list in place of the shipped one; nil: the country's own.
+    let placeList: URL?
     let passwordSource: PasswordSource
     /// Whether the address must be confirmed before the first log-in (CON-04).
     let isConfirmationRequired: Bool
@@ -30,6 +34,11 @@ struct AccountSettings: Sendable {
     let temporaryPasswordTime: Duration
 
     init(_ reader: inout SettingsReader, temporaryPasswordTime: Duration) {
+        let home = CountrySettings(&reader)
+        (country, placeList) = (home.country, home.places)
+        if placeList == nil, PlaceList.shipped[country.code] == nil {
+            reader.refuse("country.places", "must name a list of places: none is shipped for \(country.code.rawValue)")
+        }
         passwordSource = reader.read(
             .choice("acc.password_source", default: .chosen, "Where a new account's password comes from: the person or a mail."))
         isConfirmationRequired = reader.read(

@@ -141,7 +141,8 @@ struct RegistrationService: Sendable {
     private func rules(at: Timestamp) -> RegistrationRules {
         let settings = book.settings
         return RegistrationRules(
-            fields: ProfileFields(places: places, mandatory: settings.alsoMandatory), termsVersion: Conditions.version,
+            fields: ProfileFields(country: settings.country, places: places, mandatory: settings.alsoMandatory),
+            termsVersion: Conditions.version,
             isPasswordMailed: settings.passwordSource == .mailed,
             passwordFault: { [passwordRule] password, personal in passwordRule.fault(of: password, personal: personal)?.detail },
             guardianAge: settings.guardianAge, fiscalCodeMatch: settings.fiscalCodeMatch, today: CivilDate(at))

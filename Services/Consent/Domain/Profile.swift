@@ -8,12 +8,13 @@ struct Profile: Hashable, Codable, Sendable {
     var surname: String
     var email: EmailAddress
     var language: Language
-    /// Normalised; fixed after registration, as are birth date and city of birth (ACC-19).
+    /// The identifier of the country in which the person registered, spelt one way; fixed after registration, as are birth date and city of
+    /// birth (ACC-19).
     var fiscalCode: String
     var birthDate: BirthDate
-    /// Belfiore code.
+    /// Code of a place.
     var cityOfBirth: String
-    /// Belfiore code.
+    /// Code of a place.
     var cityOfResidence: String
     var address: String
     var occupation: Occupation

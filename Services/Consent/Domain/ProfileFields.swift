@@ -9,19 +9,20 @@ struct ProfileFields: Sendable {
         case gender, userName, phone, socialStatus, workHoursPerDay, sportHoursPerWeek
     }
 
+    let country: Country
     let places: PlaceList
     /// The open fields that must be filled in.
     let mandatory: Set<Open>
 
     func cityOfResidence(_ form: inout FormReader) -> String? {
         form.read("cityOfResidence", expected: "expected the code of a place of today, from /consent/v1/places") { code in
-            places.place(code)?.isCurrent == true ? code : nil
+            places.offered(code)?.isCurrent == true ? code : nil
         }
     }
 
     func cityOfBirth(_ form: inout FormReader) -> String? {
         form.read("cityOfBirth", expected: "expected the code of a place, from /consent/v1/places?past=true") { code in
-            places.place(code) == nil ? nil : code
+            places.offered(code) == nil ? nil : code
         }
     }
 
@@ -51,12 +52,13 @@ struct ProfileFields: Sendable {
         form.read(
             "userName", isRequired: mandatory.contains(.userName),
             expected: "expected 3 to 32 letters, digits, full stops, hyphens or underscores, and nothing like a fiscal code"
-        ) { UserName($0) }
+        ) { country.identifier.hasForm($0) ? nil : UserName($0) }
     }
 
     func phone(_ form: inout FormReader) -> TelephoneNumber? {
-        form.read("phone", isRequired: mandatory.contains(.phone), expected: "expected a telephone number such as +39 333 1234567") {
-            TelephoneNumber($0)
+        form.read("phone", isRequired: mandatory.contains(.phone), expected: "expected a telephone number such as \(country.exampleNumber)")
+        {
+            TelephoneNumber($0, in: country)
         }
     }
 

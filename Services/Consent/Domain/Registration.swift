@@ -5,7 +5,7 @@ import Contracts
 /// A form in which every field is right (ACC-03).
 struct Registration: Hashable, Sendable {
     var profile: Profile
-    var fiscalCode: FiscalCode
+    var fiscalCode: PersonIdentifier
     /// Nil where passwords are mailed.
     var password: String?
     /// Types that may be shared anonymously; none unless chosen (ACC-06).
@@ -15,7 +15,7 @@ struct Registration: Hashable, Sendable {
     var guardian: EmailAddress?
 }
 
-/// How far a fiscal code must agree with the other fields.
+/// How far an Italian fiscal code must agree with the other fields; identifiers of other countries say nothing of their owner.
 enum FiscalCodeMatch: String, CaseIterable, Sendable {
     /// Form and check character alone.
     case check
@@ -115,23 +115,23 @@ extension Registration {
             gender: gender, userName: userName, phone: phone, socialStatus: status, workHoursPerDay: work, sportHoursPerWeek: sport)
     }
 
-    private static func readFiscalCode(_ reader: inout FormReader, _ rules: RegistrationRules) -> FiscalCode? {
+    private static func readFiscalCode(_ reader: inout FormReader, _ rules: RegistrationRules) -> PersonIdentifier? {
         guard let typed = reader.text("fiscalCode", longest: 64) else { return nil }
         do {
-            let code = try FiscalCode(checking: typed)
-            guard rules.fields.places.place(code.place) != nil else {
+            let identifier = try PersonIdentifier(checking: typed, as: rules.fields.country.identifier)
+            if case .fiscalCode(let code) = identifier, rules.fields.places.place(code.place) == nil {
                 reader.wrong("fiscalCode", "names a place of birth that does not exist; check it")
                 return nil
             }
-            return code
+            return identifier
         } catch {
             reader.wrong("fiscalCode", error.detail)
             return nil
         }
     }
 
-    private static func agree(_ code: FiscalCode, _ profile: Profile, _ reader: inout FormReader, _ match: FiscalCodeMatch) {
-        guard match != .check else { return }
+    private static func agree(_ code: PersonIdentifier, _ profile: Profile, _ reader: inout FormReader, _ match: FiscalCodeMatch) {
+        guard case .fiscalCode(let code) = code, match != .check else { return }
         let birth = profile.birthDate.date
         if !code.fits(year: Int(birth.year), month: Int(birth.month), day: Int(birth.day)) {
             reader.wrong("fiscalCode", "says another date of birth; check both")

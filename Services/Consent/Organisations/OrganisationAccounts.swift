@@ -72,15 +72,13 @@ struct OrganisationAccounts: Sendable {
         let (reply, ended) = try await ground.store.write { [self] db -> (MakeFirstMember.Reply, EndedSessions) in
             let number: AccountNumber
             let member: MemberID
-            if let known = try accounts.find(db, email: ground.lookups.email(email)) {
-                guard case .member(let found, asked.organisation) = known.subject else { throw Self.inUse }
+            if let known = try accounts.members(db, of: asked.organisation).first, case .member(let found, _) = known.subject {
                 (number, member) = (known.number, found)
             } else {
                 member = .random()
                 let subject = AccountSubject.member(member, asked.organisation)
                 number = try accounts.add(
-                    db, subject, keys: .init(email: ground.lookups.email(email)), profile: ground.vault.seal(contact, of: subject),
-                    state: .active, at: time)
+                    db, subject, keys: .unclaimed, profile: ground.vault.seal(contact, of: subject), state: .active, at: time)
             }
             try ground.credentials.set(
                 db, account: number, hash: hash, temporaryUntil: mailed == nil ? nil : time + temporaryLife, at: time)

@@ -27,7 +27,7 @@ struct ProfileService: Sendable {
     /// Changes what the form names, all of it or nothing. Weight and height become data entries, too.
     /// - Throws: `ProfileChangeFault`, `AccountConflict.userName`.
     func change(_ person: PersonID, _ form: JSONTree, at: Timestamp, trace: String) async throws -> Known {
-        let fields = ProfileFields(places: places, mandatory: book.settings.alsoMandatory)
+        let fields = ProfileFields(country: book.settings.country, places: places, mandatory: book.settings.alsoMandatory)
         let (known, news) = try await store.write { [book] db in
             let row = try book.requirePerson(db, person)
             let old = try book.vault.profile(row)

@@ -37,7 +37,7 @@ struct SecondFactorRoutes: Sendable {
             .post, "/consent/v1/second-factor/confirmation", access: .enrolment, summary: "Confirms the authenticator with a code",
             description: """
                 From now on each log-in asks for a code. The recovery codes are shown this once; each is good once in place of a code. The \
-                access token of the answer is good for everything.
+                access token of the answer is good for everything; all other sessions end.
                 """,
             body: .json(SecondFactorCodeBody.schema, examples: [["code": "492039"]]),
             answers: [

@@ -27,12 +27,16 @@ struct SecondFactors: Sendable {
     let store: Store
     let factors: SecondFactorStore
     let issuer: TokenIssuer
+    let ending: SessionEnding
     let logger: Logger
     let now: @Sendable () -> Timestamp
     private let sessions = SessionTable()
 
-    init(store: Store, factors: SecondFactorStore, issuer: TokenIssuer, logger: Logger, now: @escaping @Sendable () -> Timestamp) {
-        (self.store, self.factors, self.issuer, self.logger, self.now) = (store, factors, issuer, logger, now)
+    init(
+        store: Store, factors: SecondFactorStore, issuer: TokenIssuer, ending: SessionEnding, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.store, self.factors, self.issuer, self.ending, self.logger, self.now) = (store, factors, issuer, ending, logger, now)
     }
 
     // MARK: Enrolling
@@ -60,13 +64,14 @@ struct SecondFactors: Sendable {
         return OfferedFactor(secret: OneTimePassword.base32(secret), link: OneTimePassword.link(secret: secret, account: address))
     }
 
-    /// From now on every log-in asks for a code.
+    /// From now on every log-in asks for a code. Other sessions end: they were opened by what was enough before, and one of a thief could
+    /// take the factor away again.
     /// - Returns: recovery codes, shown this once, and an access token of the session that is good for everything.
     /// - Throws: `second-factor-wrong`, `second-factor-enrolled`.
     func confirm(_ code: String, in session: SessionID) async throws -> (codes: [String], accessToken: String) {
         let time = now()
         let codes = Self.freshCodes()
-        let token = try await store.write { [self] db in
+        let (token, ended) = try await store.write { [self] db in
             guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
             guard let factor = try factors.table.find(db, account.number) else { throw Problem.secondFactorWrong }
             guard factor.confirmedAt == nil else { throw Problem.secondFactorEnrolled }
@@ -76,8 +81,10 @@ struct SecondFactors: Sendable {
             try sessions.enrolled(db, session, Authentication(at: time, methods: [.password, .oneTimePassword]))
             try factors.tell(db, account, .enrolled, at: time)
             guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
-            return try issuer.accessToken(for: account.subject, row, at: time)
+            let ended = try ending.endAll(db, of: account.number, except: session, at: time)
+            return (try issuer.accessToken(for: account.subject, row, at: time), ended)
         }
+        ending.committed(ended)
         logger.notice("a second factor was enrolled", metadata: ["session": "\(session)"])
         return (codes, token)
     }

@@ -20,7 +20,7 @@ struct LogInNames: Sendable {
     func wanted(_ typed: String) -> Wanted {
         var wanted = Wanted()
         if identifiers.contains(.email) { wanted.email = EmailAddress(typed).map(lookups.email) }
-        if identifiers.contains(.fiscalCode) { wanted.fiscalCode = FiscalCode(typed).map(lookups.fiscalCode) }
+        if identifiers.contains(.fiscalCode) { wanted.fiscalCode = PersonIdentifier(typed).map(lookups.fiscalCode) }
         if identifiers.contains(.username) { wanted.userName = UserName(typed).map(lookups.userName) }
         return wanted
     }

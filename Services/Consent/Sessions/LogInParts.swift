@@ -68,7 +68,7 @@ struct LogInParts: Sendable {
         let factors = SecondFactorStore(
             required: settings.secondFactorKinds, table: SecondFactorTable(codeKey: try runtime.lookupKey(for: "recovery-codes")),
             vault: ground.vault, outbox: ground.outbox)
-        self.factors = SecondFactors(store: store, factors: factors, issuer: issuer, logger: logger, now: now)
+        self.factors = SecondFactors(store: store, factors: factors, issuer: issuer, ending: ending, logger: logger, now: now)
         reauthentications = Reauthentications(
             store: store, table: table, desk: desk, factors: factors, issuer: issuer, logger: logger, now: now)
         logIns = LogIns(

@@ -21,11 +21,13 @@ struct InitialiseKeys: AsyncParsableCommand {
         commandName: "init", abstract: "Makes the keys that are missing; existing ones stay.",
         discussion: "Example: trackme keys init --data /srv/trackme\n\n\(ExitStatus.documentation)")
 
+    @Flag(help: "Complain of damaged files and end well all the same: each is left to the part that reads it, which refuses to start.")
+    var leaveDamaged = false
     @OptionGroup var suite: SuiteOptions
 
     func run() async throws {
         try await reportingErrors {
-            let made = try SuiteKeys.makeMissing(suite.layout)
+            let made = leaveDamaged ? SuiteKeys.makeMissingOrComplain(suite.layout) : try SuiteKeys.makeMissing(suite.layout)
             Console.shared.line(made.isEmpty ? "nothing was missing" : "made keys of \(made.map(\.name).joined(separator: ", "))")
         }
     }
@@ -153,38 +155,48 @@ enum PeerName {
 
 /// The keys of the suite's own peers.
 enum SuiteKeys {
-    /// Made before any service starts, since each needs the public keys of others. Returns those that were missing.
-    static func makeMissing(_ layout: SuiteLayout) throws -> [Peer] {
-        let keys = layout.keys
-        var made: [Peer] = []
-        for peer in Peer.suite {
-            let isThere = FileManager.default.fileExists(atPath: keys.file("bus.secret", of: peer).path)
-            do {
-                _ = try keys.busKeys(of: peer)
-            } catch {
-                throw OperatorError(.configuration, "\(error)", mend: "mend the named file, or see `trackme doctor`")
-            }
-            if !isThere { made.append(peer) }
+    /// As `makeWhatIsMissing`; refused where a file that is there is damaged. Returns those that were missing.
+    static func makeMissing(_ layout: SuiteLayout) throws(OperatorError) -> [Peer] {
+        let (made, faults) = makeWhatIsMissing(layout)
+        if let fault = faults.first {
+            throw OperatorError(.configuration, "\(fault)", mend: "mend the named file, or see `trackme doctor`")
         }
-        try shareDispatchers(keys)
         return made
     }
 
-    /// What both SOS dispatchers go by lies in the first one's folder; made here, so that two that start at once do not make two.
-    private static func shareDispatchers(_ keys: KeyFiles) throws(OperatorError) {
-        do {
-            _ = try keys.secret("emergency-identity.key", of: .sosDispatcher)
-            _ = try keys.secret("signing.seed", of: .sosDispatcher)
-            _ = try keys.secret("capabilities.key", of: .sosDispatcher)
-            for (name, text) in [
-                ("webhook.secret", WebhookSecret.random().text), ("heartbeat.secret", WebhookSecret.random().text),
-                ("integrator.token", Base64URL.encode(Random.bytes(32))),
-            ] {
-                let file = keys.file(name, of: .sosDispatcher)
-                if !FileManager.default.fileExists(atPath: file.path) { try keys.write(text, to: file) }
-            }
-        } catch {
-            throw OperatorError(.configuration, "\(error)", mend: "mend the named file, or see `trackme doctor`")
+    /// As `makeMissing`, where a damaged file is only told: the part that reads it refuses to start, and the others run.
+    static func makeMissingOrComplain(_ layout: SuiteLayout) -> [Peer] {
+        let (made, faults) = makeWhatIsMissing(layout)
+        for fault in faults { Console.shared.complain("\(fault)") }
+        return made
+    }
+
+    /// Made before any service starts, since each needs the public keys of others. Returns whose bus keys were missing, and what is wrong
+    /// with files that are there.
+    static func makeWhatIsMissing(_ layout: SuiteLayout) -> (made: [Peer], faults: [any Error]) {
+        let keys = layout.keys
+        var (made, faults): ([Peer], [any Error]) = ([], [])
+        func attempt(_ make: () throws -> Void) {
+            do { try make() } catch { faults.append(error) }
         }
+        for peer in Peer.suite {
+            let isThere = FileManager.default.fileExists(atPath: keys.file("bus.secret", of: peer).path)
+            attempt {
+                _ = try keys.busKeys(of: peer)
+                if !isThere { made.append(peer) }
+            }
+        }
+        // What both SOS dispatchers go by lies in the first one's folder; made here, so that two that start at once do not make two.
+        for name in ["emergency-identity.key", "signing.seed", "capabilities.key"] {
+            attempt { _ = try keys.secret(name, of: .sosDispatcher) }
+        }
+        for (name, text) in [
+            ("webhook.secret", WebhookSecret.random().text), ("heartbeat.secret", WebhookSecret.random().text),
+            ("integrator.token", Base64URL.encode(Random.bytes(32))),
+        ] {
+            let file = keys.file(name, of: .sosDispatcher)
+            if !FileManager.default.fileExists(atPath: file.path) { attempt { try keys.write(text, to: file) } }
+        }
+        return (made, faults)
     }
 }

@@ -10,7 +10,8 @@ struct Up: AsyncParsableCommand {
         abstract: "Starts all services and the edge on this machine, and keeps them running.",
         discussion: """
             Makes keys at the first start. A part that ends is started again at once, and so is a service that sends no heartbeat for a \
-            second; Ctrl-C or SIGTERM stops the parts one after the other. Under systemd it says when the suite is ready and keeps its \
+            second. One that refuses to start, with a damaged file or a wrong setting, says why and is tried again every half minute; the \
+            others run without it, and only where none can start the suite ends with 78. Ctrl-C or SIGTERM stops the parts one after the other. Under systemd it says when the suite is ready and keeps its \
             watchdog content (deploy/systemd). Settings are TRACKME_ environment variables and are passed on. Emergency calls go to TRACKME_SOS_WEBHOOK_URL; where \
             that is not set, as exercises to `trackme desk` on this machine. Without caddy the services still answer on loopback; \
             --require-edge refuses that.
@@ -78,8 +79,14 @@ struct Up: AsyncParsableCommand {
                 layout: suite.layout, ports: ports, names: parts.map(\.name), hasEdge: hasEdge, calls: webhook ?? Up.referenceDesk)
             let heartbeat = Heartbeat(ProcessInfo.processInfo.environment)
             heartbeat?.begin()
+            let refusals = SuiteRefusals(layout: suite.layout)
             let supervisor = Supervisor(parts, line: screen.line) { notice in
-                if notice == .everythingIsReady { heartbeat?.started() }
+                if let state = refusals.heard(notice) { heartbeat?.describe(state) }
+                switch notice {
+                // To systemd the suite has started when what can run runs: it would end one that never says so.
+                case .everythingIsReady, .readyWithout: heartbeat?.started()
+                default: break
+                }
                 screen.notice(notice)
             }
             let status = await supervisor.runUntilInterrupted { heartbeat?.say(.stopping) }

@@ -36,7 +36,7 @@ struct Watch: AsyncParsableCommand {
             let supervisor = Supervisor([part]) { _, line in
                 Console.shared.complain(line)
             } notice: { notice in
-                for text in SupervisorScreen.words(notice, ready: []) { Console.shared.complain(Watch.logLine(text)) }
+                for text in SupervisorScreen.words(notice) { Console.shared.complain(Watch.logLine(text)) }
             }
             let status = await supervisor.runUntilInterrupted()
             if status != .ok { throw status.code }

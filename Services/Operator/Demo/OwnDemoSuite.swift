@@ -43,6 +43,8 @@ struct OwnDemoSuite: Sendable {
             additional: [
                 "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(found[2])\(DeskService.path)", "TRACKME_SOS_MESSAGE_STATUS": "exercise",
                 "TRACKME_HTTP_PUBLIC_ORIGIN": "http://127.0.0.1:\(ports.consentPort)",
+                // The people who are made up here are Italian.
+                "TRACKME_COUNTRY_CODE": Country.italy.code.rawValue, "TRACKME_COUNTRY_PLACES": "",
                 // Nobody reads the mail of people who do not exist, or holds their authenticators.
                 "TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered",
             ].merging(settings) { $1 }, withEdge: false, withDeputy: false)

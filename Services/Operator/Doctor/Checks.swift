@@ -56,6 +56,15 @@ enum Checks {
         }
     }
 
+    /// - Parameter reason: what the part itself said when `trackme up` tried it last.
+    static func refusal(of part: String, _ reason: String) -> Finding {
+        .failure(
+            "start of \(part)", "refused: \(reason)",
+            mend:
+                "mend what it names: a file is looked at again every half minute while the suite runs; a changed setting needs a restart of `trackme up`"
+        )
+    }
+
     static func folder(_ name: String, _ facts: FileFacts) -> Finding {
         let subject = "folder \(name)"
         guard facts.exists else { return .ok(subject, "\(facts.path) will be made at the first start") }

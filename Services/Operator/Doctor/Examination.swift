@@ -21,6 +21,7 @@ struct Examination: Sendable {
         for (port, part, setting) in ports.all {
             findings.append(Checks.port(port, of: part, await PortProbe().state(of: port, isEdge: ports.isEdge(port)), setting: setting))
         }
+        findings += SuiteRefusals.read(layout.refusalsFile).sorted { $0.key < $1.key }.map { Checks.refusal(of: $0.key, $0.value) }
         findings += folders() + keyFiles()
         findings.append(Checks.busFolder(layout.busFolder.path))
         findings.append(Checks.disk(free: Examination.freeBytes(near: layout.data)))

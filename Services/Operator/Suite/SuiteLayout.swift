@@ -38,6 +38,8 @@ struct SuiteLayout: Sendable {
     var keys: KeyFiles { KeyFiles(folder: keysFolder) }
     /// Where `trackme up` says on which ports it runs.
     var portsFile: URL { data.appendingPathComponent("ports.json") }
+    /// Where `trackme up` says which parts refuse to start.
+    var refusalsFile: URL { data.appendingPathComponent("refused.json") }
     var edgeFolder: URL { data.appendingPathComponent("edge", isDirectory: true) }
     /// What a reference client keeps: its queue and the key that seals it.
     func clientFolder(_ name: String) -> URL { data.appendingPathComponent("client/\(name)", isDirectory: true) }

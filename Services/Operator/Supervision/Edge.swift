@@ -33,7 +33,7 @@ struct Edge: Sendable {
         environment["XDG_DATA_HOME"] = layout.edgeFolder.path
         let command = ChildCommand(
             executable: caddy, arguments: ["run", "--config", caddyfile.path, "--adapter", "caddyfile"], environment: environment)
-        return SupervisedPart(name: "edge", command: command) {
+        return SupervisedPart(name: "edge", command: command, isDoor: true) {
             guard await readiness.edgeAnswers(httpPort: ports.edgeHTTPPort) else { return .silent }
             return copyRootCertificate() ? .ready : .unready
         }

@@ -18,7 +18,7 @@ struct SuiteSupervision: Sendable {
 
     /// The services in the order of starting, then the edge. Makes the keys that are missing and the folder of the sockets.
     func parts() throws -> [SupervisedPart] {
-        _ = try SuiteKeys.makeMissing(layout)
+        _ = SuiteKeys.makeMissingOrComplain(layout)
         let finding = Checks.busFolder(layout.busFolder.path)
         guard finding.level == .ok else { throw OperatorError(.configuration, finding.detail, mend: finding.mend) }
         // Heartbeats arrive there before any service has made it.

@@ -13,6 +13,8 @@ struct SupervisedPart: Sendable {
     var firstArguments: [String] = []
     /// Path of the socket for its heartbeats; nil for a program that sends none.
     var heartbeat: String?
+    /// Whether it only leads to others, as the edge does: for it alone nothing is kept running.
+    var isDoor = false
     /// Asks it whether it is ready, within a second; nil for one that is not asked.
     var probe: (@Sendable () async -> ProbeAnswer)?
 }
@@ -29,7 +31,7 @@ enum ProbeAnswer: Sendable {
 /// Runs the parts until it is told to stop and they have ended.
 struct Supervisor: Sendable {
     private enum Event: Sendable {
-        case exited(String, ChildStatus)
+        case exited(String, ChildStatus, complaint: String)
         case answered(String, isReady: Bool)
         case heard(String, ServiceKit.Heartbeat.Message, life: Int)
         case ticked
@@ -39,6 +41,8 @@ struct Supervisor: Sendable {
     /// Between probes of a part that is not ready yet, and of one that was.
     private static let eagerProbe = Duration.milliseconds(50)
     private static let calmProbe = Duration.milliseconds(500)
+    /// Of what a part writes for people, which is not JSON, at most so many lines are its complaint when it refuses to start.
+    private static let complaintLines = 4
 
     /// A part while it runs.
     private struct Child {
@@ -102,7 +106,8 @@ struct Supervisor: Sendable {
     func run() async -> ExitStatus {
         let clock = ContinuousClock()
         let start = clock.now
-        var machine = SupervisorMachine(parts: parts.map(\.name), limits: limits)
+        var machine = SupervisorMachine(
+            parts: parts.map(\.name), doors: Set(parts.filter(\.isDoor).map(\.name)), limits: limits)
         var children = Children()
         var outcome: ExitStatus?
         return await withTaskGroup(of: Void.self) { group in
@@ -117,13 +122,13 @@ struct Supervisor: Sendable {
             for await event in events {
                 let now = clock.now - start
                 switch event {
-                case .exited(let name, let status):
+                case .exited(let name, let status, let complaint):
                     children.running.removeValue(forKey: name)?.heartbeat?.close()
-                    perform(machine.exited(name, status, at: now), &children, &outcome)
+                    perform(machine.exited(name, status, complaint: complaint, at: now), &children, &outcome)
                 case .answered(let name, let isReady):
                     perform(machine.answered(name, isReady: isReady, at: now), &children, &outcome)
                 case .heard(let name, let message, let life) where children.running[name]?.life == life:
-                    machine.heard(name, hasStarted: message == .ready, at: now)
+                    perform(machine.heard(name, hasStarted: message == .ready, at: now), &children, &outcome)
                 case .heard: break
                 case .ticked: perform(machine.timePassed(to: now), &children, &outcome)
                 case .stopRequested: perform(machine.stopRequested(at: now), &children, &outcome)
@@ -158,16 +163,18 @@ struct Supervisor: Sendable {
                 try HeartbeatSocket(path) { happened.yield(.heard(name, $0, life: life)) }
             }
         } catch {
-            happened.yield(.exited(name, .couldNotStart("\(error)")))
+            happened.yield(.exited(name, .couldNotStart("\(error)"), complaint: ""))
             return nil
         }
         var command = part.command
         if isFirst { command.arguments += part.firstArguments }
         command.environment = HeartbeatSocket.environment(command.environment, at: part.heartbeat)
-        let process = ChildProcess(command) {
-            line(name, $0)
-        } exited: {
-            happened.yield(.exited(name, $0))
+        let complaint = Mutex<[String]>([])
+        let process = ChildProcess(command) { text in
+            if !text.hasPrefix("{") { complaint.withLock { $0 = ($0 + [text]).suffix(Supervisor.complaintLines) } }
+            line(name, text)
+        } exited: { status in
+            happened.yield(.exited(name, status, complaint: complaint.withLock { $0.joined(separator: "; ") }))
         }
         return Child(process: process, heartbeat: socket, life: life)
     }

@@ -16,12 +16,17 @@ enum SupervisorAction: Hashable, Sendable {
 enum SupervisorNotice: Hashable, Sendable {
     /// Every part is ready; said once.
     case everythingIsReady
+    /// What can run runs, without these; said once, where not everything was ready before.
+    case readyWithout([String])
     case restarting(String, status: ChildStatus)
     case readyAgain(String)
     /// It exits again and again; it is still started each second.
     case crashLoop(String, status: ChildStatus)
-    /// It refused its own settings before it was ever ready: the suite stops.
-    case configurationRefused(String)
+    /// It refuses to start with what it finds, and has said why; told again where the reason is another. Unless `again`, nothing else
+    /// runs either and the suite ends.
+    case refused(String, reason: String, again: Bool)
+    /// One that had refused has started.
+    case mended(String)
     case unresponsive(String)
     case killed(String)
 }
@@ -42,7 +47,8 @@ enum ChildStatus: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The life of all parts. They are started in the given order without waiting for each other, since every service copes with
-/// the absence of others; they are stopped one after the other in reverse order, so that a publisher outlives its consumers.
+/// the absence of others; they are stopped one after the other in reverse order, so that a publisher outlives its consumers. For the same
+/// reason one that refuses to start takes nobody with it: rescue goes on with whoever runs.
 struct SupervisorMachine: Sendable {
     struct Limits: Hashable, Sendable {
         /// This many exits within `crashWindow` are a crash loop; until then a part is started again at once.
@@ -50,6 +56,9 @@ struct SupervisorMachine: Sendable {
         var crashWindow = Duration.seconds(10)
         /// Between the starts of a part in a crash loop; never grows, because somebody's life may wait for it.
         var loopPause = Duration.seconds(1)
+        /// Longest time between the starts of a part that refuses, so that a mend is taken up by itself; the first is `loopPause`, and each
+        /// is twice the one before, since what stood in the way may also pass.
+        var refusalPause = Duration.seconds(30)
         /// For a part to exit after it was asked to; longer than a service's own drain.
         var stopBound = Duration.seconds(10)
         /// A part that was ready and answers no probe for so long hangs and is replaced.
@@ -74,8 +83,15 @@ struct SupervisorMachine: Sendable {
         case stopped
     }
 
+    private struct Refusal {
+        var reason: String
+        var count: Int
+    }
+
     private struct Part {
         let name: String
+        /// False for one that only leads to others.
+        let servesAlone: Bool
         var state = State.idle
         var exits: [Duration] = []
         /// Since it runs: when it answered a probe last, once it was ready.
@@ -84,13 +100,20 @@ struct SupervisorMachine: Sendable {
         var startedAt = Duration.zero
         var heardAt: Duration?
         var wasReady = false
-        /// Whether it sends heartbeats, and whether it ever said that it had started.
+        /// Whether it sends heartbeats.
         var wasHeard = false
+        /// Since it runs: whether it said that it has started, or that it is ready.
         var hasStarted = false
         var toldOfLoop = false
+        /// Until it has started again.
+        var refusal: Refusal?
+
+        var isReady: Bool { state == .running && answeredAt != nil }
+        /// Whether the others go on without it.
+        var isMissing: Bool { refusal != nil || toldOfLoop && !isReady }
 
         mutating func runs(from now: Duration) {
-            (state, startedAt, answeredAt, heardAt) = (.running, now, nil, nil)
+            (state, startedAt, answeredAt, heardAt, hasStarted) = (.running, now, nil, nil, false)
         }
     }
 
@@ -99,17 +122,18 @@ struct SupervisorMachine: Sendable {
     private var lastTick = Duration.zero
     private var isStopping = false
     private var toldReady = false
+    private var toldMissing = false
+    /// Whether a part that serves alone has ever started.
+    private var hasServed = false
     private var outcome = ExitStatus.ok
     private var isFinished = false
 
-    /// Names must be different; their order is the order of starting.
-    init(parts names: [String], limits: Limits = Limits()) {
-        parts = names.map { Part(name: $0) }
+    /// - Parameters:
+    ///   - names: all different, in the order of starting.
+    ///   - doors: those of them that only lead to others, for which alone nothing is kept running.
+    init(parts names: [String], doors: Set<String> = [], limits: Limits = Limits()) {
+        parts = names.map { Part(name: $0, servesAlone: !doors.contains($0)) }
         self.limits = limits
-    }
-
-    var allAreReady: Bool {
-        !isStopping && parts.allSatisfy { $0.state == .running && $0.answeredAt != nil }
     }
 
     mutating func begun(at now: Duration) -> [SupervisorAction] {
@@ -130,35 +154,47 @@ struct SupervisorMachine: Sendable {
         parts[index].answeredAt = now
         let returned = before == nil && parts[index].wasReady
         parts[index].wasReady = true
-        var actions: [SupervisorAction] = []
-        if returned { actions.append(.say(.readyAgain(name))) }
-        if !toldReady, allAreReady {
-            toldReady = true
-            actions.append(.say(.everythingIsReady))
-        }
-        return actions
+        return started(index) + (returned ? [.say(.readyAgain(name))] : []) + attendance()
     }
 
     /// A heartbeat of the part came.
     /// - Parameter hasStarted: whether it says that it has started: its settings and stores are sound.
-    mutating func heard(_ name: String, hasStarted: Bool = false, at now: Duration) {
-        guard let index = index(of: name), parts[index].state == .running else { return }
+    mutating func heard(_ name: String, hasStarted: Bool = false, at now: Duration) -> [SupervisorAction] {
+        guard let index = index(of: name), parts[index].state == .running else { return [] }
         parts[index].heardAt = now
         parts[index].wasHeard = true
-        if hasStarted { parts[index].hasStarted = true }
+        return hasStarted ? started(index) + attendance() : []
     }
 
-    mutating func exited(_ name: String, _ status: ChildStatus, at now: Duration) -> [SupervisorAction] {
+    private mutating func started(_ index: Int) -> [SupervisorAction] {
+        parts[index].hasStarted = true
+        if parts[index].servesAlone { hasServed = true }
+        defer { parts[index].refusal = nil }
+        return parts[index].refusal == nil ? [] : [.say(.mended(parts[index].name))]
+    }
+
+    /// What is to be said of all parts together, once.
+    private mutating func attendance() -> [SupervisorAction] {
+        guard !isStopping, !toldReady else { return [] }
+        if parts.allSatisfy(\.isReady) {
+            toldReady = true
+            return [.say(.everythingIsReady)]
+        }
+        // Who waits for one that is missing is never ready, and has started all the same.
+        let missing = parts.filter(\.isMissing)
+        guard !toldMissing, !missing.isEmpty, parts.allSatisfy({ $0.isMissing || $0.state == .running && $0.hasStarted }) else { return [] }
+        toldMissing = true
+        return [.say(.readyWithout(missing.map(\.name)))]
+    }
+
+    /// - Parameter complaint: what it wrote for people in this life.
+    mutating func exited(_ name: String, _ status: ChildStatus, complaint: String = "", at now: Duration) -> [SupervisorAction] {
         guard let index = index(of: name) else { return [] }
         if isStopping {
             parts[index].state = .stopped
             return continueStopping(at: now)
         }
-        if status == .exited(ExitStatus.configuration.rawValue), !parts[index].wasReady, !parts[index].hasStarted {
-            parts[index].state = .stopped
-            outcome = .configuration
-            return [.say(.configurationRefused(name))] + stopRequested(at: now)
-        }
+        if status == .exited(ExitStatus.configuration.rawValue), !parts[index].hasStarted { return refused(index, complaint, at: now) }
         parts[index].exits.removeAll { now - $0 >= limits.crashWindow }
         parts[index].exits.append(now)
         guard parts[index].exits.count >= limits.crashes else {
@@ -167,8 +203,23 @@ struct SupervisorMachine: Sendable {
             return [.say(.restarting(name, status: status)), .start(name)]
         }
         parts[index].state = .pausing(until: now + limits.loopPause)
-        defer { parts[index].toldOfLoop = true }
-        return parts[index].toldOfLoop ? [] : [.say(.crashLoop(name, status: status))]
+        let isNews = !parts[index].toldOfLoop
+        parts[index].toldOfLoop = true
+        return (isNews ? [.say(.crashLoop(name, status: status))] : []) + attendance()
+    }
+
+    private mutating func refused(_ index: Int, _ reason: String, at now: Duration) -> [SupervisorAction] {
+        let before = parts[index].refusal
+        let refusal = Refusal(reason: reason, count: (before?.count ?? 0) + 1)
+        parts[index].refusal = refusal
+        // Doubled no more often than a number can hold.
+        parts[index].state = .pausing(until: now + min(limits.loopPause * (1 << min(refusal.count - 1, 16)), limits.refusalPause))
+        let isEnd = !hasServed && parts.allSatisfy { $0.refusal != nil || !$0.servesAlone }
+        let isNews = before?.reason != reason || isEnd
+        let said = isNews ? [SupervisorAction.say(.refused(parts[index].name, reason: reason, again: !isEnd))] : []
+        guard isEnd else { return said + attendance() }
+        outcome = .configuration
+        return said + stopRequested(at: now)
     }
 
     mutating func stopRequested(at now: Duration) -> [SupervisorAction] {

@@ -31,12 +31,13 @@ struct SupervisorScreen: Sendable {
     }
 
     func notice(_ notice: SupervisorNotice) {
-        for text in SupervisorScreen.words(notice, ready: ready) { line("trackme", text) }
+        for text in SupervisorScreen.words(notice, addresses: addresses) { line("trackme", text) }
     }
 
-    static func words(_ notice: SupervisorNotice, ready: [String]) -> [String] {
+    static func words(_ notice: SupervisorNotice, addresses: [String] = []) -> [String] {
         switch notice {
-        case .everythingIsReady: ready
+        case .everythingIsReady: ["", "TrackMe is ready."] + addresses
+        case .readyWithout(let names): ["", "TrackMe runs WITHOUT \(names.joined(separator: ", ")); why is said above."] + addresses
         case .restarting(let name, let status): ["\(name) ended (\(status)); started again"]
         case .readyAgain(let name): ["\(name) is ready again"]
         case .crashLoop(let name, let status):
@@ -44,19 +45,22 @@ struct SupervisorScreen: Sendable {
                 "\(name) ends again and again (\(status)); it is started once a second from now on",
                 "  → its own lines say why; `trackme doctor` checks the machine and the settings",
             ]
-        case .configurationRefused(let name):
+        case .refused(let name, let reason, let again):
             [
-                "\(name) refuses its configuration, so the suite stops",
-                "  → correct what its own lines name; `trackme doctor` checks all settings",
+                "ERROR: \(name) refuses to start: \(reason)",
+                again
+                    ? "  → mend what it names: a file is looked at again every half minute, a setting at the next `trackme up`; the others go on without it"
+                    : "  → nothing else runs, so this ends; mend what it names, `trackme doctor` checks all settings",
             ]
+        case .mended(let name): ["\(name) has started; what it refused is mended"]
         case .unresponsive(let name): ["\(name) does not answer any more; it is replaced"]
         case .killed(let name): ["\(name) did not stop in time and was killed"]
         }
     }
 
     /// Addresses and the next command to try.
-    private var ready: [String] {
-        var lines = ["", "TrackMe is ready."]
+    private var addresses: [String] {
+        var lines: [String] = []
         if hasEdge {
             let certificate = layout.edgeFolder.appendingPathComponent("root.crt").path
             lines.append(

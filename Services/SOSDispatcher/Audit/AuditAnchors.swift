@@ -7,9 +7,12 @@ import Sealing
 import ServiceKit
 import Storage
 
-/// Once a minute and at each emergency (SOS-42).
+/// Once a minute, and within a second of each step of an emergency (SOS-42).
 struct AuditAnchors: TidingsListener {
     static let period = Duration.seconds(60)
+    /// What emergencies write within this time is anchored at once. An anchor is two commits and a file, and waits here so that they
+    /// never stand before a call's.
+    static let gathering = Duration.seconds(1)
     /// Of notes to the other dispatcher.
     static let kind = "audit-anchor"
     /// Faults that one answer names.
@@ -48,6 +51,7 @@ struct AuditAnchors: TidingsListener {
                 logger.error("the head of the audit could not be anchored", metadata: ["reason": "\(error.logReason)"])
             }
             await wake.wait(atMost: Self.period)
+            try await Task.sleep(for: Self.gathering)
         }
     }
 

@@ -9,6 +9,10 @@ struct ContactPage: Sendable {
     private static let fresh = Duration.seconds(60)
 
     let language: Language
+    let country: Country
+
+    /// Whom to call without the suite: `112`, or `144 or 112`.
+    private var number: String { country.emergencyNumbers.joined(separator: say(" or ", " o il ")) }
 
     private func say(_ english: String, _ italian: String) -> String {
         language == .italian ? italian : english
@@ -19,8 +23,8 @@ struct ContactPage: Sendable {
             title: say("This link does not open anything", "Questo link non apre nulla"), template: "<p class=\"notice\">{{text}}</p>",
             values: [
                 "text": say(
-                    "The alarm is over, or the address is not complete. If somebody needs help now, call 112.",
-                    "L'allarme è finito, o l'indirizzo è incompleto. Se qualcuno ha bisogno di aiuto adesso, chiama il 112.")
+                    "The alarm is over, or the address is not complete. If somebody needs help now, call \(number).",
+                    "L'allarme è finito, o l'indirizzo è incompleto. Se qualcuno ha bisogno di aiuto adesso, chiama il \(number).")
             ], language: language, status: 404)
     }
 

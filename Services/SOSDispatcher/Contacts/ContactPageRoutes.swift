@@ -7,13 +7,14 @@ import HTTPKit
 struct ContactPageRoutes: Sendable {
     let alarms: ContactAlarms
     let supervision: SupervisionService
+    let country: Country
     /// By address, for links that open nothing.
     private let strangers = RateLimiter<String>(rate: 1, burst: 30)
     /// By link.
     private let visitors = RateLimiter<[UInt8]>(rate: 2, burst: 60)
 
-    init(alarms: ContactAlarms, supervision: SupervisionService) {
-        (self.alarms, self.supervision) = (alarms, supervision)
+    init(alarms: ContactAlarms, supervision: SupervisionService, country: Country) {
+        (self.alarms, self.supervision, self.country) = (alarms, supervision, country)
     }
 
     var all: [Route] { [page, answer] }
@@ -27,7 +28,7 @@ struct ContactPageRoutes: Sendable {
             parameters: [Self.capability], answers: [.page(200, "The alarm"), .page(404, "The link does not hold any more")],
             isRateLimited: true
         ) { exchange in
-            let pages = ContactPage(language: exchange.language)
+            let pages = ContactPage(language: exchange.language, country: country)
             guard let (alarm, position) = try await look(exchange) else { return try pages.tooLate() }
             let place = alarm.end == nil ? await supervision.latestPlace(of: alarm.person) ?? alarm.place : nil
             return try pages.page(alarm, seenBy: position, place: place, at: exchange.receivedAt)
@@ -45,14 +46,14 @@ struct ContactPageRoutes: Sendable {
             ], isRateLimited: true
         ) { exchange in
             try exchange.refuseForeignOrigin()
-            guard try await look(exchange) != nil else { return try ContactPage(language: exchange.language).tooLate() }
+            guard try await look(exchange) != nil else { return try ContactPage(language: exchange.language, country: country).tooLate() }
             guard let answer = try await exchange.form()["answer"].flatMap(ContactCase.Answer.init) else {
                 throw Problem.invalidBody([.init(pointer: "/answer", detail: "is none of the four answers: press one of the buttons")])
             }
             switch await alarms.answer(answer, by: exchange.path("capability")) {
             case .taken: return .seeOther("/sos/c/\(exchange.path("capability"))")
             case .unstored: throw Refusal(.unavailable, retryAfter: .seconds(1))
-            case .opensNothing: return try ContactPage(language: exchange.language).tooLate()
+            case .opensNothing: return try ContactPage(language: exchange.language, country: country).tooLate()
             }
         }
     }

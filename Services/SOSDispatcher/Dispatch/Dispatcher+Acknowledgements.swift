@@ -34,11 +34,11 @@ extension Dispatcher {
         works[emergency] = Work(person: person, file: file, closedAt: clock.now, since: clock.now)
     }
 
-    /// The file of an emergency, if the integrator was ever called about it.
+    /// The file of an emergency, where the integrator may know how it goes on.
     func file(of emergency: EmergencyID, for integrator: String) async throws -> DispatchFile? {
         let known: DispatchFile?
         if let work = works[emergency] { known = work.file } else { known = try await store.outbox(of: emergency)?.outbox }
-        return known.flatMap { $0.lines[integrator] == nil ? nil : $0 }
+        return known.flatMap { $0.isOpen(to: integrator) ? $0 : nil }
     }
 
     /// - Parameter heard: the same, where the other dispatcher was told and has told it here.

@@ -72,7 +72,9 @@ extension Dispatcher {
     /// Whoever has refused is asked again after a while, where nobody else is left.
     func askAgain(_ emergency: EmergencyID) {
         let now = clock.now
-        guard let work = works[emergency], isReal(work), !work.isStopped, let alert = work.file.latestAlert else { return }
+        guard let work = works[emergency], isReal(work), !work.isStopped, !work.file.isTaken, !work.file.isCalledOff,
+            let alert = work.file.latestAlert
+        else { return }
         for again in change(emergency, { file, order in file.askAgain(after: nextAfter, order: order, at: now) }) ?? [] {
             note("asked-again", alert.id, by: "dispatcher", registry.integrator(again)?.name ?? again)
         }

@@ -33,7 +33,7 @@ actor Dispatcher: Service {
         var drill: String?
         /// Since when nothing more can be decided in it.
         var closedAt: Timestamp?
-        /// The person said that help is here.
+        /// The person said that help is here, and has not called for it again since.
         var isStopped = false
         /// Since when it is known here.
         let since: Timestamp
@@ -100,18 +100,22 @@ actor Dispatcher: Service {
 
     // MARK: What is to be sent
 
-    /// After a start: sends at once whatever has not ended.
+    /// Knows again what the last process was sending, before anything is heard of the other dispatcher: what follows from its news goes to
+    /// whoever was called.
     /// - Parameter drills: to whom those emergencies go that are drills.
-    func resume(_ outboxes: [EmergencyID: (person: PersonID, outbox: DispatchFile)], drills: [EmergencyID: String] = [:]) {
+    func restore(_ outboxes: [EmergencyID: (person: PersonID, outbox: DispatchFile)], drills: [EmergencyID: String] = [:]) {
         for (emergency, known) in outboxes {
-            // What the other dispatcher has told since is in there already.
-            if works[emergency] == nil {
-                works[emergency] = Work(person: known.person, file: known.outbox, drill: drills[emergency], since: clock.now)
-            }
-            works[emergency]?.closedAt = drills[emergency] == nil ? nil : clock.now
-            let lost = known.outbox.unassigned
+            let drill = drills[emergency]
+            works[emergency] = Work(
+                person: known.person, file: known.outbox, drill: drill, closedAt: drill == nil ? nil : clock.now, since: clock.now)
+        }
+    }
+
+    /// After a start: sends at once whatever has not ended.
+    func resume() {
+        for emergency in Array(works.keys) {
             change(emergency) { file, order in
-                for message in lost { file.add(message, order: order, at: clock.now) }
+                for message in file.unassigned { file.add(message, order: order, at: clock.now) }
             }
         }
     }
@@ -124,6 +128,8 @@ actor Dispatcher: Service {
             works[emergency] = Work(person: person, drill: drill, closedAt: drill == nil ? nil : clock.now, since: clock.now)
         }
         works[emergency]?.closedAt = drill == nil ? nil : clock.now
+        // Help is called for again: what becomes of this call counts.
+        if message.kind == .alert { works[emergency]?.isStopped = false }
         if works[emergency]?.file.latestAlert == nil { give(message) }
         change(emergency) { file, order in
             file.add(message, order: order, at: clock.now)

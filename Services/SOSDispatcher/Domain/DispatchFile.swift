@@ -21,6 +21,11 @@ struct DispatchFile: Hashable, Sendable {
     /// The newest that any message names; nil where none does.
     var place: ServiceArea.Corner? { decided.reversed().lazy.compactMap { DispatchMessage.place(in: $0.body) }.first }
 
+    /// Whether the integrator may know how the emergency goes on: it was called, and has not rejected the call that stands.
+    func isOpen(to integrator: String) -> Bool {
+        lines[integrator].map { !$0.hasRefused } ?? false
+    }
+
     /// Whether the call that stands was taken by anybody.
     var isTaken: Bool {
         guard let alert = latestAlert else { return false }

@@ -28,14 +28,14 @@ struct ContactForm: Hashable, Codable, Sendable {
     var language: Language?
 
     /// What is wrong, each with its field as a JSON Pointer; empty where it is a contact.
-    var faults: [Problem.FieldError] {
+    func faults(in country: Country) -> [Problem.FieldError] {
         var faults: [Problem.FieldError] = []
         let name = ContactForm.trimmed(name)
         if name.isEmpty || name.count > EmergencyContact.longestName || name.unicodeScalars.contains(where: { $0.value < 32 }) {
             faults.append(.init(pointer: "/name", detail: "expected a name of 1 to \(EmergencyContact.longestName) characters"))
         }
-        if TelephoneNumber(telephone) == nil {
-            faults.append(.init(pointer: "/telephone", detail: "expected a telephone number such as +39 055 1234567"))
+        if TelephoneNumber(telephone, in: country) == nil {
+            faults.append(.init(pointer: "/telephone", detail: "expected a telephone number such as \(country.exampleNumber)"))
         }
         if let email, !ContactForm.isAddress(email) {
             faults.append(.init(pointer: "/email", detail: "expected an e-mail address such as anna@example.org"))
@@ -44,8 +44,8 @@ struct ContactForm: Hashable, Codable, Sendable {
     }
 
     /// The contact under this id; nil where there are faults.
-    func contact(_ id: String, language usual: Language) -> EmergencyContact? {
-        guard faults.isEmpty, let number = TelephoneNumber(telephone) else { return nil }
+    func contact(_ id: String, in country: Country, language usual: Language) -> EmergencyContact? {
+        guard faults(in: country).isEmpty, let number = TelephoneNumber(telephone, in: country) else { return nil }
         return EmergencyContact(
             id: id, name: ContactForm.trimmed(name), telephone: number.text, email: email, language: language ?? usual)
     }

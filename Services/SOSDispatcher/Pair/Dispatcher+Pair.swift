@@ -101,10 +101,9 @@ extension Dispatcher {
             return works[message.id.emergency]?.file.lines[integrator.id]?.current?.id != message.id
         }
         let isUntold =
-            work.file.lines.values.allSatisfy { $0.messages.allSatisfy { $0.attempts == 0 } }
-            && !pair.hasHeardAttempts(in: message.id.emergency)
+            work.file.lines.values.allSatisfy { $0.messages.allSatisfy(\.isUntold) } && !pair.hasHeardAttempts(in: message.id.emergency)
         guard pair.place == .second, message.kind == .cancel, !message.id.isRelease, isUntold else { return false }
-        stop(message.id.emergency)
+        change(message.id.emergency) { file, _ in _ = file.stop() }
         return true
     }
 
@@ -140,6 +139,9 @@ extension DispatchOutbox {
 }
 
 extension OutboxMessage {
+    /// Whether nothing shows that an emergency service knows of it: sent from here, or answered to the other side.
+    fileprivate var isUntold: Bool { attempts == 0 && end != .acknowledged && end != .refused }
+
     /// The same message under another number; nil where it cannot be read.
     func renumbered(_ new: MessageID, code: String) -> OutboxMessage? {
         DispatchMessage.renumbered(body, from: id, to: new, code: code).map {

@@ -45,10 +45,10 @@ actor PairLink {
     /// Begins to follow, and returns once everything that the other side has said is known, or after `patience`.
     /// - Parameters:
     ///   - waiting: whether there may be another side at all.
-    ///   - isRestored: the store was put back from a copy: beside all that the other side has said since, what it knows of people is asked.
-    func begin(waiting: Bool, isRestored: Bool) async {
+    ///   - hasForgotten: the store was put back from a copy: beside all that the other side has said since, what it knows of people is asked.
+    func begin(waiting: Bool, hasForgotten: Bool) async {
         following = Task { await follow() }
-        if waiting, isRestored {
+        if waiting, hasForgotten {
             isAsking = true
             asking = Task { await askEverything() }
         }
@@ -85,6 +85,9 @@ actor PairLink {
                     await hear(page.facts.map { StreamEvent(header: $0.header, payload: Array($0.payload.utf8)) }, [])
                     after = page.next
                 } while after != nil
+                var batch = StoreBatch()
+                batch.further.append(PairTables.knowsAgain)
+                supervision.journal.note(batch)
                 isAsking = false
                 return
             } catch {

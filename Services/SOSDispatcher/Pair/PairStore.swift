@@ -44,6 +44,8 @@ struct PairTables: Sendable {
     static let erasuresTold = Duration.seconds(90 * 86_400)
     /// How many of the newest words about one person are told back, for the same reason as `peoplePerPage`.
     static let wordsPerPerson = 16
+    /// How many of the newest facts of its own stream a side looks through for answers, for the same reason.
+    static let answersAmong: Int64 = 500
 
     let place: Place
     let keys: PersonKeys
@@ -84,6 +86,28 @@ struct PairTables: Sendable {
                     at INTEGER NOT NULL
                 ) STRICT, WITHOUT ROWID;
                 """)
+    }
+
+    static func createForgotten(in db: Database) throws {
+        try db.execute(
+            sql: """
+                -- A row from when the store was put back until the other side has told back what it forgot by that.
+                CREATE TABLE pair_forgotten (
+                    one INTEGER PRIMARY KEY CHECK (one = 1)
+                ) STRICT;
+                """)
+    }
+
+    // MARK: After a restore
+
+    /// The store was put back from a copy: the other side is to be asked, by this process or, should it be killed before, by the next.
+    static func forgot(_ db: Database) throws {
+        try db.execute(sql: "INSERT OR IGNORE INTO pair_forgotten VALUES (1)")
+    }
+
+    /// In the transaction of the last that was told back, or later.
+    static func knowsAgain(_ db: Database) throws {
+        try db.execute(sql: "DELETE FROM pair_forgotten")
     }
 
     // MARK: Telling
@@ -189,7 +213,7 @@ struct PairTables: Sendable {
             for (kind, neighbour) in neighbours.sorted(by: { $0.key < $1.key }) {
                 facts += try neighbour.snapshot(db).map { .note(kind: kind, subject: nil, body: $0) }
             }
-            facts += try toldErasures(db)
+            facts += try toldErasures(db) + toldAnswers(head: head, db)
         }
         var last: PersonID?
         for row in rows {
@@ -225,6 +249,20 @@ struct PairTables: Sendable {
         }
     }
 
+    /// What people have said to this side in emergencies of late. A snapshot stands for all that was told before it: whoever follows anew, as
+    /// after a restore of this side, would never hear the answers that were given while it could not be reached.
+    private func toldAnswers(head: Int64, _ db: Database) throws -> [PairFact] {
+        let recent = Timestamp.now - Dispatcher.reopens
+        let rows = try StreamLog().rows(
+            db, place.stream, from: max(1, head - PairTables.answersAmong + 1), limit: Int(PairTables.answersAmong))
+        return try rows.compactMap { row in
+            guard row.at >= recent, !row.isErased, let plain = try render(row), case .answered(let answer)? = PairFact.read(plain),
+                answer.emergency != nil, answer.answer != .help
+            else { return nil }
+            return .answered(answer)
+        }
+    }
+
     /// The newest ones.
     private func toldErasures(_ db: Database) throws -> [PairFact] {
         try Row.fetchAll(
@@ -247,6 +285,11 @@ extension SOSStore {
     /// Whether a second dispatcher has ever followed this one, and was not forgotten (`trackme consumers forget sos-deputy`).
     func hasDeputy() async throws -> Bool {
         try await store.read { db in try !Confirmations().positions(db, of: Place.second.peer).isEmpty }
+    }
+
+    /// Whether the store was put back and the other dispatcher has not yet told back all of what was forgotten by that.
+    func hasForgotten() async throws -> Bool {
+        try await store.read { db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM pair_forgotten)") ?? false }
     }
 
     /// Whether another dispatcher is to be expected: the second always has a first.

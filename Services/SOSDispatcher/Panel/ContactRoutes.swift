@@ -36,7 +36,7 @@ struct ContactRoutes: Sendable {
             ]
         ) { exchange in
             let person = try exchange.person
-            let contact = try Self.contact(try await exchange.json(ContactForm.self), "\(Identifier<Contact>.random())", exchange.language)
+            let contact = try contact(try await exchange.json(ContactForm.self), "\(Identifier<Contact>.random())", exchange.language)
             _ = try await PanelDoor.answering {
                 try await panel.changeContacts(of: person, "contact-added") { try ContactList.adding(contact, to: $0) }
             }
@@ -70,7 +70,7 @@ struct ContactRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let id = try exchange.identifier("contact", of: Contact.self)
-            let contact = try Self.contact(try await exchange.json(ContactForm.self), "\(id)", exchange.language)
+            let contact = try contact(try await exchange.json(ContactForm.self), "\(id)", exchange.language)
             _ = try await PanelDoor.answering {
                 try await panel.changeContacts(of: person, "contact-changed") { try ContactList.changing(contact, in: $0) }
             }
@@ -92,8 +92,10 @@ struct ContactRoutes: Sendable {
         }
     }
 
-    private static func contact(_ form: ContactForm, _ id: String, _ language: Language) throws(Problem) -> EmergencyContact {
-        guard let contact = form.contact(id, language: language) else { throw .invalidBody(form.faults) }
+    private func contact(_ form: ContactForm, _ id: String, _ language: Language) throws(Problem) -> EmergencyContact {
+        guard let contact = form.contact(id, in: panel.country, language: language) else {
+            throw .invalidBody(form.faults(in: panel.country))
+        }
         return contact
     }
 }

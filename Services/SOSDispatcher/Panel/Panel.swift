@@ -9,6 +9,7 @@ struct Panel: Sendable {
     let enrolment: Enrolment
     let preview: ThresholdPreview
     let reminder: Duration
+    let country: Country
 
     // MARK: Subscription
 

@@ -5,6 +5,10 @@ import HTTPKit
 
 struct PromptPage: Sendable {
     let language: Language
+    let country: Country
+
+    /// Whom to call without the suite: `112`, or `144 or 112`.
+    private var number: String { country.emergencyNumbers.joined(separator: say(" or ", " o il ")) }
 
     private func say(_ english: String, _ italian: String) -> String {
         language == .italian ? italian : english
@@ -22,8 +26,8 @@ struct PromptPage: Sendable {
             title: say("This link does not open anything", "Questo link non apre nulla"), template: "<p class=\"notice\">{{text}}</p>",
             values: [
                 "text": say(
-                    "It may be over, or the address is not complete. If you need help now, call 112.",
-                    "Può essere finito tutto, o l'indirizzo è incompleto. Se hai bisogno di aiuto adesso, chiama il 112.")
+                    "It may be over, or the address is not complete. If you need help now, call \(number).",
+                    "Può essere finito tutto, o l'indirizzo è incompleto. Se hai bisogno di aiuto adesso, chiama il \(number).")
             ], language: language, status: 404)
     }
 
@@ -72,7 +76,9 @@ struct PromptPage: Sendable {
             values: [
                 "text": [text, muted].compactMap(\.self).joined(separator: " "), "buttons": [help],
                 "group": say("Call for help", "Chiedi aiuto"), "hold": say("hold for 2 seconds", "tieni premuto 2 secondi"),
-                "hint": say("If you need help now, press here or call 112.", "Se hai bisogno di aiuto adesso, premi qui o chiama il 112."),
+                "hint": say(
+                    "If you need help now, press here or call \(number).",
+                    "Se hai bisogno di aiuto adesso, premi qui o chiama il \(number)."),
             ], language: language, script: Self.holdScript)
     }
 

@@ -10,13 +10,14 @@ struct PromptRoutes: Sendable {
     private static let bodyLimit = 4 << 10
 
     let desk: PromptDesk
+    let country: Country
     /// By address, for links that open nothing.
     private let strangers = RateLimiter<String>(rate: 1, burst: 30)
     /// By link: looking and pressing again and again is what people in need do.
     private let visitors = RateLimiter<[UInt8]>(rate: 5, burst: 100)
 
-    init(desk: PromptDesk) {
-        self.desk = desk
+    init(desk: PromptDesk, country: Country) {
+        (self.desk, self.country) = (desk, country)
     }
 
     var all: [Route] { [current, events, answer, see, page, pageEvents, pageAnswer] }
@@ -124,7 +125,7 @@ struct PromptRoutes: Sendable {
             isRateLimited: true
         ) { exchange in
             let capability = exchange.path("capability")
-            let words = PromptPage(language: exchange.language)
+            let words = PromptPage(language: exchange.language, country: country)
             guard let (_, page) = try await look(capability, exchange) else { return try words.tooLate() }
             return try words.page(page, at: exchange.receivedAt)
         }
@@ -158,7 +159,7 @@ struct PromptRoutes: Sendable {
             try exchange.refuseForeignOrigin()
             let capability = exchange.path("capability")
             guard let (door, _) = try await look(capability, exchange) else {
-                return try PromptPage(language: exchange.language).tooLate()
+                return try PromptPage(language: exchange.language, country: country).tooLate()
             }
             guard let answer = try await exchange.form()["answer"].flatMap(AnswerPrompt.Answer.init) else {
                 throw Problem.invalidBody([.init(pointer: "/answer", detail: "is none of the four answers: press one of the buttons")])

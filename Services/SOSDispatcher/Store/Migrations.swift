@@ -48,6 +48,7 @@ enum Migrations {
         Migration(11, "emergencies that are over apart from those that are not") { db in try ClosedEmergencies.create(in: db) },
         Migration(12, "anchors of the audit chain") { db in try AuditAnchorTable.create(in: db) },
         Migration(13, "alerts that passed and were seen") { db in try PromptStore.createSeen(in: db) },
+        Migration(14, "what the other dispatcher is still to tell back") { db in try PairTables.createForgotten(in: db) },
     ]
 
     private static let chargingColumns = """

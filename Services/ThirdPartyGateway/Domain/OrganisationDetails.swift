@@ -18,7 +18,7 @@ struct LegalRepresentative: Codable, Hashable, Sendable {
     /// E.164: `+39…`.
     var phone: String
     var email: EmailAddress
-    /// In capitals and without spaces.
+    /// The identifier of a person in the country that the installation was in when it was given; in capitals and without spaces.
     var fiscalCode: String
 }
 

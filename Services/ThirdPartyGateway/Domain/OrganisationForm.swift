@@ -26,18 +26,20 @@ extension OrganisationForm {
     static let longestPassword = 4096
 
     /// - Throws: `OrganisationFormFault`, with every wrong field named.
-    static func check(_ form: JSONTree, version: String, at now: Timestamp) throws(OrganisationFormFault) -> OrganisationForm {
+    static func check(
+        _ form: JSONTree, version: String, in country: Country, at now: Timestamp
+    ) throws(OrganisationFormFault) -> OrganisationForm {
         var reader = FormReader(form)
         let name = reader.text("businessName", longest: BusinessName.longest)
-        let number = readVATNumber(&reader)
-        let legal = address("legalAddress", &reader)
-        let billing = address("billingAddress", &reader)
+        let number = readVATNumber(country, &reader)
+        let legal = address("legalAddress", in: country, &reader)
+        let billing = address("billingAddress", in: country, &reader)
         let email = readTwice(&reader)
         let sector = reader.text("sector")
         let description = reader.text("description", longest: longestDescription)
         let website = readWebsite(&reader)
         let interests = reader.text("researchInterests", isRequired: false, longest: longestDescription)
-        let representative = Self.representative(&reader)
+        let representative = Self.representative(in: country, &reader)
         let method = reader.choice("paymentMethod", of: PaymentMethod.self)
         let language = reader.choice("language", isRequired: false, of: Language.self)
         let password = readPassword(&reader)
@@ -62,10 +64,10 @@ extension OrganisationForm {
         throw .fields(faults)
     }
 
-    private static func readVATNumber(_ reader: inout FormReader) -> VATNumber? {
+    private static func readVATNumber(_ country: Country, _ reader: inout FormReader) -> VATNumber? {
         guard let typed = reader.text("vatNumber", longest: 64) else { return nil }
         do {
-            return try VATNumber(checking: typed)
+            return try VATNumber(checking: typed, in: country)
         } catch {
             reader.wrong("vatNumber", error.detail)
             return nil
@@ -116,7 +118,9 @@ extension OrganisationForm {
     }
 
     /// - Parameter current: stands in for what is not sent; nil where everything must be.
-    fileprivate static func address(_ name: String, current: PostalAddress? = nil, _ reader: inout FormReader) -> PostalAddress? {
+    fileprivate static func address(
+        _ name: String, current: PostalAddress? = nil, in home: Country, _ reader: inout FormReader
+    ) -> PostalAddress? {
         nested(name, isRequired: current == nil, &reader) { inner in
             let street = inner.text("street", isRequired: current == nil) ?? current?.street
             let city = inner.text("city", isRequired: current == nil) ?? current?.city
@@ -130,12 +134,12 @@ extension OrganisationForm {
                 text.utf8.count == 2 && text.utf8.allSatisfy { isPlain($0) && $0 > UInt8(ascii: "9") } ? text.uppercased() : nil
             }
             guard let street, let city, let code = code ?? current?.postalCode else { return nil }
-            return PostalAddress(street: street, city: city, postalCode: code, country: country ?? current?.country ?? "IT")
+            return PostalAddress(street: street, city: city, postalCode: code, country: country ?? current?.country ?? home.code.rawValue)
         }
     }
 
     fileprivate static func representative(
-        current: LegalRepresentative? = nil, _ reader: inout FormReader
+        current: LegalRepresentative? = nil, in country: Country, _ reader: inout FormReader
     ) -> LegalRepresentative? {
         nested("representative", isRequired: current == nil, &reader) { inner in
             let all = current == nil
@@ -146,16 +150,16 @@ extension OrganisationForm {
                 internationalNumber($0)
             }
             let email = emailAddress("email", isRequired: all, &inner) ?? current?.email
-            let code = readFiscalCode(isRequired: all, &inner) ?? current?.fiscalCode
+            let code = readIdentifier(isRequired: all, in: country, &inner) ?? current?.fiscalCode
             guard let name, let surname, let office, let phone = phone ?? current?.phone, let email, let code else { return nil }
             return LegalRepresentative(name: name, surname: surname, officeAddress: office, phone: phone, email: email, fiscalCode: code)
         }
     }
 
-    private static func readFiscalCode(isRequired: Bool, _ reader: inout FormReader) -> String? {
+    private static func readIdentifier(isRequired: Bool, in country: Country, _ reader: inout FormReader) -> String? {
         guard let typed = reader.text("fiscalCode", isRequired: isRequired, longest: 64) else { return nil }
         do {
-            return try FiscalCode(checking: typed).text
+            return try PersonIdentifier(checking: typed, as: country.identifier).text
         } catch {
             reader.wrong("fiscalCode", error.detail)
             return nil
@@ -200,7 +204,7 @@ extension OrganisationDetails {
 
     /// The same with the named fields changed; what is not named stays, null takes a field away that may be missing.
     /// - Throws: `OrganisationFormFault`, with every wrong field named; nothing is changed then.
-    func changed(_ form: JSONTree) throws(OrganisationFormFault) -> OrganisationDetails {
+    func changed(_ form: JSONTree, in country: Country) throws(OrganisationFormFault) -> OrganisationDetails {
         var (reader, next) = (FormReader(form), self)
         var fixedFaults: [Problem.FieldError] = []
         for name in Self.fixed where reader.value(name, isRequired: false) != nil {
@@ -209,10 +213,10 @@ extension OrganisationDetails {
         if reader.value("email", isRequired: false) != nil {
             fixedFaults.append(.init(pointer: "/email", detail: "is changed by PUT /thirdparty/v1/organisation/email"))
         }
-        next.legalAddress = OrganisationForm.address("legalAddress", current: legalAddress, &reader) ?? legalAddress
-        next.billingAddress = OrganisationForm.address("billingAddress", current: billingAddress, &reader) ?? billingAddress
+        next.legalAddress = OrganisationForm.address("legalAddress", current: legalAddress, in: country, &reader) ?? legalAddress
+        next.billingAddress = OrganisationForm.address("billingAddress", current: billingAddress, in: country, &reader) ?? billingAddress
         if let representative {
-            next.representative = OrganisationForm.representative(current: representative, &reader) ?? representative
+            next.representative = OrganisationForm.representative(current: representative, in: country, &reader) ?? representative
         }
         next.sector = reader.text("sector", isRequired: false) ?? sector
         next.description =

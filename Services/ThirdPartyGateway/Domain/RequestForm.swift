@@ -8,7 +8,7 @@ struct RequestForm: Hashable, Codable, Sendable {
     /// As consent has it: ten years of 366 days.
     static let furthestAhead = Duration.seconds(10 * 366 * 86_400)
 
-    /// Sixteen characters in capitals. Personal.
+    /// A person's identifier, of whatever country, spelt one way. Personal.
     let fiscalCode: String
     /// At least one, each once, in the order of the registry.
     let types: [Metric]
@@ -38,8 +38,10 @@ struct TypedForm: Codable, Hashable, Sendable {
     ) throws(FormFaults) -> RequestForm {
         var faults: [Problem.FieldError] = []
         func fault(_ field: String, _ detail: String) { faults.append(.init(pointer: place + field, detail: detail)) }
-        let code = FiscalCode(typed)
-        if code == nil { faults.append(.init(pointer: codePointer, detail: "is no fiscal code; check its sixteen characters")) }
+        let code = PersonIdentifier(typed)
+        if code == nil {
+            faults.append(.init(pointer: codePointer, detail: "is no fiscal code, and no identifier of another country; check it"))
+        }
         let metrics = Self.metrics(types, fault)
         let period = readPeriod(at: now, fault)
         let granularity = GrantGranularity(rawValue: self.granularity)

@@ -1,15 +1,16 @@
-// The number by which tax offices know an organisation: the form that each country of VIES gives it, and Italy's check digit.
+// The number by which tax offices know an organisation: the form that each country of VIES gives it, and the check
+// digits of Italy and Germany.
 
 import Contracts
 
 /// In capitals, with the two letters of its country as VIES writes them (`EL` for Greece, `XI` for Northern Ireland), without spaces.
 struct VATNumber: Hashable, Sendable {
     enum Fault: Error, Hashable, Sendable {
-        /// It begins with no country of VIES, and eleven digits alone would be Italian.
+        /// It begins with no country of VIES, and is no number of the installation's own.
         case country
         /// Not as that country writes its numbers.
         case form(country: String)
-        /// Italian, and its last digit does not fit the others.
+        /// Its last digit does not fit the others.
         case checkDigit
     }
 
@@ -18,21 +19,22 @@ struct VATNumber: Hashable, Sendable {
 
     let text: String
 
-    /// Spaces, full stops, hyphens and case do not count; eleven digits alone are Italian.
-    init(checking typed: String) throws(Fault) {
+    /// Spaces, full stops, hyphens and case do not count; what fits `home` without a country in front is a number of `home`.
+    init(checking typed: String, in home: Country) throws(Fault) {
         let characters = typed.uppercased().filter { !$0.isWhitespace && $0 != "." && $0 != "-" }
-        let spelt = characters.utf8.count == 11 && characters.utf8.allSatisfy(Self.isDigit) ? "IT" + characters : characters
+        let isNational = Self.forms[home.vatPrefix]?.contains { Self.fits(Array(characters.utf8), $0) } == true
+        let spelt = isNational ? home.vatPrefix + characters : characters
         let (country, number) = (String(spelt.prefix(2)), Array(spelt.utf8.dropFirst(2)))
         guard spelt.utf8.count <= Self.longest, let forms = Self.forms[country] else { throw .country }
         guard forms.contains(where: { Self.fits(number, $0) }) else { throw .form(country: country) }
-        if country == "IT", !Self.italianCheckFits(number) { throw .checkDigit }
+        guard Self.checkFits(number, of: country) else { throw .checkDigit }
         text = spelt
     }
 
     /// Nil where it is not valid.
-    init?(_ typed: String) {
+    init?(_ typed: String, in home: Country) {
         do {
-            try self.init(checking: typed)
+            try self.init(checking: typed, in: home)
         } catch {
             return nil
         }
@@ -70,6 +72,15 @@ struct VATNumber: Hashable, Sendable {
             }
     }
 
+    /// Of the countries that the suite knows by more than the form of this number.
+    private static func checkFits(_ number: [UInt8], of country: String) -> Bool {
+        switch country {
+        case "IT": italianCheckFits(number)
+        case "DE": CheckDigit.fitsMod11And10(number)
+        default: true
+        }
+    }
+
     /// Every second digit is doubled, less 9 above 9; with the last one all of them make a multiple of ten. Zeros alone are nobody's.
     private static func italianCheckFits(_ number: [UInt8]) -> Bool {
         let digits = number.map { Int($0 - UInt8(ascii: "0")) }
@@ -90,7 +101,7 @@ extension VATNumber.Fault {
     var detail: String {
         switch self {
         case .country:
-            "expected eleven digits (Italy), or a number that begins with its country: "
+            "expected a number as this country writes it, or one that begins with its country: "
                 + VATNumber.countries.joined(separator: ", ")
         case .form(let country): "is not as \(country) writes VAT numbers; copy it from an invoice"
         case .checkDigit: "is mistyped: the last digit does not fit the others; copy it from an invoice"

@@ -11,6 +11,7 @@ struct OrganisationDesk: Sendable {
     let table: OrganisationTable
     let members: MemberTable
     let book: OrganisationBook
+    let consent: ConsentAsker
     let directory: OrganisationRegister
     let answers: StoredAnswers
     let logger: Logger
@@ -46,6 +47,7 @@ struct OrganisationDesk: Sendable {
 
     func judge(_ asked: JudgeOrganisation, _ context: RequestContext) async throws -> JudgeOrganisation.Reply {
         let at = now()
+        if asked.judgement == .confirm { try await claimAddress(of: asked.organisation, trace: context.trace) }
         let reply = try await store.write { [self] db -> JudgeOrganisation.Reply in
             guard let row = try table.find(db, asked.organisation) else { throw Self.unknown }
             var life = OrganisationLife(row.state)
@@ -60,6 +62,7 @@ struct OrganisationDesk: Sendable {
                 throw Failure(.conflict, "it is \(row.state.rawValue): it cannot be \(Self.word(asked.judgement)) now")
             }
             if life.state != row.state {
+                if row.state == .unconfirmed { try table.claim(db, row.details.email, for: row.id) }
                 try table.setState(db, row.id, life.state, at: at)
                 try book.mail(db, to: row.id, life.state == .suspended ? .organisationSuspended : .organisationActive)
             }
@@ -74,6 +77,22 @@ struct OrganisationDesk: Sendable {
                 "organisation": "\(asked.organisation)", "judgement": "\(asked.judgement.rawValue)", "trace": "\(context.trace)",
             ])
         return reply
+    }
+
+    /// Whoever vouches for an organisation vouches for its address: from then on its first member logs in by it.
+    private func claimAddress(of organisation: OrganisationID, trace: String) async throws(Failure) {
+        let row: OrganisationRow?
+        do {
+            row = try await store.read { [table] db in try table.find(db, organisation) }
+        } catch {
+            throw Failure(.internal, "the store could not be read")
+        }
+        guard let row, row.state == .unconfirmed, let founder = row.founder else { return }
+        do {
+            try await consent.changeAddress(of: founder, to: row.details.email, trace: trace)
+        } catch  where error.code == .conflict {
+            throw Failure(.conflict, "its e-mail address is somebody else's: it must register with another")
+        }
     }
 
     private static func word(_ judgement: JudgeOrganisation.Judgement) -> String {

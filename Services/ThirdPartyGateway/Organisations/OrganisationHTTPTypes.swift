@@ -256,18 +256,21 @@ enum OrganisationSchemas {
 
     static let address = JSONSchema.object(
         .required("street", text), .required("city", text), .required("postalCode", .string(length: 2...12)),
-        .optional("country", .string(pattern: "^[A-Za-z]{2}$"), "ISO 3166-1; IT unless told.")
+        .optional("country", .string(pattern: "^[A-Za-z]{2}$"), "ISO 3166-1; the installation's own unless told.")
     ).named("PostalAddress")
 
     static let representative = JSONSchema.object(
         .required("name", text), .required("surname", text), .required("officeAddress", text),
         .required("phone", .string(), "With its country: +390212345678."), .required("email", email),
-        .required("fiscalCode", .string(), "Sixteen characters; spaces and case do not count.")
+        .required(
+            "fiscalCode", .string(),
+            "The person's identifier in the installation's country; in Italy the fiscal code. Spaces and case do not count.")
     ).named("LegalRepresentative")
 
     /// Bodies of forms are checked by the domain, which names every wrong field; these say what is expected.
     static let registration = JSONSchema.object(
-        .required("businessName", text), .required("vatNumber", .string(), "Eleven digits (Italy), or as VIES writes it."),
+        .required("businessName", text),
+        .required("vatNumber", .string(), "As the installation's country writes it (Italy: eleven digits), or as VIES does."),
         .required("legalAddress", address), .required("billingAddress", address), .required("email", email),
         .required("emailAgain", email, "The same once more."), .required("sector", text), .required("description", long),
         .optional("website", .string()), .optional("researchInterests", long), .required("representative", representative),

@@ -10,4 +10,9 @@ enum OrganisationTables {
         try DutyTable.create(in: db)
         try ClientTable.create(in: db)
     }
+
+    /// For a later migration.
+    static func addWishedAddress(to db: Database) throws {
+        try OrganisationTable.addWishedAddress(to: db)
+    }
 }

@@ -60,8 +60,8 @@ struct OrganisationParts: Sendable {
             settings: settings, store: store, table: ClientTable(key: key), directory: directory, answersKey: answersKey,
             logger: runtime.logger)
         desk = OrganisationDesk(
-            store: store, table: table, members: memberTable, book: book, directory: directory, answers: ground.opened.answers,
-            logger: runtime.logger, now: now)
+            store: store, table: table, members: memberTable, book: book, consent: consent, directory: directory,
+            answers: ground.opened.answers, logger: runtime.logger, now: now)
         allowance = Allowance(perMinute: settings.callsPerMinute, perDay: settings.callsPerDay)
         support = SupportRoutes(settings: settings)
         self.now = now

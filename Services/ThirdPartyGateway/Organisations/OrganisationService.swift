@@ -28,6 +28,8 @@ struct RegistrationReceipt: Codable, Hashable, Sendable {
 struct OrganisationService: Sendable {
     /// Between two mails with the same link.
     private static let mailPause = Duration.seconds(60)
+    /// Registrations of one address whose links are mailed again at once.
+    private static let mostWaiting = 5
 
     let settings: OrganisationSettings
     let store: Store
@@ -74,7 +76,7 @@ struct OrganisationService: Sendable {
     func register(_ form: JSONTree, _ origin: CallOrigin) async throws -> (receipt: RegistrationReceipt, isRepeated: Bool) {
         if let first = try await store.read({ [firstAnswers] db in try firstAnswers.find(db, origin.request) }) { return (first, true) }
         try admit(remote: origin.remote)
-        let form = try OrganisationForm.check(form, version: OrganisationConditions.version, at: origin.at)
+        let form = try OrganisationForm.check(form, version: OrganisationConditions.version, in: settings.country, at: origin.at)
         let id = OrganisationID.random()
         let (first, unfinished) = try await store.write { [table, firstAnswers] db -> (RegistrationReceipt?, OrganisationID?) in
             // Looked for once more: what the same request, sent twice at once, has stored meanwhile must not look like another's.
@@ -108,9 +110,6 @@ struct OrganisationService: Sendable {
     /// What consent refused is as if it had not been begun; where its answer is not known, the duties find out.
     private func takenBack(_ id: OrganisationID, _ failure: Failure) async throws -> any Error {
         switch failure.code {
-        case .conflict:
-            try await store.write { [table] db in try table.deleteUnfinished(db, id) }
-            return OrganisationConflict.email
         case .invalid:
             try await store.write { [table] db in try table.deleteUnfinished(db, id) }
             return OrganisationFormFault.fields([.init(pointer: "/password", detail: failure.reason)])
@@ -154,14 +153,27 @@ struct OrganisationService: Sendable {
         }
     }
 
-    /// Completes the registration (ORG-08); the link can be followed once.
-    func confirm(_ token: String, at: Timestamp) async throws -> OrganisationState {
+    /// Completes the registration (ORG-08); the link can be followed once. Only whoever follows it, and so reads the address, is told where
+    /// that is somebody's already; the registration, which can then never be confirmed, is taken back.
+    /// - Throws: `link-not-valid`; `OrganisationConflict.email`.
+    func confirm(_ token: String, trace: String, at: Timestamp) async throws -> OrganisationState {
+        let waiting = try await store.read { [table, links] db in
+            try links.look(db, token, .confirm, at: at).flatMap { try table.find(db, $0.organisation) }
+        }
+        guard let waiting, let founder = waiting.founder else { throw Self.staleLink }
+        do {
+            if waiting.state == .unconfirmed { try await claim(waiting.details.email, for: founder, trace: trace) }
+        } catch OrganisationConflict.email {
+            try await takeBack(waiting.id)
+            throw OrganisationConflict.email
+        }
         let (id, state) = try await store.write { [self] db -> (OrganisationID, OrganisationState) in
             guard let link = try links.look(db, token, .confirm, at: at), let row = try table.find(db, link.organisation) else {
                 throw Self.staleLink
             }
             var life = OrganisationLife(row.state)
             try life.confirmed(needsApproval: settings.isApprovalRequired)
+            if row.state == .unconfirmed { try table.claim(db, row.details.email, for: row.id) }
             try table.setState(db, row.id, life.state, at: at)
             try links.forget(db, .confirm, of: row.id)
             try book.mail(db, to: row.id, life.state == .active ? .organisationActive : .organisationAwaitsApproval)
@@ -172,15 +184,39 @@ struct OrganisationService: Sendable {
         return state
     }
 
+    /// Consent alone knows whether an address is free of all accounts (CON-06).
+    private func claim(_ email: EmailAddress, for founder: MemberID, trace: String) async throws {
+        do {
+            try await consent.changeAddress(of: founder, to: email, trace: trace)
+        } catch  where error.code == .conflict {
+            throw OrganisationConflict.email
+        } catch {
+            throw error.refusal
+        }
+    }
+
+    /// As if it had not been registered: name and VAT number are free again.
+    private func takeBack(_ id: OrganisationID) async throws {
+        try await store.write { [table] db in
+            guard try table.state(db, id) == .unconfirmed else { return }
+            try table.deleteUnconfirmed(db, id)
+            try DutyTable().add(db, .closeOrganisation(id))
+        }
+        directory.changed(id)
+        duties.bell.ring()
+        logger.notice("a registration was taken back: its address is in use", metadata: ["organisation": "\(id)"])
+    }
+
     /// Mails another link where an organisation at this address waits for one; nothing tells whether it does.
     func mailAgain(to email: EmailAddress, remote: String, at: Timestamp) async throws {
         try admit(remote: remote)
         try await store.write { [self] db in
-            guard let row = try table.find(db, email: email), row.state == .unconfirmed else { return }
-            // What is about to go is not kept for ever by asking for mails.
-            guard at < row.createdAt + settings.unconfirmedTime else { return }
-            if let newest = try links.newest(db, .confirm, of: row.id), at < newest + Self.mailPause { return }
-            try mail.confirmation(db, row.id, row.details, password: nil, at: at)
+            for row in try table.unconfirmed(db, from: email, limit: Self.mostWaiting) {
+                // What is about to go is not kept for ever by asking for mails.
+                guard at < row.createdAt + settings.unconfirmedTime else { continue }
+                if let newest = try links.newest(db, .confirm, of: row.id), at < newest + Self.mailPause { continue }
+                try mail.confirmation(db, row.id, row.details, password: nil, at: at)
+            }
         }
     }
 
@@ -194,9 +230,9 @@ struct OrganisationService: Sendable {
     /// ORG-13, ORG-14. Payments that are under way keep their method: they were made with it.
     /// - Throws: `OrganisationFormFault`; nothing is changed then.
     func change(_ id: OrganisationID, _ form: JSONTree, at: Timestamp) async throws -> OrganisationRow {
-        try await store.write { [table] db in
+        try await store.write { [table, settings] db in
             guard var row = try table.find(db, id), row.state != .closed else { throw Problem.notFound }
-            row.details = try row.details.changed(form)
+            row.details = try row.details.changed(form, in: settings.country)
             try table.setDetails(db, id, row.details, at: at)
             return row
         }
@@ -226,20 +262,14 @@ struct OrganisationService: Sendable {
         guard let (link, row) = found, let founder = row.founder,
             let email = EmailAddress(String(decoding: link.payload, as: UTF8.self))
         else { throw Self.staleLink }
-        do {
-            try await consent.changeAddress(of: founder, to: email, trace: trace)
-        } catch  where error.code == .conflict {
-            throw OrganisationConflict.email
-        } catch {
-            throw error.refusal
-        }
+        try await claim(email, for: founder, trace: trace)
         try await store.write { [self] db in
             guard try links.look(db, token, .changeAddress, at: at) != nil, var row = try table.find(db, link.organisation) else {
                 throw Self.staleLink
             }
-            guard try !table.isTaken(db, email, except: row.id) else { throw OrganisationConflict.email }
             let old = row.details.email
             row.details.email = email
+            try table.claim(db, email, for: row.id)
             try table.setDetails(db, row.id, row.details, at: at)
             try members.setContact(db, founder, MemberContact(email: email, language: row.details.language))
             try links.forget(db, .changeAddress, of: row.id)

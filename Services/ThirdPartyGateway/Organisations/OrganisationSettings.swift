@@ -1,8 +1,11 @@
 // What an operator can set about organisations.
 
+import Contracts
 import ServiceKit
 
 struct OrganisationSettings: Sendable {
+    /// In which forms are read.
+    let country: Country
     /// Whether an operator looks at each organisation before it may act.
     let isApprovalRequired: Bool
     /// How long a mailed link holds (ORG-08).
@@ -24,6 +27,7 @@ struct OrganisationSettings: Sendable {
     let supportHours: String
 
     init(_ reader: inout SettingsReader) {
+        country = CountrySettings(&reader).country
         isApprovalRequired = reader.read(
             .flag("org.approval_required", default: false, "Whether an operator approves each organisation before it may act."))
         confirmTime = reader.read(.hours("org.confirm_h", default: 72, in: 1...720, "How long a mailed confirmation link holds."))

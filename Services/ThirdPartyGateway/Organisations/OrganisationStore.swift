@@ -30,6 +30,9 @@ struct OrganisationTable: Sendable {
     let vatNumbers: LookupKey
     let addresses: LookupKey
 
+    /// Of a look-up, and of the random one that stands for an address while it is nobody's.
+    private static let lookupBytes = 32
+
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -53,27 +56,40 @@ struct OrganisationTable: Sendable {
                 """)
     }
 
+    /// For a later migration: the address that a registration names, which it has only once somebody there has confirmed it. What waits
+    /// already has claimed its own.
+    static func addWishedAddress(to db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE organisations ADD COLUMN wished_lookup BLOB;
+                UPDATE organisations SET wished_lookup = address_lookup WHERE state = 'unconfirmed';
+                CREATE INDEX organisations_by_wished_address ON organisations (wished_lookup) WHERE wished_lookup IS NOT NULL;
+                """)
+    }
+
     // MARK: Writing
 
-    /// In the state `registering`.
+    /// In the state `registering`. It claims name and VAT number, but not its address: whose that is stays untold, and whoever registers
+    /// with another's has nothing of it.
     func add(_ db: Database, _ id: OrganisationID, _ details: OrganisationDetails, at: Timestamp) throws {
         try db.cachedStatement(
             sql: """
-                INSERT INTO organisations (organisation, state, name_lookup, vat_lookup, address_lookup, details, created_at, changed_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO organisations
+                (organisation, state, name_lookup, vat_lookup, address_lookup, wished_lookup, details, created_at, changed_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             Data(id.bytes), OrganisationState.registering.rawValue, Data(nameLookup(details)), Data(vatLookup(details)),
-            Data(addressLookup(details.email)), Data(try seal(details, of: id)), at.milliseconds, at.milliseconds,
+            Data(Random.bytes(Self.lookupBytes)), Data(addressLookup(details.email)), Data(try seal(details, of: id)), at.milliseconds,
+            at.milliseconds,
         ])
     }
 
-    /// - Throws: `OrganisationConflict` for the first value that another organisation has, in the order e-mail, name, VAT number.
+    /// - Throws: `OrganisationConflict` for the first value that another organisation has, in the order name, VAT number.
     /// - Returns: another one that is only being registered and has one of the values; nil where there is none.
     func requireFree(_ db: Database, _ details: OrganisationDetails) throws -> OrganisationID? {
         let columns: [(String, [UInt8], OrganisationConflict)] = [
-            ("address_lookup", addressLookup(details.email), .email), ("name_lookup", nameLookup(details), .businessName),
-            ("vat_lookup", vatLookup(details), .vatNumber),
+            ("name_lookup", nameLookup(details), .businessName), ("vat_lookup", vatLookup(details), .vatNumber),
         ]
         var unfinished: OrganisationID?
         for (column, lookup, conflict) in columns {
@@ -97,11 +113,16 @@ struct OrganisationTable: Sendable {
     }
 
     func setDetails(_ db: Database, _ id: OrganisationID, _ details: OrganisationDetails, at: Timestamp) throws {
-        try db.cachedStatement(
-            sql: "UPDATE organisations SET details = ?, address_lookup = ?, changed_at = ? WHERE organisation = ?"
-        ).execute(arguments: [
-            Data(try seal(details, of: id)), Data(addressLookup(details.email)), at.milliseconds, Data(id.bytes),
-        ])
+        try db.cachedStatement(sql: "UPDATE organisations SET details = ?, changed_at = ? WHERE organisation = ?")
+            .execute(arguments: [Data(try seal(details, of: id)), at.milliseconds, Data(id.bytes)])
+    }
+
+    /// From now on the organisation writes from this address, which somebody there has confirmed, and no other can.
+    /// - Throws: `OrganisationConflict.email`.
+    func claim(_ db: Database, _ email: EmailAddress, for id: OrganisationID) throws {
+        guard try !isTaken(db, email, except: id) else { throw OrganisationConflict.email }
+        try db.cachedStatement(sql: "UPDATE organisations SET address_lookup = ?, wished_lookup = NULL WHERE organisation = ?")
+            .execute(arguments: [Data(addressLookup(email)), Data(id.bytes)])
     }
 
     /// For good: what it was found by is free again; of what it said only what invoices need is left.
@@ -111,8 +132,8 @@ struct OrganisationTable: Sendable {
         (details.description, details.website, details.researchInterests) = ("", nil, nil)
         try db.cachedStatement(
             sql: """
-                UPDATE organisations SET state = 'closed', name_lookup = NULL, vat_lookup = NULL, address_lookup = NULL, details = ?,
-                changed_at = ? WHERE organisation = ?
+                UPDATE organisations SET state = 'closed', name_lookup = NULL, vat_lookup = NULL, address_lookup = NULL,
+                wished_lookup = NULL, details = ?, changed_at = ? WHERE organisation = ?
                 """
         ).execute(arguments: [Data(try seal(details, of: row.id)), at.milliseconds, Data(row.id.bytes)])
     }
@@ -137,9 +158,11 @@ struct OrganisationTable: Sendable {
         try Row.fetchOne(db.cachedStatement(sql: "\(Self.columns) WHERE organisation = ?"), arguments: [Data(id.bytes)]).map(read)
     }
 
-    func find(_ db: Database, email: EmailAddress) throws -> OrganisationRow? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "\(Self.columns) WHERE address_lookup = ?"), arguments: [Data(addressLookup(email))]
+    /// Those that wait for this address to be confirmed, the oldest first.
+    func unconfirmed(_ db: Database, from email: EmailAddress, limit: Int) throws -> [OrganisationRow] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: "\(Self.columns) WHERE wished_lookup = ? AND state = 'unconfirmed' ORDER BY number LIMIT ?"),
+            arguments: [Data(addressLookup(email)), limit]
         ).map(read)
     }
 

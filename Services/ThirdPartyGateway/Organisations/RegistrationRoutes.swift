@@ -40,17 +40,16 @@ struct RegistrationRoutes: Sendable {
             .post, "/thirdparty/v1/organisations", access: .anyone, summary: "Registers an organisation",
             description: """
                 Either everything is there, or nothing was stored and every missing or wrong field is named. A mail with a link goes to the \
-                corporate address at once; the organisation can be used once the link was followed. The first member logs in at \
-                `/consent/v1/sessions` with the corporate address and the chosen password, and is an owner.
+                corporate address at once; the organisation can be used once the link was followed. From then on the first member logs in \
+                at `/consent/v1/sessions` with the corporate address and the chosen password, and is an owner. The answer is the same \
+                where that address is in use already: only whoever follows the link is told.
                 """,
             body: BodyShape(
                 [.init(MediaType.json, OrganisationSchemas.registration, examples: [OrganisationSchemas.registrationExample])],
                 limit: 1 << 16, inflatedLimit: 1 << 16),
             answers: [
                 .json(201, "Registered; the mail is on its way", RegistrationItem.schema, example: Examples.registered),
-                .problem(
-                    409, GatewayProblem.emailInUse.rawValue, GatewayProblem.businessNameInUse.rawValue,
-                    GatewayProblem.vatNumberInUse.rawValue),
+                .problem(409, GatewayProblem.businessNameInUse.rawValue, GatewayProblem.vatNumberInUse.rawValue),
                 .problem(
                     422, GatewayProblem.invalidOrganisation.rawValue, GatewayProblem.conditionsNotAccepted.rawValue, "invalid-body"),
             ], isRateLimited: true, takesIdempotencyKey: true
@@ -74,12 +73,15 @@ struct RegistrationRoutes: Sendable {
             body: .json(ConfirmationBody.schema, examples: [Examples.confirmation]),
             answers: [
                 .json(200, "Confirmed", ConfirmedItem.schema, example: Examples.confirmed),
-                .problem(404, GatewayProblem.linkNotValid.rawValue),
+                .problem(404, GatewayProblem.linkNotValid.rawValue), .problem(409, GatewayProblem.emailInUse.rawValue),
             ], isRateLimited: true
         ) { exchange in
             try service.admit(remote: exchange.remoteAddress)
             let body: ConfirmationBody = try await exchange.json()
-            return try .json(ConfirmedItem(state: try await service.confirm(body.token, at: exchange.receivedAt)))
+            let state = try await OrganisationRefusal.answering {
+                try await service.confirm(body.token, trace: exchange.trace, at: exchange.receivedAt)
+            }
+            return try .json(ConfirmedItem(state: state))
         }
     }
 
@@ -129,7 +131,10 @@ struct RegistrationRoutes: Sendable {
             return try await Self.page(texts) {
                 switch purpose {
                 case .confirm:
-                    return try texts.confirmed(try await service.confirm(exchange.path("token"), at: exchange.receivedAt))
+                    let state = try await OrganisationRefusal.answering {
+                        try await service.confirm(exchange.path("token"), trace: exchange.trace, at: exchange.receivedAt)
+                    }
+                    return try texts.confirmed(state)
                 case .changeAddress:
                     try await OrganisationRefusal.answering {
                         try await service.confirmAddress(exchange.path("token"), trace: exchange.trace, at: exchange.receivedAt)

@@ -2,6 +2,7 @@
 
 import CZeroMQ
 import Contracts
+import Glibc
 
 final class Socket {
     let handle: UnsafeMutableRawPointer
@@ -80,12 +81,14 @@ final class Socket {
 
     func bind(to endpoint: String) throws(BusError) {
         try checkEndpoint(endpoint)
+        try set(Context.shared.get().threads(lookingUp: nil))
         guard zmq_bind(handle, endpoint) == 0 else { throw BusError(.bind, "cannot bind \(endpoint): \(lastZeroMQError())") }
         self.endpoint = actualEndpoint ?? endpoint
     }
 
     func connect(to endpoint: String) throws(BusError) {
         try checkEndpoint(endpoint)
+        try set(Context.shared.get().threads(lookingUp: namedHost(of: endpoint)))
         guard zmq_connect(handle, endpoint) == 0 else {
             throw BusError(.invalidEndpoint, "cannot connect to \(endpoint): \(lastZeroMQError())")
         }
@@ -175,4 +178,13 @@ private func checkEndpoint(_ endpoint: String) throws(BusError) {
     guard endpoint.utf8.count - 6 <= BusLimits.ipcPathBytes else {
         throw BusError(.invalidEndpoint, "\(endpoint) is longer than \(BusLimits.ipcPathBytes) bytes; put the data into a shorter folder")
     }
+}
+
+/// The host of `tcp://host:port` where it is a name; nil for an address in numbers and for ipc.
+private func namedHost(of endpoint: String) -> String? {
+    guard endpoint.hasPrefix("tcp://"), let colon = endpoint.lastIndex(of: ":") else { return nil }
+    let host = String(endpoint.dropFirst(6).prefix(upTo: colon))
+    var address = in6_addr()
+    let isNumbers = inet_pton(AF_INET, host, &address) == 1 || host.hasPrefix("[")
+    return isNumbers ? nil : host
 }

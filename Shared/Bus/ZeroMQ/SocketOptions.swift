@@ -74,8 +74,8 @@ struct SocketOption {
         [SocketOption(ZMQ_SNDHWM, sending), SocketOption(ZMQ_RCVHWM, receiving)]
     }
 
-    /// libzmq takes and gives this one as 64 bits, all others as 32.
-    var isWide: Bool { number == ZMQ_MAXMSGSIZE }
+    /// libzmq takes and gives these as 64 bits, all others as 32.
+    var isWide: Bool { number == ZMQ_MAXMSGSIZE || number == ZMQ_AFFINITY }
 }
 
 /// How the two ends of a connection know each other.

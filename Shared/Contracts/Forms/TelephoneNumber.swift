@@ -8,11 +8,15 @@ package struct TelephoneNumber: Hashable, Sendable {
     package let text: String
 
     /// As people type it: spaces, hyphens, full stops, slashes and brackets do not count, `00` is a plus, and what has no country's code
-    /// is taken for an Italian number. Nil where nobody can be called by it.
-    package init?(_ typed: String) {
+    /// is taken for a number of `country`, with or without its trunk prefix, also in `+49 (0)30 …`. Nil where nobody can be called by it.
+    package init?(_ typed: String, in country: Country) {
         var number = typed.filter { !" -./()\u{a0}".contains($0) }
+        let calling = "+" + country.callingCode
         if number.hasPrefix("00") { number = "+" + number.dropFirst(2) }
-        if !number.hasPrefix("+") { number = "+39" + number }
+        if !number.hasPrefix("+") { number = calling + number }
+        if let trunk = country.trunkPrefix, number.hasPrefix(calling + trunk) {
+            number = calling + number.dropFirst(calling.count + trunk.count)
+        }
         self.init(e164: number)
     }
 
@@ -27,6 +31,11 @@ package struct TelephoneNumber: Hashable, Sendable {
 }
 
 extension TelephoneNumber: TextCoded {
+    /// Stored and sent in one form, whatever the country.
+    package init?(_ text: String) {
+        self.init(e164: text)
+    }
+
     package static let kind = "a telephone number"
 }
 

@@ -1,9 +1,10 @@
 // What the gateway asks of consent about an organisation as a whole: its first log-in, its address, its end.
 
 /// Makes the first log-in of an organisation that is being registered, with the password that was typed, or, where passwords are mailed,
-/// with a temporary one that the answer holds. Nothing is mailed: the gateway does that with its confirmation. Asking again for the same
-/// organisation and address gives the same member, with the password of the last time.
-/// `conflict`: the address is in use (ACC-04, CON-06). `invalid`: the password cannot be taken; the reason says why.
+/// with a temporary one that the answer holds. It claims no address, and whose that is already changes nothing: nobody logs in by it before
+/// `change-member-address` says that somebody there has confirmed it. Nothing is mailed: the gateway does that with its confirmation. Asking
+/// again for the same organisation gives the same member, with the password of the last time. `invalid`: the password cannot be taken; the
+/// reason says why.
 package struct MakeFirstMember: BusRequest {
     package static let method = "make-first-member"
     package static let owner = Peer.consent
@@ -32,7 +33,8 @@ package struct MakeFirstMember: BusRequest {
     }
 }
 
-/// Another address for a member to log in by, which somebody there has confirmed. `conflict`: it is in use.
+/// The address for a member to log in by from now on: another one, or the one that was registered, which somebody there has confirmed.
+/// `conflict`: it is in use (ACC-04, CON-06).
 package struct ChangeMemberAddress: BusRequest {
     package static let method = "change-member-address"
     package static let owner = Peer.consent

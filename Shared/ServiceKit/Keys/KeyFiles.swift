@@ -111,11 +111,16 @@ package struct KeyFiles: Sendable {
         folder.appendingPathComponent("public").appendingPathComponent("\(peer).json")
     }
 
-    /// The peer's own key pair; made with its public file if there is none yet.
+    /// The peer's own key pair; made with its public file if there is none yet. All that the public file of a peer of the suite says follows
+    /// from its secret: where that file alone is gone or damaged it is made again, since those who hear this peer do not start without it.
     package func busKeys(of peer: Peer) throws -> CurveKeyPair {
         let secretFile = file("bus.secret", of: peer)
         if !FileManager.default.fileExists(atPath: secretFile.path) {
             try makeBusKeys(PublicPeer(peer: peer, key: ""))
+        }
+        if Peer.suite.contains(peer), (try? publicPeer(peer)) == nil, let pair = try? CurveKeyPair(secretKey: readSecret(secretFile)) {
+            // Where this process may not write it, the reading below says what is wrong.
+            try? write(PublicPeer(peer: peer, key: pair.publicKey))
         }
         let known = try publicPeer(peer)
         let secret = try readSecret(secretFile)
@@ -135,10 +140,14 @@ package struct KeyFiles: Sendable {
         var known = template
         known.key = pair.publicKey
         try write(pair.secretKey, to: file("bus.secret", of: template.peer))
+        try write(known)
+        return pair
+    }
+
+    private func write(_ known: PublicPeer) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-        try write(String(decoding: encoder.encode(known), as: UTF8.self), to: publicFile(of: template.peer), mode: 0o644)
-        return pair
+        try write(String(decoding: encoder.encode(known), as: UTF8.self), to: publicFile(of: known.peer), mode: 0o644)
     }
 
     /// - Throws: `Fault` that names the file, where it is missing or unreadable.

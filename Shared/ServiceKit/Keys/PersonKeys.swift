@@ -8,7 +8,8 @@ package import Storage
 import Synchronization
 
 /// The keys under which one service seals what it holds of each person. They lie in `<service>-keys.db`, wrapped by the
-/// service's key-encryption key, apart from the data and backed up apart. A key is durable before it is handed out.
+/// service's key-encryption key, apart from the data and backed up apart. A key is durable before it is handed out, and stands in the
+/// file itself within `StoreSettings.checkpointInterval`: a log that is lost after a kill takes no older key with it.
 package final class PersonKeys: Sendable {
     private let store: Store
     private let wrapping: KeyEncryptionKey
@@ -42,6 +43,9 @@ package final class PersonKeys: Sendable {
         _ file: URL, wrappedBy wrapping: KeyEncryptionKey, settings: StoreSettings, backups: KeyBackups? = nil, logger: Logger
     ) throws {
         (self.wrapping, self.backups, self.logger) = (wrapping, backups, logger)
+        // Few pages, and each lost one takes a person's data with it: what the log holds is in the file a moment later.
+        var settings = settings
+        settings.checkpointPages = 0
         store = try Store.open(
             file, applicationID: PersonKeys.applicationID, migrations: PersonKeys.migrations, settings: settings, logger: logger)
         try requireWrapping()

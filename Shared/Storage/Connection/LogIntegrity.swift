@@ -60,26 +60,44 @@ struct LogIntegrity {
         let length = Self.frameHeaderBytes + page
         let count = (log.count - Self.headerBytes) / length
         guard count > 0 else { return nil }
-        let salts = isHeaderWhole ? log[16..<24] : log[(Self.headerBytes + 8)..<(Self.headerBytes + 16)]
+        let salts = isHeaderWhole ? log[16..<24] : saltsOfFrames(count)
         var before = isHeaderWhole ? Self.sums(in: log, at: 24) : nil
-        var broken: (frame: Int, endsCommit: Bool)? = isHeaderWhole ? nil : (-1, false)
-        var commits = 0
+        var broken: (frame: Int, endsCommit: Bool, count: Int)? = isHeaderWhole ? nil : (-1, false, 1)
+        var (isBehind, commits) = (false, 0)
         for frame in 0..<count {
             let start = Self.headerBytes + frame * length
             let isSound = log[(start + 8)..<(start + 16)].elementsEqual(salts) && before.map { isWhole(start, after: $0) } ?? false
             let endsCommit = Self.word(in: log, at: start + 4) != 0
             if let known = broken {
-                if isSound, endsCommit { commits += 1 }
-                if commits > (known.endsCommit ? 0 : 1) { return (max(0, known.frame), count) }
-                // One broken sum breaks two frames. Behind a second break lies what a longer commit of before has left.
-                if !isSound, frame > known.frame + 1 { return nil }
+                if isSound {
+                    isBehind = true
+                    if endsCommit { commits += 1 }
+                } else if isBehind {
+                    // Behind a second break lies what a longer commit of before has left.
+                    return nil
+                } else {
+                    broken?.count += 1
+                }
+                // One broken sum breaks two frames. In a longer hole no frame's own word about the end of a commit is believed.
+                if commits >= (known.endsCommit && known.count <= 2 ? 1 : 2) { return (max(0, known.frame), count) }
             } else if !isSound {
-                broken = (frame, endsCommit)
+                broken = (frame, endsCommit, 1)
             }
             // The next one was summed up after what stands here, whatever has become of this one's own bytes.
             before = Self.sums(in: log, at: start + 16)
         }
         return nil
+    }
+
+    /// What the header would say, from the first two frames of which one was summed up after the other; of the first one where there are none.
+    private func saltsOfFrames(_ count: Int) -> Slice<UnsafeRawBufferPointer> {
+        let length = Self.frameHeaderBytes + page
+        let starts = (1..<max(1, count)).lazy.map { Self.headerBytes + $0 * length }
+        // Zeros are the sum of zeros.
+        let start =
+            starts.first { Self.word(in: log, at: $0 + 8) != 0 && isWhole($0, after: Self.sums(in: log, at: $0 - length + 16)) }
+            ?? Self.headerBytes
+        return log[(start + 8)..<(start + 16)]
     }
 
     private func isWhole(_ start: Int, after before: Sums) -> Bool {

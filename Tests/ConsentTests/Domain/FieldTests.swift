@@ -62,7 +62,7 @@ struct FieldTests {
             ("+0123456789", nil), ("", nil),
         ] as [(String, String?)])
     func phone(_ text: String, _ expected: String?) {
-        #expect(TelephoneNumber(text)?.text == expected)
+        #expect(TelephoneNumber(text, in: .italy)?.text == expected)
     }
 
     @Test("an address, a telephone number, a user name and a date are coded as their text, and no other text is read as one")
@@ -75,7 +75,7 @@ struct FieldTests {
             #expect(throws: DecodingError.self) { try JSONDecoder().decode([Value].self, from: Data(#"["?"]"#.utf8)) }
         }
         try check(EmailAddress("anna@example.org"), "anna@example.org")
-        try check(TelephoneNumber("333 1234567"), "+393331234567")
+        try check(TelephoneNumber("333 1234567", in: .italy), "+393331234567")
         try check(UserName("anna.rossi"), "anna.rossi")
         try check(BirthDate("1940-05-01"), "1940-05-01")
     }

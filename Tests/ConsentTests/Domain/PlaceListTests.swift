@@ -53,7 +53,7 @@ struct PlaceListTests {
         #expect(Set(all.filter { $0.isCurrent && !$0.isAbroad }.map(\.region)).count == 20)
     }
 
-    @Test("A damaged list is refused with its line", arguments: ["# ok\nH501\tRoma", "H501\tRoma\tRM\tLazio\t\t\t\nH5011\tX\tRM\t\t\t\t"])
+    @Test("A damaged list is refused with its line", arguments: ["# ok\nH501\tRoma", "H501\tRoma\tRM\tLazio\t\t\t\nH-01\tX\tRM\t\t\t\t"])
     func damaged(_ text: String) {
         #expect(throws: PlaceList.Malformed.self) { try PlaceList(text) }
     }

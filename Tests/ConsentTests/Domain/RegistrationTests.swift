@@ -13,7 +13,7 @@ struct RegistrationTests {
         match: FiscalCodeMatch = .birth, mailed: Bool = false, mandatory: Set<ProfileFields.Open> = []
     ) throws -> RegistrationRules {
         RegistrationRules(
-            fields: ProfileFields(places: try places.get(), mandatory: mandatory), termsVersion: Conditions.version,
+            fields: ProfileFields(country: .italy, places: try places.get(), mandatory: mandatory), termsVersion: Conditions.version,
             isPasswordMailed: mailed,
             passwordFault: { PasswordRule().fault(of: $0, personal: $1)?.detail }, guardianAge: 14, fiscalCodeMatch: match,
             today: try #require(CivilDate(year: 2026, month: 11, day: 21)))

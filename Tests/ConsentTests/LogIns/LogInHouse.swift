@@ -156,7 +156,7 @@ extension LogInHouse {
         let hash = try await password.asyncMap(parts.desk.hash)
         let address = try #require(EmailAddress(email))
         let keys = AccountTable.Keys(
-            email: lookups.email(address), fiscalCode: try fiscalCode.map { lookups.fiscalCode(try #require(FiscalCode($0))) },
+            email: lookups.email(address), fiscalCode: try fiscalCode.map { lookups.fiscalCode(try #require(PersonIdentifier($0))) },
             userName: try userName.map { lookups.userName(try #require(UserName($0))) })
         let profile = try vault.seal(
             AccountContact(name: name, surname: "Bianchi", email: address, language: .italian), of: .person(person))

@@ -77,6 +77,18 @@ struct SecondFactorTests {
         }
     }
 
+    @Test("X5: a session that was open when the factor was enrolled took it away again without a code: it ends with the enrolment")
+    func sessionsBefore() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let (owner, thief) = (try await house.logIn().accessToken, try await house.logIn().accessToken)
+            _ = try await enrol(house, owner)
+            #expect(try await house.request("DELETE", "/consent/v1/second-factor", token: thief).status == 401)
+            #expect(try await house.request("POST", "/consent/v1/second-factor/recovery-codes", token: thief).status == 401)
+            #expect(try await logIn(house, code: nil).problem == "second-factor-needed", "the factor is still there")
+        }
+    }
+
     @Test("X5: wrong codes are slowed down as wrong passwords are; one that is not sent does not count")
     func throttled() async throws {
         try await LogInHouse.run { house in

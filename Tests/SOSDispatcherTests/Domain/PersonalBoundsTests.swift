@@ -140,8 +140,8 @@ struct EmergencyContactTests {
         ] as [(String, String, String?, [String])])
     func form(name: String, telephone: String, email: String?, wrong: [String]) {
         let form = ContactForm(name: name, telephone: telephone, email: email, language: nil)
-        #expect(form.faults.map(\.pointer) == wrong)
-        let contact = form.contact("ctc_1", language: .english)
+        #expect(form.faults(in: .italy).map(\.pointer) == wrong)
+        let contact = form.contact("ctc_1", in: .italy, language: .english)
         #expect((contact == nil) == !wrong.isEmpty)
         if let contact { #expect(contact.name == "Anna Bianchi" && contact.telephone.hasPrefix("+39055") && contact.language == .english) }
     }

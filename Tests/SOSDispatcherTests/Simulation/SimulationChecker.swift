@@ -116,7 +116,9 @@ struct SimulationChecker {
         let messages = suite.integrators.values.flatMap(\.accepted).filter { $0.emergency == alert.emergency }
         let isTakenBack = suite.ledger.takenBack.keys.contains { $0.message.emergency == alert.emergency }
         let isCalledOff = suite.ledger.said.contains { names($0.key, alert.emergency) }
-        if messages.isEmpty, !(isTakenBack && isCalledOff) { suite.violation("\(what): no integrator has ever taken it") }
+        // A call-off takes the place of a call that nobody has taken, and whoever rejects the cancellation too is told nothing more.
+        let isOver = isCalledOff && (isTakenBack || isCancelRejected(alert.emergency))
+        if messages.isEmpty, !isOver { suite.violation("\(what): no integrator has ever taken it") }
         // Repeated without end: until it is taken, called off or passed on, somebody sends it again each second.
         let line = SimulationLedger.Line(message: alert, integrator: "alpha")
         let trials = suite.ledger.trials[line] ?? []
@@ -130,6 +132,15 @@ struct SimulationChecker {
             guard pause > SimulationChecker.longestPause else { continue }
             return suite.violation("\(what): not sent again for \(pause) ms after \(one)")
         }
+    }
+
+    /// Whether everybody to whom a cancellation came has rejected it.
+    private func isCancelRejected(_ emergency: EmergencyID) -> Bool {
+        let lines = suite.integrators.flatMap { name, integrator in
+            integrator.received.filter { $0.key.emergency == emergency && !$0.key.isRelease && $0.value.msgType == .cancel }
+                .map { SimulationLedger.Line(message: $0.key, integrator: name) }
+        }
+        return !lines.isEmpty && lines.allSatisfy { suite.ledger.rejected[$0] != nil }
     }
 
     /// Accepted and then rejected: the next service has it within a second, unless there is none, or nothing is left to be done.

@@ -112,7 +112,9 @@ struct SimulationPlan: Sendable {
 
     /// Faults end here; whatever is still to be done must be done before `end`.
     static let calm: Int64 = 40_000
-    static let lastMeasurement: Int64 = 44_000
+    /// Late enough for whoever was well by then to be well for long enough on both sides: each counts from what it has heard itself since
+    /// its last start, and what is called ends by an entry.
+    static let lastMeasurement: Int64 = 53_000
     static let end: Int64 = 60_000
     /// The same in every run, so that their subscriptions are made once.
     static let people = (1...4).map { PersonID(bits: UInt128($0) << 64 | UInt128($0)) }

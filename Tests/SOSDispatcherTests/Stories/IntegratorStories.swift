@@ -270,6 +270,50 @@ struct IntegratorStories {
         }
     }
 
+    @Test(
+        "Who had rejected a call could go on reading how it went, place and vital signs included: it is a stranger to it until it takes it"
+    )
+    func rejectedKnowsNothing() async throws {
+        let (everywhere, local) = (Desk(.silent), Desk(.silent))
+        try await Stage.play(everywhere, and: local) { stage in
+            let dispatcher = try await stage.start()
+            let secrets = try await register(stage, IntegratorSettings(name: "milan", area: Self.around, url: local.address), local)
+            let emergency = try await call(stage, .random())
+            try await eventually("the call") { !local.receipts.isEmpty }
+            let origin = "http://127.0.0.1:\(await dispatcher.parts.server.boundPort)/sos/v1"
+            func answers() async throws -> [OutboundResponse] {
+                var answers: [OutboundResponse] = []
+                for path in ["dispatch", "timeline"] {
+                    answers.append(
+                        try await Self.sender.send(
+                            OutboundRequest(
+                                url: "\(origin)/emergencies/\(emergency)/\(path)", headers: [("Authorization", "Bearer \(secrets.token)")]))
+                    )
+                }
+                return answers
+            }
+            func say(_ result: String) async throws {
+                let body =
+                    #"{"ack":{"messageId":"\#(emergency)-0","result":"\#(result)","ackId":"case-\#(result)","reason":"no ambulance is free"}}"#
+                var request = OutboundRequest.post(
+                    "\(origin)/dispatches/\(emergency)-0/acknowledgements", Array(body.utf8), contentType: "application/json")
+                request.headers.append(("Authorization", "Bearer \(secrets.token)"))
+                #expect(try await Self.sender.send(request).status == 200)
+            }
+            #expect(try await answers().map(\.status) == [200, 200])
+
+            try await say("rejected")
+            let refusals = try await answers()
+            #expect(refusals.map(\.status) == [404, 404])
+            #expect(refusals.allSatisfy { $0.header("content-type")?.hasPrefix("application/problem+json") == true })
+
+            // It thinks better of it: the same message may be taken after all.
+            try await say("accepted")
+            #expect(try await answers().map(\.status) == [200, 200])
+            await dispatcher.stop()
+        }
+    }
+
     @Test("A drill goes the real way with status test, is acknowledged and timed, and is no emergency")
     func drill() async throws {
         let desk = Desk(.acknowledges(.accepted))

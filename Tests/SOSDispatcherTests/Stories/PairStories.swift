@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import Sealing
 import ServiceKit
 import Storage
 import TestKit
@@ -131,6 +132,56 @@ struct PairStories {
             try await eventually("gone at the second") { await !second.parts.supervision.isSubscribed(person) }
             await second.stop()
             await back.stop()
+        }
+    }
+
+    @Test(
+        "SOS-14, SOS-28: called off at the second while the first was down: whoever was called last is told, not whoever had rejected the call"
+    )
+    func calledOffWhileDown() async throws {
+        let (refusing, called) = (Desk(.acknowledges(.rejected)), Desk(.silent))
+        try await Stage.play(called, and: refusing) { stage in
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second, lead: .seconds(60))
+            let area = ServiceArea(circle: .init(centre: .init(latitude: 45.5, longitude: 9.25), radiusKm: 30))
+            let settings = IntegratorSettings(name: "milan", area: area, url: refusing.address)
+            let reply = try await stage.question(AddIntegrator(settings: settings, replaces: false))
+            refusing.share(try WebhookSecret(reply.webhookSecret))
+            let person = PersonID.random()
+            try await Self.subscribed(person, stage, first, second)
+            let place = Position(latitude: 45.5, longitude: 9.25, accuracy: 10)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: place)])
+            let emergency = try await stage.askForHelp(person)
+            try await eventually("the next service is called") { !called.receipts.isEmpty }
+            try await eventually("the second knows") {
+                await second.parts.dispatcher.works[emergency]?.file.lines[Integrator.configuredID] != nil
+            }
+            await first.stop()
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm), of: .second)
+            let back = try await stage.start()
+            try await eventually("it is told") { called.receipts.contains { $0.id == "\(emergency)-1" } }
+            #expect(Set(refusing.receipts.map(\.id)) == ["\(emergency)-0"])
+            await second.stop()
+            await back.stop()
+        }
+    }
+
+    @Test("SOS-14, SOS-15: started anew after the first's call was taken, and alone, the second tells the service that it is called off")
+    func calledOffAlone() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second, lead: .seconds(60))
+            let person = PersonID.random()
+            try await Self.subscribed(person, stage, first, second)
+            let emergency = try await stage.callForHelp(person)
+            try await eventually("the second knows") { try await second.parts.store.emergency(emergency)?.state == .dispatched }
+            await second.stop()
+            await first.stop()
+            let alone = try await stage.start(place: .second)
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm), of: .second)
+            try await eventually("the service is told") { desk.receipts.contains { $0.id == "\(emergency)-1" } }
+            await alone.stop()
         }
     }
 

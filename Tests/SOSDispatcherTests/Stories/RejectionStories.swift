@@ -56,10 +56,7 @@ struct RejectionStories {
             _ = try KeyFiles(folder: stage.folder.appendingPathComponent("keys")).makeBusKeys(rights)
             // The next service is called after thirty seconds: what is seen here earlier is the rejection's work.
             let dispatcher = try await stage.start()
-            let area = ServiceArea(circle: .init(centre: .init(latitude: milan.latitude, longitude: milan.longitude), radiusKm: 30))
-            let settings = IntegratorSettings(name: "milan", area: area, url: taker.address, number: number, peer: "\(peer)")
-            let reply = try await stage.question(AddIntegrator(settings: settings, replaces: false))
-            taker.share(try WebhookSecret(reply.webhookSecret))
+            let reply = try await register(taker, stage)
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 125, position: milan)])
@@ -86,6 +83,14 @@ struct RejectionStories {
             await runtime.bus.shutdown()
             await dispatcher.stop()
         }
+    }
+
+    private static func register(_ desk: Desk, _ stage: Stage) async throws -> AddIntegrator.Reply {
+        let area = ServiceArea(circle: .init(centre: .init(latitude: milan.latitude, longitude: milan.longitude), radiusKm: 30))
+        let settings = IntegratorSettings(name: "milan", area: area, url: desk.address, number: number, peer: "\(peer)")
+        let reply = try await stage.question(AddIntegrator(settings: settings, replaces: false))
+        desk.share(try WebhookSecret(reply.webhookSecret))
+        return reply
     }
 
     @Test(
@@ -206,6 +211,27 @@ struct RejectionStories {
             #expect(try await taken.stage.timeline(taken.emergency).contains("passed-on") == isOpen)
             if isOpen { try await eventually("the next service's call") { !next.receipts.isEmpty } }
             #expect(next.receipts.isEmpty == !isOpen)
+        }
+    }
+    @Test("SOS-35, SOS-39: help was there, then it is called for again and the service rejects that: the next one has it within 1 s")
+    func rejectedAfterHelpWasThere() async throws {
+        let (refusing, next) = (Desk(.silent), Desk(.acknowledges(.accepted)))
+        try await Stage.play(next, and: refusing) { stage in
+            let dispatcher = try await stage.start()
+            _ = try await Self.register(refusing, stage)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
+            let first = try await eventually("the call") { refusing.receipts.first }
+            let sent = try #require(first.message.flatMap { Timestamp(rfc3339: $0.sent) })
+            for _ in 0..<2 { _ = try await stage.question(AnswerPrompt(person: person, answer: .helpIsHere)) }
+            refusing.become(.acknowledges(.rejected))
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .help))
+            let rejected = try await eventually("the call again") { refusing.receipts.first { $0.id != first.id } }
+            let receipt = try await eventually("the next service's call") { next.receipts.first }
+            #expect(receipt.id == rejected.id)
+            #expect(receipt.at - rejected.at < Self.bound + max(.zero, first.at - sent), "\(receipt.at - rejected.at)")
+            await dispatcher.stop()
         }
     }
 }

@@ -107,6 +107,40 @@ struct RestoreStories {
         }
     }
 
+    @Test("SOS-24: a restored dispatcher that was stopped before the other could be asked asks it at its next start")
+    func asksAtTheNextStart() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let person = PersonID.random()
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
+            try await stage.subscribe(person)
+            try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
+            try await first.parts.journal.commitEverything()
+            let copy = try await Self.copy(stage)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            _ = try await eventually("it is told that all is well") {
+                try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: .first)
+            }
+            try await eventually("the second knows it") {
+                try await second.parts.store.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM pair_heard") } == 1
+            }
+            await first.stop()
+            await second.stop()
+
+            try Self.putBack(copy, stage)
+            let alone = try await stage.start()
+            #expect(try await alone.parts.store.hasForgotten())
+            await alone.stop()
+            let other = try await stage.start(place: .second)
+            let restored = try await stage.start()
+            try await eventually("the answer is told back") { restored.parts.pair.hasAnswers }
+            try await eventually("that is remembered") { try await !restored.parts.store.hasForgotten() }
+            await restored.stop()
+            await other.stop()
+        }
+    }
+
     @Test("SOS-24: who subscribed since the copy was made is watched again, as far as there is a second dispatcher that knows")
     func subscribersOfThePair() async throws {
         try await Stage.play { stage in

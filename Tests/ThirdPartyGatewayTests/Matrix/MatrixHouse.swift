@@ -107,7 +107,7 @@ final class MatrixHouse: Sendable {
             form["emailAgain"] = address
         }
         let value = try JSONTree(Array(JSONSerialization.data(withJSONObject: form)))
-        let details = try OrganisationForm.check(value, version: OrganisationConditions.version, at: .now).details
+        let details = try OrganisationForm.check(value, version: OrganisationConditions.version, in: .italy, at: .now).details
         let members = Dictionary(uniqueKeysWithValues: Role.allCases.map { ($0, MemberID.random()) })
         let (client, secret) = (ClientID.random(), ClientToken.makeSecret())
         let sets: [Set<Right>] = [Set(Right.allCases)] + Right.allCases.map { [$0] }

@@ -15,7 +15,7 @@ struct VATNumberTests {
             ("00743110157", "IT00743110157"), ("it 00743110157", "IT00743110157"), ("IT-007.431.101-57", "IT00743110157"),
             ("12345678903", "IT12345678903"), ("ATU12345678", "ATU12345678"), ("BE0123456789", "BE0123456789"),
             ("BG123456789", "BG123456789"),
-            ("CY12345678X", "CY12345678X"), ("CZ12345678", "CZ12345678"), ("DE123456789", "DE123456789"), ("DK12345678", "DK12345678"),
+            ("CY12345678X", "CY12345678X"), ("CZ12345678", "CZ12345678"), ("DE 136 695 976", "DE136695976"), ("DK12345678", "DK12345678"),
             ("EE123456789", "EE123456789"), ("EL123456789", "EL123456789"), ("ESX1234567X", "ESX1234567X"), ("ES12345678Z", "ES12345678Z"),
             ("FI12345678", "FI12345678"), ("FRXX123456789", "FRXX123456789"), ("HR12345678901", "HR12345678901"),
             ("HU12345678", "HU12345678"),
@@ -25,21 +25,21 @@ struct VATNumberTests {
             ("SI12345678", "SI12345678"), ("SK1234567890", "SK1234567890"), ("XI123456789", "XI123456789"),
         ])
     func right(typed: String, text: String) {
-        #expect(VATNumber(typed)?.text == text)
+        #expect(VATNumber(typed, in: .italy)?.text == text)
     }
 
     @Test(
         "ORG-07: a wrong one is refused for what is wrong with it",
         arguments: [
             ("", VATNumber.Fault.country), ("0074311015", .country), ("US123456789", .country), ("GR123456789", .country),
-            ("00743110158", .checkDigit), ("IT00743110150", .checkDigit), ("00000000000", .checkDigit),
+            ("00743110158", .checkDigit), ("DE136695977", .checkDigit), ("IT00743110150", .checkDigit), ("00000000000", .checkDigit),
             ("IT0074311015", .form(country: "IT")),
             ("IT0074311015A", .form(country: "IT")), ("DE12345678", .form(country: "DE")), ("FRX123456789", .form(country: "FR")),
             ("NL123456789C01", .form(country: "NL")), ("SE123456789002", .form(country: "SE")), ("RO1", .form(country: "RO")),
             ("IT" + String(repeating: "1", count: 100), .country), ("٠٠٧٤٣١١٠١٥٧", .country),
         ])
     func wrong(typed: String, fault: VATNumber.Fault) {
-        #expect(throws: fault) { try VATNumber(checking: typed) }
+        #expect(throws: fault) { try VATNumber(checking: typed, in: .italy) }
         #expect(!fault.detail.isEmpty && !fault.detail.contains(typed) || typed.isEmpty)
     }
 
@@ -50,18 +50,18 @@ struct VATNumberTests {
             let ten = (0..<10).map { _ in Int.random(in: 0...9, using: &random) }
             guard ten.contains(where: { $0 != 0 }) else { continue }
             let prefix = ten.map(String.init).joined()
-            let right = (0...9).filter { VATNumber("\(prefix)\($0)") != nil }
+            let right = (0...9).filter { VATNumber("\(prefix)\($0)", in: .italy) != nil }
             #expect(right.count == 1)
             var digits = Array("\(prefix)\(right[0])".utf8)
             let place = Int.random(in: 0..<11, using: &random)
             digits[place] = UInt8(ascii: "0") + (digits[place] - UInt8(ascii: "0") + UInt8.random(in: 1...9, using: &random)) % 10
-            #expect(VATNumber(String(decoding: digits, as: UTF8.self)) == nil)
+            #expect(VATNumber(String(decoding: digits, as: UTF8.self), in: .italy) == nil)
         }
     }
 
     @Test("a VAT number is never printed")
     func description() {
-        #expect(VATNumber("00743110157").map { "\($0)" }?.contains("743") == false)
+        #expect(VATNumber("00743110157", in: .italy).map { "\($0)" }?.contains("743") == false)
     }
 }
 
@@ -71,7 +71,7 @@ struct OrganisationFormTests {
 
     private func check(_ form: [String: Any]) throws -> OrganisationForm {
         let value = try JSONTree(Array(JSONSerialization.data(withJSONObject: form)))
-        return try OrganisationForm.check(value, version: OrganisationConditions.version, at: Self.now)
+        return try OrganisationForm.check(value, version: OrganisationConditions.version, in: .italy, at: Self.now)
     }
 
     private func pointers(_ form: [String: Any]) throws -> [String] {
@@ -101,6 +101,32 @@ struct OrganisationFormTests {
         #expect(details.paymentMethod == .bankTransfer && details.language == .english && details.website == "https://example.org")
         #expect(details.accepted == AcceptedConditions(version: OrganisationConditions.version, at: Self.now))
         #expect(form.password == OrganisationHouse.password)
+    }
+
+    @Test("NFR-21: in Germany a form is read as German: VAT number, country of an address, and the representative's identifier")
+    func german() throws {
+        let form = OrganisationHouse.form { form in
+            form["vatNumber"] = "136 695 976"
+            var representative = form["representative"] as? [String: Any] ?? [:]
+            representative["fiscalCode"] = "86 095 742 719"
+            form["representative"] = representative
+        }
+        func check(_ form: [String: Any], in country: Country) throws -> OrganisationDetails {
+            let value = try JSONTree(Array(JSONSerialization.data(withJSONObject: form)))
+            return try OrganisationForm.check(value, version: OrganisationConditions.version, in: country, at: Self.now).details
+        }
+        let details = try check(form, in: Country(.germany))
+        #expect(details.vatNumber == "DE136695976" && details.legalAddress.country == "DE")
+        #expect(details.representative?.fiscalCode == "86095742719")
+        #expect(try pointers(form) == ["/vatNumber", "/representative/fiscalCode"], "in Italy it is wrong")
+        let fault = #expect(throws: OrganisationFormFault.self) { try check(OrganisationHouse.form(), in: Country(.germany)) }
+        guard case .fields(let errors)? = fault else { return }
+        #expect(errors.map(\.pointer) == ["/representative/fiscalCode"], "a VAT number with its country is taken anywhere")
+        // What was registered before is changed by what is right now, and keeps the rest.
+        let italian = try check(OrganisationHouse.form(), in: .italy)
+        let moved = try italian.changed(
+            JSONTree(Array(JSONSerialization.data(withJSONObject: ["representative": ["name": "Maria"]]))), in: Country(.germany))
+        #expect(moved.representative?.name == "Maria" && moved.representative?.fiscalCode == "RSSMRA80A01H501U")
     }
 
     static let mandatory = [

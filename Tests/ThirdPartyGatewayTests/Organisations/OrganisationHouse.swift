@@ -87,7 +87,7 @@ final class OrganisationHouse: Sendable {
         let (others, own) = (try [runtime(.consent), runtime(.trackme)], try runtime(.thirdPartyGateway))
         try await others[0].answer(consent.methods)
         opened = try await OpenedStore(
-            on: own, applicationID: GatewaySchema.applicationID, migrations: Array(GatewaySchema.migrations.prefix(2)))
+            on: own, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations)
         outbox = MessageOutbox(in: opened.store, sealedUnder: try own.key("outbox"), logger: logger) { [mail] in mail.take($0) }
         var reader = SettingsReader(environment: variables)
         let parts = try await OrganisationParts(
@@ -248,7 +248,7 @@ extension OrganisationHouse {
         let address = try #require(form["email"] as? String)
         let answer = try await register(form).expect(status: 201)
         let id = try #require(OrganisationID(answer.json["organisation"] as? String ?? ""))
-        let owner = try #require(consent.logIns[address.lowercased()]?.member)
+        let owner = try #require(consent.logIn(of: id)?.member)
         if confirmed {
             let link = try token(of: try await mail.arrived(to: address, .organisationConfirm))
             try await ask("POST", "/thirdparty/v1/organisations/confirmations", json: ["token": link]).expect(status: 200)

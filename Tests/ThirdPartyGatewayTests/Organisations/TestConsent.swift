@@ -55,7 +55,14 @@ final class TestConsent: Sendable {
 
     // MARK: What a test sees and decides
 
+    /// By address; those of registrations that nobody has confirmed stand under no address.
     var logIns: [String: LogIn] { state.withLock { $0.logIns } }
+
+    /// The first of that organisation.
+    func logIn(of organisation: OrganisationID) -> LogIn? {
+        state.withLock { $0.logIns.values.first { $0.organisation == organisation } }
+    }
+
     var closed: [OrganisationID] { state.withLock { $0.closed } }
     var removed: [MemberID] { state.withLock { $0.removed } }
 
@@ -66,6 +73,14 @@ final class TestConsent: Sendable {
     /// Somebody else's account, of whatever kind.
     func occupy(_ address: String) {
         state.withLock { $0.logIns[address] = LogIn(member: .random(), organisation: .random(), password: nil) }
+    }
+
+    /// As if it had another address all along.
+    func move(_ address: String, to another: String) {
+        state.withLock { state in
+            state.logIns[another] = state.logIns[address]
+            state.logIns[address] = nil
+        }
     }
 
     /// Every question is refused so until it is nil again.
@@ -90,7 +105,8 @@ final class TestConsent: Sendable {
             guard let password = asked.password else { throw Failure(.invalid, "is missing; fill it in") }
             guard password.count >= 8 else { throw Failure(.invalid, "is too short") }
         }
-        let made = try add(asked.email, asked.organisation, password: isMailed ? "k3xv-9qrt" : asked.password, isFirst: true)
+        let unclaimed = "unconfirmed \(asked.organisation)"
+        let made = try add(unclaimed, asked.organisation, password: isMailed ? "k3xv-9qrt" : asked.password, isFirst: true)
         return .init(member: made.member, temporaryPassword: isMailed ? "k3xv-9qrt" : nil)
     }
 

@@ -118,7 +118,7 @@ struct PlainWordsTests {
             }
             do {
                 let value = try JSONTree(Array(JSONSerialization.data(withJSONObject: form)))
-                _ = try OrganisationForm.check(value, version: OrganisationConditions.version, at: .now)
+                _ = try OrganisationForm.check(value, version: OrganisationConditions.version, in: .italy, at: .now)
                 return []
             } catch OrganisationFormFault.fields(let faults) {
                 return faults.map(\.pointer)
