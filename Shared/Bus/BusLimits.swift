@@ -24,7 +24,7 @@ package enum BusLimits {
     package static let framesWaitingToBeRead = 10_000
     /// The same bound by size, headers included; whichever is reached first holds.
     package static let bytesWaitingToBeRead = 64 << 20
-    /// Frames that a consumer keeps while it waits for what is missing before them.
+    /// Frames that a consumer keeps while it waits for what is missing before them; as many that have no place in a stream.
     package static let framesHeldBack = 10_000
     /// Replays and snapshots that one consumer asks for at once.
     package static let asksAtOnce = 4

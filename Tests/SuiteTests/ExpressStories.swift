@@ -72,6 +72,29 @@ struct ExpressStories {
         }
     }
 
+    /// What ingest may not store, by what was stored a moment before it.
+    private static let refusals: [(metric: Metric, value: Double, ahead: Duration)] = [
+        (.heartRate, 30, .zero), (.heartRate, 30, .seconds(3600)), (.help, 1, .seconds(3600)),
+    ]
+
+    @Test(
+        "SOS-09, SOS-35: a heart rate of 30 refused as `conflicting-value` or `future-time`, or a call for help an hour ahead, called nobody",
+        arguments: refusals.indices)
+    func refused(_ number: Int) async throws {
+        let (metric, value, ahead) = Self.refusals[number]
+        try await StorySuite.with { suite in
+            let watch = try await suite.subscriber()
+            let now = Timestamp.now
+            #expect(try await suite.upload([Sample(type: .heartRate, at: now, value: 64)], from: watch).outcome.status == 200)
+            let refused = try await suite.upload([Sample(type: metric, at: now + ahead, value: value)], from: watch)
+            #expect(refused.outcome.status == 409 || refused.outcome.status == 422)
+            let emergency = try await suite.acknowledged(of: watch)
+            #expect(try #require(emergency.acknowledgedAt) - emergency.t0 < .seconds(5))
+            let stored = try await suite.get("/ingest/v1/samples?type=\(metric.code)", as: watch)
+            #expect(!String(decoding: stored.json, as: UTF8.self).contains("\"value\":\(Int(value))}"), "it is stored nowhere")
+        }
+    }
+
     @Test("R15, ING-06: a metric that is planted in the registry with a default bound is followed from upload to call, by the real ingest")
     func planted() async throws {
         let cadence = try #require(Metric(code: "cadence"))

@@ -33,11 +33,13 @@ struct EntryDraft {
 }
 
 struct EntryRules: Sendable {
+    private let now: Timestamp
     /// Times later than this are refused: the receiver's clock plus `ing.clock_skew_s`.
     let latest: Timestamp
     let limits: [MetricCatalogue.Limits]
 
     init(now: Timestamp, clockSkew: Duration, catalogue: MetricCatalogue = .registry) {
+        self.now = now
         latest = now + clockSkew
         limits = catalogue.limits
     }
@@ -61,6 +63,17 @@ struct EntryRules: Sendable {
         }
         return Sample(
             type: metric, at: draft.at, value: draft.seen.contains(.value) ? draft.value : nil, position: position)
+    }
+
+    /// An entry whose time lies ahead; nil where something else is wrong with it too. A clock that is wrong makes no value wrong.
+    func judgeAhead(_ draft: EntryDraft) -> Sample? {
+        var draft = draft
+        let at = draft.at
+        draft.at = now
+        var problem: EntryFault?
+        var sample = judge(draft, problem: &problem)
+        sample?.at = at
+        return sample
     }
 
     @inline(__always)

@@ -15,6 +15,8 @@ struct ScannedUpload: Sendable {
     /// For every sample, its place in the upload, from 0.
     var indexes: [Int32] = []
     var refused: [Refused] = []
+    /// What was refused for its time alone, which lies ahead: for alarms, and never stored.
+    var ahead: [Sample] = []
 
     struct Refused: Hashable, Sendable {
         var index: Int
@@ -181,6 +183,7 @@ struct EntryScanner {
             upload.samples.append(sample)
             upload.indexes.append(Int32(truncatingIfNeeded: index))
         } else {
+            if problem == .timeInFuture, let sample = rules.judgeAhead(draft) { upload.ahead.append(sample) }
             upload.refuse(index, problem ?? .notAnObject, range)
         }
     }
@@ -191,6 +194,18 @@ extension ScannedUpload {
     func firstTriedAt(ofReceived receivedAt: Timestamp) -> Timestamp? {
         guard let firstTry, firstTry <= receivedAt, firstTry >= receivedAt - UploadLimits.longestTrying else { return nil }
         return firstTry
+    }
+}
+
+extension ScannedUpload {
+    /// What lies ahead, as a clock that is right would have dated it: the newest is from now, the others as long before it as they say.
+    func presentAhead(at now: Timestamp) -> [Sample] {
+        guard let newest = ahead.map(\.at).max() else { return [] }
+        return ahead.map { sample in
+            var sample = sample
+            sample.at = now - (newest - sample.at)
+            return sample
+        }
     }
 }
 

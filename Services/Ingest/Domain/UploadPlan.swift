@@ -53,6 +53,8 @@ struct UploadPlan: Sendable {
     private(set) var groups: [MetricGroup]
     /// What of the upload is stored already, by what is known so far.
     private(set) var repetitions = Repetitions()
+    /// What is refused because another value counts for its metric and time: for alarms, and never stored.
+    private(set) var conflicting: [Sample] = []
     /// What the upload itself says again, and whether it says the same as what counts.
     private var echoes: [Echo] = []
 
@@ -108,7 +110,9 @@ struct UploadPlan: Sendable {
         let group = groups[number]
         groups[number].keep { place in
             guard let earlier = stored[group.samples[place].at.milliseconds] else { return true }
-            repetitions.add(group.indexes[place], isSame: earlier == group.samples[place])
+            let isSame = earlier == group.samples[place]
+            repetitions.add(group.indexes[place], isSame: isSame)
+            if !isSame { conflicting.append(group.samples[place]) }
             return false
         }
         for place in echoes.indices where echoes[place].sample.type == group.metric {
@@ -120,7 +124,10 @@ struct UploadPlan: Sendable {
     /// Call when everything has been looked up.
     mutating func settle() {
         groups.removeAll { $0.samples.isEmpty }
-        for echo in echoes { repetitions.add(echo.index, isSame: echo.isSame) }
+        for echo in echoes {
+            repetitions.add(echo.index, isSame: echo.isSame)
+            if !echo.isSame { conflicting.append(echo.sample) }
+        }
         echoes = []
     }
 

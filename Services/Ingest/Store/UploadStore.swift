@@ -15,6 +15,8 @@ final class ReadyUpload: Sendable {
     let trace: String
     let key: SymmetricKey
     let plan: UploadPlan
+    /// What its time kept out of the plan, dated anew: for alarms alone.
+    let ahead: [Sample]
     /// One per group of the plan.
     let chunks: [SealedChunk]
     let refused: RefusedEntries?
@@ -23,10 +25,10 @@ final class ReadyUpload: Sendable {
 
     init(
         device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?, trace: String, key: SymmetricKey, plan: UploadPlan,
-        chunks: [SealedChunk], refused: RefusedEntries?, repeatable: RepeatableRequest?, alongside: UploadEffect?
+        ahead: [Sample], chunks: [SealedChunk], refused: RefusedEntries?, repeatable: RepeatableRequest?, alongside: UploadEffect?
     ) {
         (self.device, self.receivedAt, self.firstTriedAt, self.trace) = (device, receivedAt, firstTriedAt, trace)
-        (self.key, self.plan) = (key, plan)
+        (self.key, self.plan, self.ahead) = (key, plan, ahead)
         (self.chunks, self.refused, self.repeatable, self.alongside) = (chunks, refused, repeatable, alongside)
     }
 }

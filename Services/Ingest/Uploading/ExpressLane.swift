@@ -32,6 +32,7 @@ final class ExpressLane: Sendable {
     /// An upload that sets out for the disk; nil where nothing of it can matter to an alarm, or all of that has been said. Its end must
     /// be told.
     func watch(_ upload: ReadyUpload) -> Passenger? {
+        refused(upload.ahead, of: upload)
         guard upload.isFresh else { return nil }
         if upload.plan.groups.contains(where: { isAlarming($0, of: upload) }) {
             say(upload)
@@ -50,6 +51,14 @@ final class ExpressLane: Sendable {
     /// The store would not have it, whyever: said now if it was not yet.
     func refused(_ passenger: Passenger) {
         if passenger.settle() { say(passenger.upload) }
+    }
+
+    /// Says entries that may not be stored, but may be somebody's heart: no clock that is wrong and no other device's value of the same
+    /// instant keeps them from an alarm.
+    func refused(_ samples: [Sample], of upload: ReadyUpload) {
+        let since = upload.freshSince
+        let fresh = samples.filter { $0.at.milliseconds >= since && $0.type.definition.shape != .position }
+        if !fresh.isEmpty { say(fresh, of: upload, as: SamplesRecorded.refusedType) }
     }
 
     private func isAlarming(_ group: MetricGroup, of upload: ReadyUpload) -> Bool {
@@ -87,17 +96,21 @@ final class ExpressLane: Sendable {
     }
 
     private func say(_ upload: ReadyUpload) {
+        say(upload.plan.inOrder.filter { $0.at.milliseconds >= upload.freshSince }, of: upload, as: SamplesRecorded.provisionalType)
+    }
+
+    private func say(_ samples: [Sample], of upload: ReadyUpload, as type: String) {
         let device = upload.device
         // Nothing more is said of a device that was removed or a person who was erased meanwhile.
         guard !device.isEnded, keys.isCurrent(upload.key, of: device.person) else { return }
         let header = StreamHeader(
-            stream: device.stream, epoch: epoch, sequence: 0, head: 0, type: SamplesRecorded.provisionalType, subject: device.subject,
+            stream: device.stream, epoch: epoch, sequence: 0, head: 0, type: type, subject: device.subject,
             at: upload.receivedAt, trace: upload.trace)
         relay.provisional(
             EventRelay.Committed(header: header) {
                 SamplesRecordedWriter.render(
                     device: device.device, receivedAt: upload.receivedAt, firstTriedAt: upload.firstTriedAt, intervalMs: device.intervalMs,
-                    samples: upload.plan.inOrder.filter { $0.at.milliseconds >= upload.freshSince })
+                    samples: samples)
             })
     }
 }

@@ -20,7 +20,7 @@ struct ReceivedUpload: Sendable {
 
     /// Whether it says how somebody is now.
     func isUrgent(at now: Timestamp) -> Bool {
-        scanned.samples.contains { $0.at >= now - UploadLimits.urgentAge }
+        !scanned.ahead.isEmpty || scanned.samples.contains { $0.at >= now - UploadLimits.urgentAge }
     }
 }
 
@@ -195,12 +195,16 @@ final class Uploads: Sendable {
                 body: try vault.seal(text: upload.refusedText, at: "quarantine", of: person, key: key))
         return ReadyUpload(
             device: origin.device, receivedAt: origin.receivedAt, firstTriedAt: upload.scanned.firstTriedAt(ofReceived: origin.receivedAt),
-            trace: origin.trace, key: key, plan: plan, chunks: chunks, refused: refused, repeatable: repeatable(upload, origin, key),
+            trace: origin.trace, key: key, plan: plan, ahead: upload.scanned.presentAhead(at: origin.receivedAt), chunks: chunks,
+            refused: refused, repeatable: repeatable(upload, origin, key),
             alongside: effect)
     }
 
     private func publish(_ outcome: UploadOutcome, _ ready: ReadyUpload) {
-        guard case .stored(let stored) = outcome, let sequence = stored.sequence else { return }
+        guard case .stored(let stored) = outcome else { return }
+        // After what was stored: of two values of one instant the one that counts is heard first.
+        defer { express.refused(stored.plan.conflicting, of: ready) }
+        guard let sequence = stored.sequence else { return }
         arrivals.tell(ready.device.person)
         arrivalNews.publish(stored.arrivals)
         let device = ready.device

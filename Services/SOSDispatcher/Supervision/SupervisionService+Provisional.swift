@@ -5,9 +5,17 @@ import Contracts
 extension SupervisionService {
     /// Judges entries on arrival that may come again in their place, or never. No position moves; what follows is stored as ever.
     func hear(provisional event: StreamEvent) async {
-        guard event.header.type == SamplesRecorded.provisionalType, let person = subjects[event.header.subject],
+        let isRefused = event.header.type == SamplesRecorded.refusedType
+        guard isRefused || event.header.type == SamplesRecorded.provisionalType, let person = subjects[event.header.subject],
             var recorded = decode(event), let subscriber = people[person]?.subscriber
         else { return }
+        if isRefused {
+            // No fact follows that would repeat it.
+            var effects = Effects()
+            hear(recorded, of: person, &effects)
+            settleSoon(effects)
+            return
+        }
         guard !early.contains(.init(recorded)) else { return }
         recorded.samples = subscriber.news(
             in: recorded.samples, of: recorded.device, receivedAt: recorded.receivedAt, at: clock.steady(fromWall: recorded.receivedAt))

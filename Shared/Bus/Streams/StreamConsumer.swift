@@ -35,8 +35,8 @@ package struct StreamConsumer: Sendable {
     ///     stores `next` alone. Calls come one after the other. Where a stream begins must be on disk when this returns: killed
     ///     before, a newcomer would begin further on and never hear what was said in between.
     ///   - restart: Replaces all that is known from one stream by the snapshot and stores `next` in the same transaction.
-    ///   - provisional: Hears what has no place in a stream (sequence 0), on arrival: perhaps twice, perhaps never, perhaps before or
-    ///     after the fact that it announces. Must return soon. Without it such facts are passed over.
+    ///   - provisional: Hears what has no place in a stream (sequence 0), on arrival or once what came before it is applied: perhaps twice,
+    ///     perhaps never, perhaps before or after the fact that it announces. Must return soon. Without it such facts are passed over.
     ///   - passedOver: Facts of the stream were said that are never applied, since no log holds them any more. Called before the position
     ///     behind them is stored, so that after a crash between the two it is called again.
     ///   - durable: How far what was applied is on disk, for a consumer whose `apply` returns before: the publisher is told no more than this.
@@ -54,6 +54,7 @@ package struct StreamConsumer: Sendable {
         var stored = Dictionary(positions.map { ($0.stream, $0) }, uniquingKeysWith: { $1 })
         var tally = ConsumerTally(family.name)
         var nextConfirmation = clock.now
+        var early: [StreamEvent] = []
         inbox.begin()
         try await withThrowingDiscardingTaskGroup { group in
             defer { group.cancelAll() }
@@ -62,7 +63,8 @@ package struct StreamConsumer: Sendable {
                 if arrivals.isClosed { return }
                 let now = clock.now
                 var heartbeatAt: ContinuousClock.Instant?
-                let early = arrivals.frames.compactMap { hear($0, &machine, &heartbeatAt, at: now) }
+                early += arrivals.frames.compactMap { hear($0, &machine, &heartbeatAt, at: now) }
+                if early.count > BusLimits.framesHeldBack { early.removeFirst(early.count - BusLimits.framesHeldBack) }
                 for answer in arrivals.answers {
                     switch answer {
                     case .replayed(let stream, let page): machine.replayed(stream, page, at: clock.now)
@@ -93,6 +95,7 @@ package struct StreamConsumer: Sendable {
                 }
                 // After what came before it: whoever is still behind would take the second of two entries for the first.
                 for event in early where machine.isCurrent(event.header.stream) { await provisional?(event) }
+                early.removeAll { provisional == nil || machine.isCurrent($0.header.stream) }
                 tally.record(machine)
                 if let heartbeatAt, machine.isCurrent { freshness.noteCurrent(at: heartbeatAt) }
                 if clock.now >= nextConfirmation, !stored.isEmpty {

@@ -39,11 +39,15 @@ package struct Sample: Hashable, Codable, Sendable {
 
 /// Said by ingest on `ingest.samples.NN` after every durable upload; heard by both SOS dispatchers. Personal. If lost, replayed from
 /// the log. Where the disk is slow or refuses, the fresh entries of an upload are said before, or instead, as
-/// `samples-provisional.v1` with sequence 0: for alarms alone, in no log, perhaps never stored.
+/// `samples-provisional.v1` with sequence 0: for alarms alone, in no log, perhaps never stored. Likewise, as `samples-refused.v1`,
+/// fresh entries that are refused and stored nowhere, since their time lies ahead (they are dated anew: the newest as received) or
+/// another value is stored for their metric and time.
 package struct SamplesRecorded: Codable, Sendable {
     package static let type = "samples-recorded.v1"
     /// The header's type on the express lane. Whoever keeps to sequences passes over it.
     package static let provisionalType = "samples-provisional.v1"
+    /// The header's type for what is refused and may be an alarm all the same; never said in its place later.
+    package static let refusedType = "samples-refused.v1"
 
     /// What is typed in or imported comes from a device of the person's own that stands for it.
     package var device: DeviceID

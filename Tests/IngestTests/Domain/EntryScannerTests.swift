@@ -142,6 +142,26 @@ enum BadInput {
         #expect(upload.count == 4)
     }
 
+    @Test("SOS-09: what only its time refuses is kept for alarms, dated back from the newest; what is impossible besides is not")
+    func ahead() throws {
+        let upload = try Scan.document(
+            """
+            [{"type":"heart-rate","at":1795266000000,"value":30},{"type":"heart-rate","at":1795265998000,"value":31},
+            {"type":"heart-rate","at":1795266000000,"value":0},{"type":"heart-rate","at":1795262400000,"value":64},
+            {"type":"help","at":9223372036854775807,"value":1}]
+            """)
+        #expect(upload.samples.map(\.value) == [64])
+        #expect(upload.refused.map(\.fault) == [.timeInFuture, .timeInFuture, .timeInFuture, .timeInFuture])
+        #expect(upload.ahead.map(\.value) == [30, 31, 1])
+        var withoutHelp = upload
+        withoutHelp.ahead.removeLast()
+        #expect(withoutHelp.presentAhead(at: Scan.now).map(\.at) == [Scan.now, Scan.now - .seconds(2)])
+        #expect(upload.presentAhead(at: Scan.now).last?.at == Scan.now)
+        var paused = withoutHelp
+        paused.admit(by: Admission(tracked: nil, pauses: [Pause(from: 1)]))
+        #expect(paused.ahead.isEmpty, "a pause holds against a clock that is wrong too")
+    }
+
     @Test("ING-08, ING-05, INV-19: every kind of bad entry has its own refusal", arguments: BadInput.refusals)
     func refusal(_ entry: String, _ fault: EntryFault) throws {
         #expect(try Scan.fault(of: entry) == fault)
