@@ -87,7 +87,8 @@ struct ExpressStories {
             let now = Timestamp.now
             #expect(try await suite.upload([Sample(type: .heartRate, at: now, value: 64)], from: watch).outcome.status == 200)
             let refused = try await suite.upload([Sample(type: metric, at: now + ahead, value: value)], from: watch)
-            #expect(refused.outcome.status == 409 || refused.outcome.status == 422)
+            let reason = ahead > .zero ? "future-time" : "conflicting-value"
+            #expect(String(decoding: refused.body, as: UTF8.self).contains("urn:trackme:problem:\(reason)"))
             let emergency = try await suite.acknowledged(of: watch)
             #expect(try #require(emergency.acknowledgedAt) - emergency.t0 < .seconds(5))
             let stored = try await suite.get("/ingest/v1/samples?type=\(metric.code)", as: watch)

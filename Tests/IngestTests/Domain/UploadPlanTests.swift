@@ -35,7 +35,7 @@ import Testing
         plan.dropStored(fromGroup: 0, stored: [10: Self.sample(.heartRate, 10, 60), 30: Self.sample(.heartRate, 30, 1)])
         plan.settle()
         #expect(plan.repetitions == Repetitions(duplicates: [0], conflicts: [2]))
-        #expect(plan.conflicting == [Self.sample(.heartRate, 30, 1)])
+        #expect(plan.conflicting == [Self.sample(.heartRate, 30, 62)])
         #expect(plan.groups[0].samples.map(\.at.milliseconds) == [20])
         #expect(plan.groups[0].first == 20 && plan.groups[0].last == 20)
     }
