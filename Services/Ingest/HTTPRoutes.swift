@@ -42,7 +42,6 @@ struct IngestRoutes: Sendable {
                 Answer(
                     422, IngestProblem.ofEntries.map { "`\($0.rawValue)`" }.joined(separator: ", "),
                     contents: [.init(MediaType.problem, Problem.schema)]),
-                .problem(507, IngestProblem.insufficientStorage.rawValue),
             ], isRateLimited: true, takesIdempotencyKey: true, usesReserve: true, brief: { try takeBriefly($0, $1) }
         ) { exchange in
             let origin = try origin(of: exchange)
@@ -282,8 +281,6 @@ extension IngestRoutes {
             return try await people.reader(of: person)
         } catch is KeyDestroyed {
             throw Refusal(.unavailable, retryAfter: .seconds(1))
-        } catch let error as StoreError {
-            throw Refusal.of(error)
         }
     }
 
@@ -309,14 +306,9 @@ extension IngestRoutes {
         }
     }
 
-    /// Translates what the store and the keys say. A key is gone for the moment in which a person's data are erased while the account
-    /// goes on; of an erased account there are no tokens.
+    /// A key is gone for the moment in which a person's data are erased while the account goes on; of an erased account there are no tokens.
     static func refusal(of error: any Error) -> any Error {
-        switch error {
-        case let error as StoreError: Refusal.of(error)
-        case is KeyDestroyed: Refusal(.unavailable, retryAfter: .seconds(1))
-        default: error
-        }
+        error is KeyDestroyed ? Refusal(.unavailable, retryAfter: .seconds(1)) : error
     }
 }
 

@@ -16,7 +16,6 @@ enum IngestProblem: String, CaseIterable, Sendable {
     case impossibleTime = "impossible-time"
     case futureTime = "future-time"
     case conflictingValue = "conflicting-value"
-    case insufficientStorage = "insufficient-storage"
     case parameterNotTracked = "parameter-not-tracked"
     case monitoringPaused = "monitoring-paused"
     case accountNotKnown = "account-not-known"
@@ -51,7 +50,6 @@ enum IngestProblem: String, CaseIterable, Sendable {
         case .impossibleTime: Problem("impossible-time", status: 422, title: "The time is not after 1970")
         case .futureTime: Problem("future-time", status: 422, title: "The time lies in the future")
         case .conflictingValue: Problem("conflicting-value", status: 409, title: "Another value is stored for this metric and time")
-        case .insufficientStorage: Problem("insufficient-storage", status: 507, title: "There is no room to store it")
         case .parameterNotTracked: Problem("parameter-not-tracked", status: 422, title: "The metric is not tracked from this device")
         case .monitoringPaused: Problem("monitoring-paused", status: 422, title: "The person has paused monitoring")
         case .accountNotKnown: Problem("account-not-known", status: 403, title: "The person's account is not known yet")
@@ -122,20 +120,5 @@ extension EntryFault {
     var problem: Problem {
         let kind = IngestProblem(rawValue: name) ?? .malformedEntry
         return kind.problem(detail, errors: [.init(pointer: field.map { "/\($0.rawValue)" } ?? "", detail: detail)])
-    }
-}
-
-extension Refusal {
-    /// What the door says when the store cannot: nothing was stored that was not acknowledged.
-    static func of(_ error: StoreError) -> any Error {
-        switch error {
-        case .full:
-            Refusal(
-                IngestProblem.insufficientStorage.problem(
-                    "Nothing was stored; whoever runs the suite must make room. Keep the entries and try later."),
-                retryAfter: .seconds(60))
-        case .busy, .undone, .closed: Refusal(.unavailable, retryAfter: .seconds(1))
-        default: error
-        }
     }
 }

@@ -24,8 +24,6 @@ struct HTTPRoutes: Sendable {
     static func answering<Answer>(_ body: () async throws -> Answer) async throws -> Answer {
         do {
             return try await body()
-        } catch let error as StoreError {
-            throw Refusal.of(error)
         } catch is KeyDestroyed {
             throw Problem.unauthorised
         }

@@ -2,7 +2,6 @@
 
 import Contracts
 import HTTPKit
-import Storage
 
 extension Problem {
     static let tooManyEndpoints = Problem(
@@ -17,14 +16,4 @@ extension Problem {
     static let unknownReceipt = Problem(
         "unknown-receipt", status: 422, title: "The receipt cannot be understood",
         detail: "Send {\"message\",\"channel\",\"receipt\"} with a receipt of accepted, delivered, failed or rejected.")
-}
-
-extension Refusal {
-    /// What the door says when the store cannot: nothing was changed that was not acknowledged.
-    static func of(_ error: StoreError) -> any Error {
-        switch error {
-        case .full, .busy, .undone, .closed: Refusal(.unavailable, retryAfter: .seconds(5))
-        default: error
-        }
-    }
 }

@@ -236,7 +236,9 @@ package enum OpenAPIDocument {
         if route.takesIdempotencyKey { answers.append(.problem(422, "idempotency-conflict")) }
         // By the service where it says so, and by the budget of every caller.
         if !route.isInternal { answers.append(.problem(429, "too-many-requests")) }
-        return answers + [.problem(500, "internal"), .problem(503, "unavailable")]
+        answers += [.problem(500, "internal"), .problem(503, "unavailable")]
+        if route.method != .get { answers.append(.problem(507, "insufficient-storage")) }
+        return answers
     }
 }
 

@@ -118,4 +118,9 @@ extension Problem {
     /// Full, starting, stopping: answered with `Retry-After` through `Refusal`.
     package static let unavailable = Problem(
         "unavailable", status: 503, title: "The service cannot take this now", detail: "Try again after as long as `Retry-After` says.")
+
+    /// The disk is full.
+    package static let insufficientStorage = Problem(
+        "insufficient-storage", status: 507, title: "There is no room to store it",
+        detail: "Nothing was stored; whoever runs the suite must make room. Keep what you sent and try later.")
 }

@@ -3,6 +3,12 @@
 package import Contracts
 package import HTTPTypes
 
+/// An error of a module below the doors that knows what a caller is told of it: no route has to translate it.
+package protocol ErrorForCallers: Error {
+    /// Nil where it is a fault of the service: the caller is told `internal`, the log its reason.
+    var refusal: Refusal? { get }
+}
+
 /// A problem with something to say in the headers as well. Throw it, or throw the `Problem` alone.
 package struct Refusal: Error, Sendable {
     package var problem: Problem

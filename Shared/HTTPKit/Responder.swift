@@ -197,6 +197,7 @@ extension Responder {
         case let refusal as Refusal: refusal
         case let problem as Problem: Refusal(problem)
         case is CancellationError: Refusal(.unavailable, retryAfter: .seconds(1))
+        case let error as any ErrorForCallers: error.refusal ?? failure(error, requestID)
         default: failure(error, requestID)
         }
     }

@@ -52,7 +52,7 @@ struct OpenAPITests {
     @Test("Every answer that HTTPKit can give by itself is documented where it can occur")
     func answers() throws {
         let post = try #require(try operation("post")["responses"] as? [String: [String: Any]])
-        #expect(post.keys.sorted() == ["201", "400", "401", "403", "404", "408", "413", "415", "422", "429", "500", "503"])
+        #expect(post.keys.sorted() == ["201", "400", "401", "403", "404", "408", "413", "415", "422", "429", "500", "503", "507"])
         #expect(post["422"]?["description"] as? String == "`impossible-value`; `invalid-body`; `idempotency-conflict`")
         #expect((post["413"]?["content"] as? [String: Any])?.keys.first == "application/problem+json")
         let get = try #require(try operation("get")["responses"] as? [String: Any])

@@ -16,7 +16,6 @@ enum AccountProblem: String, CaseIterable, Sendable {
     case linkNotValid = "link-not-valid"
     case addressConfirmed = "address-already-confirmed"
     case invalidAnnouncement = "invalid-announcement"
-    case noRoom = "insufficient-storage"
 
     /// The problem without its details; written out so that docs/problems.md can be made from it.
     private var plain: Problem {
@@ -32,7 +31,6 @@ enum AccountProblem: String, CaseIterable, Sendable {
         case .linkNotValid: Problem("link-not-valid", status: 404, title: "The link does not hold any more")
         case .addressConfirmed: Problem("address-already-confirmed", status: 409, title: "The address is confirmed already")
         case .invalidAnnouncement: Problem("invalid-announcement", status: 422, title: "The announcement is not right")
-        case .noRoom: Problem("insufficient-storage", status: 507, title: "There is no room to store it")
         }
     }
 
@@ -95,7 +93,7 @@ extension Problem {
     }
 }
 
-/// Translates what stores, keys and checks throw into what a door says.
+/// Translates what checks throw into what a door says.
 enum AccountRefusal {
     static func answering<Value>(_ work: () async throws -> Value) async throws -> Value {
         do {
@@ -106,19 +104,6 @@ enum AccountRefusal {
             throw fault.problem
         } catch let conflict as AccountConflict {
             throw conflict.problem
-        } catch let error as StoreError {
-            throw refusal(of: error)
-        }
-    }
-
-    private static func refusal(of error: StoreError) -> any Error {
-        switch error {
-        case .full:
-            Refusal(
-                AccountProblem.noRoom.problem("Nothing was stored; whoever runs the suite must make room. Try again later."),
-                retryAfter: .seconds(60))
-        case .busy, .undone, .closed: Refusal(.unavailable, retryAfter: .seconds(1))
-        default: error
         }
     }
 }

@@ -77,7 +77,7 @@ struct AccountRoutes: Sendable {
                 .problem(409, AccountProblem.userNameTaken.rawValue),
                 .problem(
                     422, AccountProblem.invalidRegistration.rawValue, AccountProblem.conditionsNotAccepted.rawValue,
-                    AccountProblem.guardianNeeded.rawValue, "invalid-body"), .problem(507, AccountProblem.noRoom.rawValue),
+                    AccountProblem.guardianNeeded.rawValue, "invalid-body"),
             ], isRateLimited: true, takesIdempotencyKey: true
         ) { exchange in
             let (form, bytes) = try await exchange.jsonTree()

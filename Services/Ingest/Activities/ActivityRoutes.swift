@@ -22,7 +22,6 @@ struct ActivityRoutes: Sendable {
             answers: [
                 .json(201, "Stored", ActivityItem.schema), .json(200, "Stored before", ActivityItem.schema),
                 .problem(409, IngestProblem.conflictingActivity.rawValue), .problem(422, IngestProblem.tooManyActivities.rawValue),
-                .problem(507, IngestProblem.insufficientStorage.rawValue),
             ]
         ) { exchange in
             let draft = try await exchange.json(NewActivity.self).draft(now: exchange.receivedAt, clockSkew: clockSkew)

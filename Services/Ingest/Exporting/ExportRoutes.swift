@@ -25,7 +25,6 @@ struct ExportRoutes: Sendable {
             body: .json(NewExport.schema, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
                 .json(202, "Begun", ExportItem.schema), .problem(429, IngestProblem.tooManyExports.rawValue),
-                .problem(507, IngestProblem.insufficientStorage.rawValue),
             ]
         ) { exchange in
             let now = exchange.receivedAt

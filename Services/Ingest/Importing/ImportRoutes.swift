@@ -34,7 +34,6 @@ struct ImportRoutes: Sendable {
             answers: [
                 .json(202, "Handed in", ImportItem.schema), .problem(429, IngestProblem.tooManyImports.rawValue),
                 .problem(403, AcquisitionBar.inactive.rawValue, AcquisitionBar.unknown.rawValue),
-                .problem(507, IngestProblem.insufficientStorage.rawValue),
             ]
         ) { exchange in
             guard let format = exchange.mediaType.flatMap({ ExchangeFormat(mediaType: $0) }) else { throw Problem.notFound }
@@ -54,7 +53,7 @@ struct ImportRoutes: Sendable {
                 } catch {
                     imports.transfers.files.remove(job)
                     guard case SealedFiles.Fault.noRoom = error else { throw error }
-                    throw Refusal.of(.full)
+                    throw StoreError.full
                 }
             }
         }

@@ -35,7 +35,6 @@ struct MakerRoutes: Sendable {
                 .problem(400, IngestProblem.malformedJSON.rawValue),
                 .problem(403, IngestProblem.accountNotKnown.rawValue, IngestProblem.accountNotActive.rawValue),
                 .problem(413, IngestProblem.tooManyEntries.rawValue), .problem(422, IngestProblem.notEntries.rawValue),
-                .problem(507, IngestProblem.insufficientStorage.rawValue),
             ], isRateLimited: true, usesReserve: true
         ) { exchange in
             let device = try IngestRoutes.device(exchange)

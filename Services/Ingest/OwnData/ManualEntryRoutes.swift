@@ -29,7 +29,6 @@ struct ManualEntryRoutes: Sendable {
                     Answer(
                         422, IngestProblem.allCases.filter { $0.status == 422 }.map { "`\($0.rawValue)`" }.joined(separator: ", "),
                         contents: [.init(MediaType.problem, Problem.schema)]),
-                    .problem(507, IngestProblem.insufficientStorage.rawValue),
                 ], isRateLimited: true, takesIdempotencyKey: true
             ) { exchange in
                 let person = try exchange.person

@@ -65,12 +65,10 @@ enum OwnDataDoor {
             errors: [.init(pointer: "query:\(name)", detail: detail)])
     }
 
-    /// Translates what the store and the keys say.
+    /// Translates what the keys say.
     static func answering<Value>(_ work: () async throws -> Value) async throws -> Value {
         do {
             return try await work()
-        } catch let error as StoreError {
-            throw Refusal.of(error)
         } catch is KeyDestroyed {
             throw Refusal(.unavailable, retryAfter: .seconds(1))
         }

@@ -39,6 +39,26 @@ struct LogInTests {
         }
     }
 
+    @Test("A log-in while a slow disk kept the store was answered with 500: it is put off, and taken afterwards")
+    func slowDisk() async throws {
+        try await withTemporaryFolder { folder in
+            try await LogInHouse.run(in: folder) { house in
+                try await house.addPerson()
+                var configuration = Configuration()
+                configuration.allowsUnsafeTransactions = true
+                configuration.busyMode = .timeout(20)
+                let other = try DatabaseQueue(
+                    path: folder.appendingPathComponent("store/consent.db").path, configuration: configuration)
+                try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+                let refused = try await house.tryLogIn()
+                #expect(refused.status == 503 && refused.problem == "unavailable" && refused.headers["retry-after"] == "1")
+                try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+                try other.close()
+                #expect(try await house.tryLogIn().status == 200)
+            }
+        }
+    }
+
     @Test("ACC-11: an empty form names what is missing")
     func emptyForm() async throws {
         try await LogInHouse.run { house in
