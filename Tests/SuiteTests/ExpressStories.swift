@@ -119,6 +119,8 @@ struct ExpressStories {
     private static func locked(_ suite: StorySuite) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
+        // Ingest may be writing something of its own just now.
+        configuration.busyMode = .timeout(20)
         let other = try DatabaseQueue(
             path: suite.layout.data.appendingPathComponent("ingest/ingest.db").path, configuration: configuration)
         try other.inDatabaseHere { try $0.execute(sql: "BEGIN IMMEDIATE") }
