@@ -277,6 +277,10 @@ CASES = {
                up(15_000, ("fall", 1, 301_000), source="watch"), up(16_000, ("fall", 1, 2500), source="phone")],
         until=16_000,
         expected=["1000 fell fall", "2000 fall-ended fall", "3000 fell fall", "4000 fall-ended fall", "13001 fell fall", "14000 fall-ended fall"]),
+    "fall: reported by another device, live, it counts after an answer; not live, it is a late copy (SOS-36)": dict(
+        steps=[hr(0), up(1000, ("fall", 1), source="watch"), answer(2000, "fine"), up(9000, ("fall", 1, -1000), source="phone"),
+               answer(9500, "fine"), up(9999, ("fall", 1, -2), source="strap")],
+        until=9999, expected=["1000 fell fall", "2000 fall-ended fall", "9000 fell fall", "9500 fall-ended fall"]),
     "late: a late harmless value hides nothing, a late critical one counts": dict(
         steps=[hr(0, 130), up(1000, (HR, 70, -500)), hr(2000), up(2500, (HR, 131, 1500)), hr(2600)], until=10_000,
         expected=OPEN + ["2000 transient heart-rate", "2500 opened heart-rate", "2600 transient heart-rate"]),

@@ -75,6 +75,8 @@ struct RescueCallsTests {
             Reports("of the watch, still ahead", [(10, 310, "watch"), (60, 360, "watch")], counted: [10, 60]),
             Reports("of the phone, a little behind", [(10, 310, "watch"), (60, 50, "phone")], counted: [10, 60]),
             Reports("of the phone, ahead by less", [(10, 310, "watch"), (60, 180, "phone")], counted: [10, 60]),
+            Reports("of the phone at the same moment, live, after an answer", [(10, 10, "watch"), (15, 5, "phone")], counted: [10, 15]),
+            Reports("of the phone at the same moment, not live", [(10, 10, "watch"), (15, 4.999, "phone")], counted: [10]),
             Reports("of the phone, which had no connection", [(10, 310, "watch"), (400, 60, "phone")], counted: [10, 400]),
             Reports("a late copy by the same device", [(10, 10, "watch"), (60, 9, "watch")], counted: [10]),
             Reports("a late copy by another device", [(10, 10, "watch"), (60, 10, "phone")], counted: [10]),
