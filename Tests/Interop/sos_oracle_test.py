@@ -250,6 +250,18 @@ CASES = {
     "manual: repeats within 10 s are one, an old event tells the contacts (SOS-35)": dict(
         steps=[lambda m: m.pause(-500), up(0, ("help", 1)), up(10_000, ("help", 1)), up(20_001, ("help", 1)), up(1_000_000, ("help", 1, 99_999))],
         until=20_001 + 10_000 - 1, expected=["0 opened help", "0 dispatched help", "20001 dispatched help", "1000000 help-contacts -"]),
+    "manual: a watch whose clock is ahead silences neither the phone nor itself once it is right (SOS-35)": dict(
+        steps=[lambda m: m.pause(-500), up(0, ("help", 1, 300_000), source="watch"), answer(3000, "fine"), up(60_000, ("help", 1), source="phone"),
+               answer(63_000, "fine"), up(90_000, ("help", 1), source="watch")],
+        until=90_000,
+        expected=["0 opened help", "0 dispatched help", "3000 cancelled help", "3000 closed help", "30000 signal-lost -",
+                  "60000 opened help", "60000 dispatched help",
+                  "63000 cancelled help", "63000 closed help", "90000 opened help", "90000 dispatched help"]),
+    "manual: a late copy of what counted, and a press delivered again after another, call nobody (SOS-35)": dict(
+        steps=[lambda m: m.pause(-500), up(0, ("help", 1, 300_000), source="watch"), up(20_000, ("help", 1, 9_999), source="phone"),
+               up(31_000, ("help", 1, -1), source="watch"), up(45_000, ("help", 1, 9_000), source="phone"),
+               up(290_000, ("help", 1, 300_000), source="watch")],
+        until=290_000, expected=["0 opened help", "0 dispatched help", "20000 dispatched help"]),
     "help is here before the acknowledgement asks back (SOS-35)": dict(
         steps=[hr(0, 130), answer(4000, "help-is-here"), answer(5000, "help-is-here"), ack(6000)], until=10_000, expected=CALLED),
     "fall: prompt, then contacts and ambulance; in range it is not closed (SOS-36)": dict(
@@ -259,6 +271,16 @@ CASES = {
         steps=[hr(0), up(1000, ("fall", 1)), answer(2000, "fine"), up(3000, ("fall", 1)), hr(4000, 30), up(8000, ("fall", 1))], until=23_000,
         expected=["1000 fell fall", "2000 fall-ended fall", "3000 fell fall", "4000 opened heart-rate", "7000 confirmed heart-rate",
                   "7500 dispatched heart-rate", "23000 fall-contacts fall", "23000 worse fall"]),
+    "fall: a watch whose clock is ahead does not silence the phone; what is sent again is no other fall (SOS-36)": dict(
+        steps=[hr(0), up(1000, ("fall", 1, 301_000), source="watch"), answer(2000, "fine"), up(3000, ("fall", 1, 2500), source="phone"),
+               answer(4000, "fine"), up(13_001, ("fall", 1, 3000), source="watch"), answer(14_000, "fine"),
+               up(15_000, ("fall", 1, 301_000), source="watch"), up(16_000, ("fall", 1, 2500), source="phone")],
+        until=16_000,
+        expected=["1000 fell fall", "2000 fall-ended fall", "3000 fell fall", "4000 fall-ended fall", "13001 fell fall", "14000 fall-ended fall"]),
+    "fall: reported by another device, live, it counts after an answer; not live, it is a late copy (SOS-36)": dict(
+        steps=[hr(0), up(1000, ("fall", 1), source="watch"), answer(2000, "fine"), up(9000, ("fall", 1, -1000), source="phone"),
+               answer(9500, "fine"), up(9999, ("fall", 1, -2), source="strap")],
+        until=9999, expected=["1000 fell fall", "2000 fall-ended fall", "9000 fell fall", "9500 fall-ended fall"]),
     "late: a late harmless value hides nothing, a late critical one counts": dict(
         steps=[hr(0, 130), up(1000, (HR, 70, -500)), hr(2000), up(2500, (HR, 131, 1500)), hr(2600)], until=10_000,
         expected=OPEN + ["2000 transient heart-rate", "2500 opened heart-rate", "2600 transient heart-rate"]),

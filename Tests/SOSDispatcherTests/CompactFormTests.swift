@@ -61,7 +61,7 @@ struct CompactFormTests {
         (subscriber.supervision.doubt, subscriber.supervision.fall, subscriber.supervision.late) = (episode, episode, episode)
         subscriber.supervision.mutes = [low: Supervision.Mute(course: course, until: time(300), isLapsed: true)]
         subscriber.supervision.falls = Supervision.FallWatch(callsAmbulance: false, pausedUntil: time(500))
-        subscriber.supervision.impact = Supervision.Impact(measured: time(1), at: time(2))
+        subscriber.supervision.impact = Supervision.Impact(measured: time(1), at: time(2), source: "dev_1")
         (subscriber.supervision.joiningDue, subscriber.supervision.joiningLost) = (time(9), false)
         subscriber.supervision.silences = [.bloodPressure: Supervision.Silence(since: time(8), isSaid: true)]
         subscriber.supervision.sounded = [.bloodPressure: time(8)]
@@ -69,7 +69,11 @@ struct CompactFormTests {
         subscriber.supervision.contactsTold = true
         subscriber.supervision.lastHeard = Supervision.LastHeard(
             metric: .heartRate, value: 171.5, at: time(4), heardAt: time(5), receivedAt: time(6))
-        (subscriber.supervision.lastFall, subscriber.supervision.wallOffset) = (time(4), -17)
+        subscriber.supervision.reports = [
+            .help: Supervision.Reports(measured: time(3), known: [Supervision.Reports.Known(source: "dev_1", at: time(4))]),
+            .fall: Supervision.Reports(measured: time(2)),
+        ]
+        subscriber.supervision.wallOffset = -17
         subscriber.supervision.help = Supervision.Help(at: time(4), countedAt: time(5))
         subscriber.supervision.charging = true
         subscriber.supervision.monitoringPaused = false

@@ -169,7 +169,11 @@ enum InventedRecording {
     private static let ages: [Int64] = [0, 0, 0, 0, 0, 0, 0, -5000, 1, 100, 1500, 5000, 10_000, 10_001, 30_000, 59_999, 60_000, 60_001]
     private static let events = [
         "fine", "fine", "false-alarm", "false-alarm", "help", "help", "help-is-here", "pause", "resume", "resume", "subscribe", "subscribe",
-        "unsubscribe", "help-event", "fall", "fall",
+        "unsubscribe", "help-event", "help-event", "fall", "fall",
+    ]
+    /// Of what devices report: live, as clocks differ, delayed, and too late.
+    private static let reportAges: [Int64] = [
+        0, 0, 0, -5000, -10_001, -300_000, 1000, 10_000, 10_001, 30_000, 300_000, 900_000, 900_001,
     ]
 
     static func text(seed: UInt64) -> String {
@@ -177,6 +181,7 @@ enum InventedRecording {
         var lines = ["time,event,age_ms,source," + columns.map(\.name).joined(separator: ",")]
         var now = SupervisionStory.start
         var taken: Set<String> = []
+        var reported: [(own: Int64, source: String)] = []
         // Some people are mostly well, some mostly not; some wear one sensor, some all.
         let wellness = Int.random(in: 0..<4, using: &dice)
         let fullness = Int.random(in: 1..<5, using: &dice)
@@ -184,7 +189,17 @@ enum InventedRecording {
             let rare = Int.random(in: 0..<25, using: &dice) == 0
             now = now + .milliseconds((rare ? rareSteps : steps).randomElement(using: &dice) ?? 0)
             if Int.random(in: 0..<14, using: &dice) == 0 {
-                lines.append("\(now.rfc3339),\(events.randomElement(using: &dice) ?? ""),,")
+                let event = events.randomElement(using: &dice) ?? ""
+                guard event == "help-event" || event == "fall" else {
+                    lines.append("\(now.rfc3339),\(event),,")
+                    continue
+                }
+                // Some are sent again.
+                let isAgain = Int.random(in: 0..<4, using: &dice) == 0
+                let new = (now.milliseconds - (reportAges.randomElement(using: &dice) ?? 0), Bool.random(using: &dice) ? "b" : "")
+                let (own, source) = isAgain ? reported.randomElement(using: &dice) ?? new : new
+                reported.append((own, source))
+                lines.append("\(now.rfc3339),\(event),\(now.milliseconds - own),\(source)")
                 continue
             }
             let age = Int.random(in: 0..<3, using: &dice) == 0 ? ages.randomElement(using: &dice) ?? 0 : 0

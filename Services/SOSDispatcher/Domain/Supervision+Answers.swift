@@ -29,7 +29,8 @@ extension Supervision {
                 break
             }
             if let wall { state.wallOffset = (wall - state.now).wholeMilliseconds }
-            outcome.actions += helped(at: self.wall(state.now), isAnswer: true)
+            // When it was said: the other dispatcher, which hears of it later, knows the same.
+            outcome.actions += helped(at: self.wall(state.now), measured: min(time, state.now), nil)
             outcome.episode = outcome.episode ?? state.episode
         case .helpIsHere:
             outcome.actions += helpArrived()
@@ -79,18 +80,20 @@ extension Supervision {
 
     /// A call for help that a device reports.
     mutating func helpReported(_ entry: Sample, in upload: Upload) -> [SupervisionAction] {
-        if upload.age(of: entry) <= SupervisionRules.oldestEvent { return helped(at: entry.at, isAnswer: false) }
-        return [action(.helpTooLate, of: nil, since: entry.at)]
+        guard upload.age(of: entry) <= SupervisionRules.oldestEvent else { return [action(.helpTooLate, of: nil, since: entry.at)] }
+        let report = upload.report(entry, at: state.now)
+        return helped(at: entry.at, measured: report.measured, report)
     }
 
-    /// - Parameter at: its own time. What a device measured before the last one is no other one; a person who answers is there now, even if
-    ///   a clock was set back since or a device's is ahead.
-    private mutating func helped(at time: Timestamp, isAnswer: Bool) -> [SupervisionAction] {
-        if let last = state.help {
-            guard isAnswer ? time != last.at : time > last.at, last.countedAt.map({ state.now - $0 > SupervisionRules.sameHelp }) ?? true
-            else { return [] }
-        }
+    /// - Parameters:
+    ///   - time: its own time.
+    ///   - measured: the same on the machine's time line.
+    ///   - report: nil for an answer: whoever answers is there now, whatever the clocks of devices say.
+    private mutating func helped(at time: Timestamp, measured: Timestamp, _ report: Report?) -> [SupervisionAction] {
+        guard !(report.map { isRepeated($0, of: .help) } ?? (state.help?.at == time)) else { return [] }
+        if let last = state.help?.countedAt, state.now - last <= SupervisionRules.sameHelp { return [] }
         state.help = Help(at: time, countedAt: state.now)
+        noteCounted(.help, measured: measured, report)
         let (fall, doubt) = (state.fall, state.doubt)
         (state.fall, state.doubt, state.late, state.impact) = (nil, nil, nil, nil)
         switch state.stage {

@@ -23,7 +23,8 @@ extension Supervision {
         return upload.entries.flatMap { entry in
             guard entry.type == .fall, upload.age(of: entry) <= SupervisionRules.oldestEvent else { return [SupervisionAction]() }
             return fell(
-                Trigger(.fall, lasting: entry.value, at: entry.at, kind: .fall), dueAt: state.now + rules.fallPrompt, isJudged: false)
+                upload.report(entry, at: state.now), Trigger(.fall, lasting: entry.value, at: entry.at, kind: .fall),
+                dueAt: state.now + rules.fallPrompt, isJudged: false)
         }
     }
 
@@ -44,21 +45,23 @@ extension Supervision {
                 guard measured - impact.measured >= Movement.settles else { continue }
                 state.impact = nil
                 if !moves {
-                    actions += fell(Trigger(.fall, at: impact.at, kind: .fall), dueAt: impact.measured + rules.still, isJudged: true)
+                    // Never live: of a fall that the device reports as well, the impact is no other one.
+                    let report = Report(source: impact.source ?? upload.source, at: impact.at, measured: impact.measured, isLive: false)
+                    actions += fell(
+                        report, Trigger(.fall, at: impact.at, kind: .fall), dueAt: impact.measured + rules.still, isJudged: true)
                 }
             }
-            if value >= Movement.impact { state.impact = Impact(measured: measured, at: entry.at) }
+            if value >= Movement.impact { state.impact = Impact(measured: measured, at: entry.at, source: upload.source) }
         }
         return actions
     }
 
-    private mutating func fell(_ trigger: Trigger, dueAt: Timestamp, isJudged: Bool) -> [SupervisionAction] {
-        // What is sent again is no other fall.
-        guard state.lastFall.map({ trigger.at > $0 }) ?? true else { return [] }
+    private mutating func fell(_ report: Report, _ trigger: Trigger, dueAt: Timestamp, isJudged: Bool) -> [SupervisionAction] {
+        guard !isRepeated(report, of: .fall) else { return [] }
         switch state.stage {
         case .off: return []
         case .dispatching, .dispatched:
-            state.lastFall = trigger.at
+            noteCounted(.fall, measured: report.measured, report)
             state.episode?.keep()
             return [toldWorse([], by: trigger)]
         case .monitoring, .suspended, .paused, .alerted, .confirmed, .askedAgain, .stoodDown:
@@ -66,7 +69,8 @@ extension Supervision {
             var fall = Episode(trigger: trigger, t0: state.now, receivedAt: wall(state.now), dueAt: dueAt)
             fall.firstTriedAt = firstTriedAt
             fall.isJudged = isJudged ? true : nil
-            (state.fall, state.lastFall) = (fall, trigger.at)
+            state.fall = fall
+            noteCounted(.fall, measured: report.measured, report)
             return [action(.fell, about: fall)]
         }
     }

@@ -1,4 +1,4 @@
-// Reads what is stored of a supervision: its own form, and the one before breaches had directions and sources a name.
+// Reads what is stored of a supervision: its own form, and those before breaches had directions, sources a name, reports a source.
 
 import Contracts
 
@@ -6,6 +6,8 @@ extension Supervision.State: Decodable {
     private enum FormerKeys: String, CodingKey {
         case latest
         case silenceDue
+        /// Own time of the last fall that counted.
+        case lastFall
     }
 
     /// A value as it was kept when a person had one of each metric.
@@ -37,17 +39,27 @@ extension Supervision.State: Decodable {
         contactsDue = try values.decodeIfPresent(Timestamp.self, forKey: .contactsDue)
         contactsTold = try values.decodeIfPresent(Bool.self, forKey: .contactsTold)
         lastHeard = try values.decodeIfPresent(Supervision.LastHeard.self, forKey: .lastHeard)
-        lastFall = try values.decodeIfPresent(Timestamp.self, forKey: .lastFall)
         help = try values.decodeIfPresent(Supervision.Help.self, forKey: .help)
+        reports = try values.decodeIfPresent([Metric: Supervision.Reports].self, forKey: .reports)
         charging = try values.decodeIfPresent(Bool.self, forKey: .charging)
         monitoringPaused = try values.decodeIfPresent(Bool.self, forKey: .monitoringPaused)
         wallOffset = try values.decodeIfPresent(Int64.self, forKey: .wallOffset)
         now = try values.decode(Timestamp.self, forKey: .now)
+        if reports == nil {
+            let fall = try decoder.container(keyedBy: FormerKeys.self).decodeIfPresent(Timestamp.self, forKey: .lastFall)
+            let own = [Metric.help: help?.at, .fall: fall].compactMapValues(\.self)
+            reports = own.isEmpty ? nil : own.mapValues(formerReports)
+        }
         if let sources = try values.decodeIfPresent([String: Supervision.Source].self, forKey: .sources) {
             self.sources = sources
         } else {
             try takeOver(decoder.container(keyedBy: FormerKeys.self))
         }
+    }
+
+    /// By its own time it was measured, but not later than now, however far ahead its device's clock was.
+    private func formerReports(_ own: Timestamp) -> Supervision.Reports {
+        Supervision.Reports(measured: min(own - .milliseconds(wallOffset ?? 0), now), known: [Supervision.Reports.Known(at: own)])
     }
 
     /// Silence is counted as from joining, a mute without an end gets one, and every value is of one source.

@@ -82,6 +82,7 @@ extension Supervision.State {
         shifted.lastHeard?.heardAt = (lastHeard?.heardAt ?? now) + offset
         shifted.impact?.measured = (impact?.measured ?? now) + offset
         shifted.help?.countedAt = help?.countedAt.map { $0 + offset }
+        shifted.reports = reports?.mapValues { Supervision.Reports(measured: $0.measured + offset, known: $0.known) }
         shifted.mutes = mutes?.mapValues { Supervision.Mute(course: $0.course, until: $0.until + offset, isLapsed: $0.isLapsed) }
         for question in [\Supervision.State.episode, \.doubt, \.fall, \.late] { shifted[keyPath: question]?.shift(by: offset) }
         return shifted

@@ -57,10 +57,10 @@ extension Supervision {
         var contactsTold: Bool?
         /// The newest sign of life.
         var lastHeard: LastHeard?
-        /// Own time of the last fall that counted.
-        var lastFall: Timestamp?
         /// The last call for help that counted.
         var help: Help?
+        /// The calls for help and the falls that counted last, by metric.
+        var reports: [Metric: Reports]?
         /// Whether everything that measures the person's vital signs lies in its charger (SOS-27); nil is false.
         var charging: Bool?
         /// Whether the person has paused monitoring: nothing is measured then, so silence tells nothing. nil is false.
@@ -71,7 +71,7 @@ extension Supervision {
 
         enum CodingKeys: String, CodingKey {
             case stage, subscribed, own, personal, shaking, falls, seizure, sources, episode, mutes, doubt, fall, late, impact
-            case joiningDue, joiningLost, silences, sounded, contactsDue, contactsTold, lastHeard, lastFall, help, charging
+            case joiningDue, joiningLost, silences, sounded, contactsDue, contactsTold, lastHeard, help, reports, charging
             case monitoringPaused, wallOffset, now
         }
 
@@ -129,6 +129,8 @@ extension Supervision {
     struct Impact: Hashable, Codable, Sendable {
         var measured: Timestamp
         var at: Timestamp
+        /// nil where it was stored without.
+        var source: String?
     }
 
     /// The entry after which nothing was heard, if nothing comes: a silence is named after it.
@@ -287,6 +289,8 @@ extension Supervision.State {
     mutating func forgetMeasured() {
         sources = [:]
         (personal, lastHeard, seizure, impact) = (nil, nil, nil, nil)
+        // Not when the latest was: a late copy of it would call once more.
+        reports = reports?.mapValues { Supervision.Reports(measured: $0.measured) }
     }
 
     var standing: Supervision.Standing {

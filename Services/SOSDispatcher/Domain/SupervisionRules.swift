@@ -79,6 +79,8 @@ extension SupervisionRules {
     static let reaskLow = Duration.seconds(20)
     /// A call for help within this time of another is the same one.
     static let sameHelp = Duration.seconds(10)
+    /// A call for help, or a fall, whose own time differs by no more from when it is received comes as it happens.
+    static let live = Duration.seconds(10)
     /// Calls for help, and falls, that come later than this are past.
     static let oldestEvent = Duration.seconds(900)
     /// A source that measures less often is asked by somebody each time.

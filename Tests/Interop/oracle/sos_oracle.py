@@ -45,6 +45,7 @@ SETTINGS = {
 # Fixed by the page.
 NORMAL, HELD, SILENT, DAY = 120_000, 600_000, 3_600_000, 86_400_000
 LATE, EVENT_AGE, REPEATED, ASKED_BACK, REASK_LOW, LONGEST_MUTE, SEVERE_MUTE = 600_000, 900_000, 10_000, 60_000, 20_000, 900_000, 60_000
+LIVE, REMEMBERED = 10_000, 8
 AVERAGED, OPENINGS, WITHIN = 30_000, 3, 60_000
 
 IDLE = ("MONITORING", "SUSPENDED")
@@ -137,7 +138,9 @@ class Machine:
         self.trigger, self.t0, self.kept, self.normal_since, self.acknowledged_at, self.asked_back = None, None, False, None, None, None
         self.open, self.mutes, self.called_off = {}, {}, {}
         self.doubt, self.fall_due, self.late, self.last_help = None, None, None, None
-        self.help_at, self.fall_at = None, None         # own times of the last that counted
+        self.help_at = None                             # own time of the last that counted
+        self.counted = {"help": [], "fall": []}         # §3.6: source and own time of the last entries that counted
+        self.latest_counted = {"help": -math.inf, "fall": -math.inf}        # their latest τ, that of answers too
         self.joining_due, self.joining_said, self.contacts_due, self.contacts_know = None, False, None, False
         self.forget_measurements()
 
@@ -460,14 +463,24 @@ class Machine:
             if counting:
                 self.readings(counting, t, interval, source)
             self.late_reading(aged, t, source)
-        for at in [at for metric, at, age, _ in aged if metric == "fall" and age <= EVENT_AGE]:
-            self.falls(at)
+        for at, age in [(at, age) for metric, at, age, _ in aged if metric == "fall" and age <= EVENT_AGE]:
+            if not self.is_known("fall", source, at, age, received):
+                self.falls(source, at, age)
         for metric, at, age, _ in aged:
             if metric == "help":
-                if age <= EVENT_AGE:
-                    self.help(at)
-                else:
+                if age > EVENT_AGE:
                     self.emit("help-contacts", "-")
+                elif not self.is_known("help", source, at, age, received):
+                    self.help(at, age, source)
+
+    def is_known(self, metric, source, at, age, received):      # §3.6: what is sent again
+        is_live = abs(received - at) <= LIVE
+        return (source, at) in self.counted[metric] or not is_live and self.now - age <= self.latest_counted[metric]
+
+    def remember(self, metric, source, at, age):                # an answer has no source
+        if source is not None:
+            self.counted[metric] = (self.counted[metric] + [(source, at)])[-REMEMBERED:]
+        self.latest_counted[metric] = max(self.latest_counted[metric], self.now - age)
 
     def counts(self, metric, age, value):
         return age <= self.rules["max_age"] and is_possible(metric, value) and (metric in VITAL or self.is_watched(metric))
@@ -722,7 +735,7 @@ class Machine:
     # ---- §3.6: answers
 
     def answer(self, t, word):
-        self.happens(t, {"fine": self.fine, "false-alarm": self.fine, "help": lambda: self.help(t, is_answer=True),
+        self.happens(t, {"fine": self.fine, "false-alarm": self.fine, "help": lambda: t != self.help_at and self.help(t, self.now - t),
                          "help-is-here": self.help_is_here}[word])
 
     def fine(self):
@@ -754,12 +767,11 @@ class Machine:
             if not self.subscribed or self.kept and not self.critical():
                 self.close()
 
-    def help(self, at, is_answer=False):        # `at` is its own time
+    def help(self, at, age, source=None):       # `at` is its own time
         if self.state == "OFF" or self.last_help is not None and self.now - self.last_help <= REPEATED:
             return
-        if self.help_at is not None and (at == self.help_at or at < self.help_at and not is_answer):
-            return
         self.last_help, self.help_at = self.now, at
+        self.remember("help", source, at, age)
         if self.state == "STOOD-DOWN":
             self.call_again()
         trigger = "fall" if self.fall_due is not None else self.doubt.metric if self.doubt else "help"
@@ -847,10 +859,10 @@ class Machine:
             self.emit("late-critical", metric)
             return
 
-    def falls(self, at):
-        if self.fall_due is not None or self.fall_at is not None and at <= self.fall_at:
+    def falls(self, source, at, age):
+        if self.fall_due is not None:
             return
-        self.fall_at = at
+        self.remember("fall", source, at, age)
         if self.state in CALLED:
             self.kept = True
             self.emit("worse", "fall")

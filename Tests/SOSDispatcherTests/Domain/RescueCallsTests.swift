@@ -56,6 +56,145 @@ struct RescueCallsTests {
         #expect(story.list.last == "302.000 closed help")
     }
 
+    // MARK: What is sent again
+
+    /// Reports of one metric in the order of receipt, and when those that count are heard; all in seconds.
+    struct Reports: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var received: [(at: Double, own: Double, source: String)]
+        var counted: [Double]
+
+        init(_ name: String, _ received: [(at: Double, own: Double, source: String)], counted: [Double]) {
+            (testDescription, self.received, self.counted) = (name, received, counted)
+        }
+
+        private static let eight = (1...8).map { Double($0) * 30 }
+        static let all = [
+            Reports("of the phone, after a watch that is ahead", [(10, 310, "watch"), (60, 60, "phone")], counted: [10, 60]),
+            Reports("of the watch, once its clock is right", [(10, 310, "watch"), (60, 60, "watch")], counted: [10, 60]),
+            Reports("of the watch, still ahead", [(10, 310, "watch"), (60, 360, "watch")], counted: [10, 60]),
+            Reports("of the phone, a little behind", [(10, 310, "watch"), (60, 50, "phone")], counted: [10, 60]),
+            Reports("of the phone, ahead by less", [(10, 310, "watch"), (60, 180, "phone")], counted: [10, 60]),
+            Reports("of the phone at the same moment, live, after an answer", [(10, 10, "watch"), (15, 5, "phone")], counted: [10, 15]),
+            Reports("of the phone at the same moment, not live", [(10, 10, "watch"), (15, 4.999, "phone")], counted: [10]),
+            Reports("of the phone, which had no connection", [(10, 310, "watch"), (400, 60, "phone")], counted: [10, 400]),
+            Reports("a late copy by the same device", [(10, 10, "watch"), (60, 9, "watch")], counted: [10]),
+            Reports("a late copy by another device", [(10, 10, "watch"), (60, 10, "phone")], counted: [10]),
+            Reports("from before, by another device", [(10, 310, "watch"), (60, 5, "phone")], counted: [10]),
+            Reports("from before the one before", [(10, 10, "watch"), (60, 57, "phone"), (90, 56, "watch")], counted: [10, 60]),
+            Reports(
+                "delivered again after two others, as if live",
+                [(10, 310, "watch"), (40, 40, "phone"), (70, 70, "watch"), (100, 310, "watch"), (305, 310, "watch")],
+                counted: [10, 40, 70]),
+            Reports(
+                "each of eight delivered again",
+                [0.0, 270].flatMap { later in eight.map { ($0 + later, $0 + 600, "watch") } }, counted: eight),
+        ]
+    }
+
+    private static func story(_ metric: Metric, _ reports: Reports) -> SupervisionStory {
+        var story = SupervisionStory()
+        story.prefer(0, shaking: false, falls: Supervision.FallWatch())
+        for report in reports.received {
+            story.upload(
+                report.at, [Sample(type: metric, at: SupervisionStory.at(report.own), value: nil)], source: report.source)
+            story.answer(report.at + 3, .fine)
+        }
+        return story
+    }
+
+    private static func times(_ word: String, in list: [String]) -> [Double] {
+        list.filter { $0.contains(" \(word) ") }.compactMap { $0.split(separator: " ").first.flatMap { Double($0) } }
+    }
+
+    @Test(
+        "SOS-35: a press of the phone was ignored for five minutes after a watch whose clock is ahead; one sent again is no other",
+        arguments: Reports.all)
+    func presses(reports: Reports) {
+        #expect(Self.times("dispatched", in: Self.story(.help, reports).list) == reports.counted)
+    }
+
+    @Test(
+        "SOS-36: a fall that the phone reports was ignored for five minutes after a watch whose clock is ahead; one sent again is no other",
+        arguments: Reports.all)
+    func falls(reports: Reports) {
+        #expect(Self.times("fell", in: Self.story(.fall, reports).list) == reports.counted)
+    }
+
+    @Test("SOS-36: an impact was ignored for five minutes after a fall by a clock that is ahead; an impact sent again is no other")
+    func impactAfterAFall() {
+        var story = SupervisionStory()
+        story.prefer(0, shaking: false, falls: Supervision.FallWatch())
+        func move(_ second: Double, of impact: Double) {
+            let entries = [(impact, 4.0), (impact + 6, 1)].map {
+                Sample(type: .acceleration, at: SupervisionStory.at($0.0), value: $0.1)
+            }
+            story.upload(second, entries, source: "watch")
+            story.answer(second + 3, .fine)
+        }
+        story.upload(10, [Sample(type: .fall, at: SupervisionStory.at(310), value: nil)], source: "phone")
+        story.answer(12, .fine)
+        move(66, of: 60)
+        move(80, of: 60)
+        move(90, of: 58)
+        #expect(Self.times("fell", in: story.list) == [10, 66])
+    }
+
+    @Test("SOS-35: an answer counts as ever: what a device measured before it is no other call, a press after it is one")
+    func pressAfterAnswer() {
+        var story = SupervisionStory()
+        story.answer(20, .help)
+        story.upload(35, [Sample(type: .help, at: SupervisionStory.at(15), value: nil)], source: "watch")
+        story.upload(50, [Sample(type: .help, at: SupervisionStory.at(350), value: nil)], source: "watch")
+        story.answer(70, .help)
+        story.answer(70, .help)
+        #expect(Self.times("dispatched", in: story.list) == [20, 50, 70])
+    }
+
+    @Test("SOS-24, SOS-35: whichever dispatcher hears of an answer later takes the same press for another call", arguments: [20.0, 25])
+    func answerHeardLate(heard: Double) {
+        var story = SupervisionStory()
+        story.pass(heard)
+        story.answer(20, .help)
+        story.upload(40, [Sample(type: .help, at: SupervisionStory.at(22), value: nil)], source: "watch")
+        #expect(Self.times("dispatched", in: story.list) == [heard, 40])
+    }
+
+    @Test("SOS-35, SOS-36: in a state as the release before stored it, a clock that was ahead silences nobody; what it knew is no other")
+    func formerReports() throws {
+        let ahead = SupervisionStory.at(310).milliseconds
+        let now = SupervisionStory.at(20).milliseconds
+        let former = """
+            {"stage":"monitoring","subscribed":true,"own":[],"sources":{},"falls":{"callsAmbulance":true},"lastFall":\(ahead),
+            "help":{"at":\(ahead)},"wallOffset":0,"now":\(now)}
+            """
+        let state = try JSONDecoder().decode(Supervision.State.self, from: Data(former.utf8))
+        #expect(try JSONDecoder().decode(Supervision.State.self, from: JSONEncoder().encode(state)) == state)
+        for (metric, word) in [(Metric.help, "dispatched"), (.fall, "fell")] {
+            var story = SupervisionStory()
+            story.machine = Supervision(rules: SupervisionRules(), state: state)
+            for (second, own) in [(40.0, 310.0), (60, 15), (80, 80), (110, 310)] {
+                story.upload(second, [Sample(type: metric, at: SupervisionStory.at(own), value: nil)], source: "watch")
+                story.answer(second + 3, .fine)
+            }
+            #expect(Self.times(word, in: story.list) == [80], "\(metric)")
+        }
+    }
+
+    @Test("SOS-24, SOS-35, SOS-36: on the other dispatcher's time line a late copy of what counted is no other one either")
+    func reportsElsewhere() {
+        for (metric, word) in [(Metric.help, "dispatched"), (.fall, "fell")] {
+            var story = Self.story(metric, Reports("", [(10, 310, "watch")], counted: []))
+            story.machine = Supervision(rules: SupervisionRules(), state: story.machine.state.shifted(by: .seconds(1000)))
+            for (second, own) in [(1060.0, 5.0), (1100, 100), (1140, 110)] {
+                let entry = Sample(type: metric, at: SupervisionStory.at(own), value: nil)
+                story.upload(second, received: second - 1000, [entry], source: "phone")
+                story.answer(second + 3, .fine)
+            }
+            #expect(Self.times(word, in: story.list) == [10, 1100, 1140], "\(metric)")
+        }
+    }
+
     // MARK: Falls
 
     @Test(

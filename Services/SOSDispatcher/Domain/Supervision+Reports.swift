@@ -1,0 +1,62 @@
+// What devices report of a person as it happens, a call for help or a fall, and how one that is sent again is known (SOS-35, SOS-36).
+
+import Contracts
+
+extension Supervision {
+    /// What a device reports, or what its acceleration says.
+    struct Report {
+        var source: String
+        /// Its own time.
+        var at: Timestamp
+        /// On the machine's time line.
+        var measured: Timestamp
+        /// Whether it comes as it happens, by the device's clock.
+        var isLive: Bool
+    }
+
+    /// The reports of one metric that counted last.
+    struct Reports: Hashable, Codable, Sendable {
+        struct Known: Hashable, Codable, Sendable {
+            /// nil where it was stored without.
+            var source: String?
+            var at: Timestamp
+        }
+
+        /// So many are remembered.
+        static let most = 8
+
+        /// When the latest was measured, on the machine's time line: never in its future, whatever clock a device has.
+        var measured: Timestamp
+        /// The newest last; none for answers.
+        var known: [Known] = []
+
+        /// Whether it has counted already, or is a delayed copy of what has, from whichever device.
+        func contain(_ report: Report) -> Bool {
+            known.contains { $0.at == report.at && ($0.source ?? report.source) == report.source }
+                || !report.isLive && report.measured <= measured
+        }
+    }
+
+    func isRepeated(_ report: Report, of metric: Metric) -> Bool {
+        state.reports?[metric]?.contain(report) ?? false
+    }
+
+    /// - Parameter report: nil for what a person says.
+    mutating func noteCounted(_ metric: Metric, measured: Timestamp, _ report: Report?) {
+        var reports = state.reports?[metric] ?? Reports(measured: measured)
+        reports.measured = max(reports.measured, measured)
+        if let report {
+            reports.known = (reports.known + [Reports.Known(source: report.source, at: report.at)]).suffix(Reports.most)
+        }
+        state.reports = (state.reports ?? [:]).merging([metric: reports]) { $1 }
+    }
+}
+
+extension Supervision.Upload {
+    /// - Parameter now: when it is received, on the machine's time line.
+    func report(_ entry: Sample, at now: Timestamp) -> Supervision.Report {
+        Supervision.Report(
+            source: source, at: entry.at, measured: now - age(of: entry),
+            isLive: max(age(of: entry), entry.at - receivedAt) <= SupervisionRules.live)
+    }
+}
