@@ -17,7 +17,7 @@ enum SOSAssembly: Assembly {
     static let prefixes: Set<String> = ["sos", CountrySettings.prefix]
     static let httpPort = 8102
 
-    /// A wrong value is refused by `Settings`.
+    /// A wrong value is refused: see `refuses`.
     static func place(in environment: [String: String]) -> ServicePlace {
         let place = environment[SettingsReader.variable(for: "sos.place")].flatMap(Place.init(rawValue:)) ?? .first
         return ServicePlace(peer: place.peer, httpPort: place.httpPort)
@@ -25,6 +25,19 @@ enum SOSAssembly: Assembly {
 
     static func settings(_ reader: inout SettingsReader) -> Settings {
         Settings(&reader)
+    }
+
+    /// Without these it would call in earnest what is an exercise, be the other dispatcher, or begin an empty one beside the one that is
+    /// meant.
+    private static let needed = Set(
+        ["sos.message_status", "sos.place", "store.directory", "bus.transport", "bus.directory", "bus.keys", "bus.hosts"]
+            .map(SettingsReader.variable(for:)))
+    /// In a name that nobody reads these may stand for one of them.
+    private static let traces = ["STATUS", "MESSAGE", "PLACE", "TRACKME_STORE_", "TRACKME_BUS_"]
+
+    /// Rescue fails open: nothing else that is written wrongly keeps both dispatchers from calling (0040).
+    static func refuses(_ fault: SettingFault) -> Bool {
+        fault.isUnknown ? traces.contains { fault.variable.contains($0) } : needed.contains(fault.variable)
     }
 
     static func build(_ settings: Settings, on runtime: Runtime) async throws -> [any Service] {

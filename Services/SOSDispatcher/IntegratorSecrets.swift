@@ -1,4 +1,5 @@
-// The keys shared with the emergency service, from files; made at the first start where there is none.
+// The keys shared with the emergency service, from files; made at the first start where there is none. None of them is worth a call: where
+// one cannot be had, the service starts all the same (0040).
 
 import Contracts
 import Foundation
@@ -15,29 +16,37 @@ struct IntegratorSecrets: Sendable {
     let token: String
 
     init(_ settings: Settings, _ runtime: Runtime) throws {
-        let files = runtime.keys
-        let webhookFile = settings.webhookSecret ?? files.file("webhook.secret", of: .sosDispatcher)
-        webhook = try IntegratorSecrets.webhookSecret(webhookFile, files, isOwn: settings.webhookSecret == nil)
-        let tokenFile = settings.integratorToken ?? files.file("integrator.token", of: .sosDispatcher)
-        if settings.integratorToken == nil { try IntegratorSecrets.make(tokenFile, files) { Base64URL.encode(Random.bytes(32)) } }
-        token = try files.readSecret(tokenFile)
+        webhook = try WebhookSecret(IntegratorSecrets.text(.webhook, settings.webhookSecret, runtime))
+        token = IntegratorSecrets.text(.token, settings.integratorToken, runtime)
         signing = try SigningKey(seed: runtime.secret("signing.seed", of: .sosDispatcher))
-        answerKeys = try settings.deskKey.map { [try IntegratorSecrets.answerKey($0, files)] } ?? []
+        answerKeys =
+            settings.deskKey.flatMap { file in
+                do {
+                    return [try IntegratorSecrets.answerKey(file, runtime.keys)]
+                } catch {
+                    runtime.faults.note("\(error); until then answers that are signed with it are not believed")
+                    return nil
+                }
+            } ?? []
     }
 
     /// Shared with whoever watches over the heartbeat.
-    static func heartbeat(_ settings: WatchSettings, _ files: KeyFiles) throws -> WebhookSecret {
-        let file = settings.heartbeatSecret ?? files.file("heartbeat.secret", of: .sosDispatcher)
-        return try webhookSecret(file, files, isOwn: settings.heartbeatSecret == nil)
+    static func heartbeat(_ settings: WatchSettings, _ runtime: Runtime) throws -> WebhookSecret {
+        try WebhookSecret(text(.heartbeat, settings.heartbeatSecret, runtime))
     }
 
-    private static func webhookSecret(_ file: URL, _ files: KeyFiles, isOwn: Bool) throws -> WebhookSecret {
-        if isOwn { try make(file, files) { WebhookSecret.random().text } }
-        return try files.readWebhookSecret(file)
-    }
-
-    private static func make(_ file: URL, _ files: KeyFiles, _ text: () -> String) throws {
-        if !FileManager.default.fileExists(atPath: file.path) { try files.write(text(), to: file) }
+    /// From the file that the operator has named, else from the one that both dispatchers share. Where neither it nor its copy holds one,
+    /// another one that nobody knows: calls go out with it, and are still signed with the suite's own key; no answer by it is believed.
+    private static func text(_ secret: SharedSecret, _ named: URL?, _ runtime: Runtime) -> String {
+        do {
+            if let named { return try runtime.keys.whole(secret, in: named) }
+            let (text, fault) = try runtime.keys.text(of: secret)
+            if let fault { runtime.faults.note("\(fault)") }
+            return text
+        } catch {
+            runtime.faults.note("\(error); until then nobody believes what is signed with it, and no answer by it is believed")
+            return secret.make()
+        }
     }
 
     private static func answerKey(_ file: URL, _ files: KeyFiles) throws -> VerifyingKey {

@@ -25,7 +25,8 @@ struct WatchSettings: Sendable {
     }
 }
 
-/// Under the prefix `sos`. Medical advice is the operator's to take; the defaults are the requirements'.
+/// Under the prefix `sos`. What cannot be read has its default, also where one value does not go with another: a dispatcher starts all the
+/// same (`SOSAssembly.refuses`). Medical advice is the operator's to take; the defaults are the requirements'.
 struct Settings: Sendable {
     /// Which of the two dispatchers this is; `SOSAssembly.place` reads the same.
     var place: Place
@@ -91,9 +92,13 @@ struct Settings: Sendable {
             .text(
                 "sos.number", default: "", "Its telephone number for texts, like +39021234567, whose replies are believed; none: no texts.")
         )
-        number = texts.isEmpty ? nil : texts
-        if let number, !IntegratorRules.isNumber(number) { reader.refuse("sos.number", "must be +, then 7 to 15 digits") }
-        if secondURL != nil, webhookURL == nil { reader.refuse("sos.second_url", "needs sos.webhook_url") }
+        number = IntegratorRules.isNumber(texts) ? texts : nil
+        if !texts.isEmpty, number == nil { reader.refuse("sos.number", "must be +, then 7 to 15 digits") }
+        if let only = secondURL, webhookURL == nil {
+            reader.refuse("sos.second_url", "needs sos.webhook_url")
+            // Where the first cannot be read: it is the same emergency service's.
+            (webhookURL, secondURL) = (only, nil)
+        }
         webhookSecret = reader.read(
             .optionalPath("sos.webhook_secret", "File with the whsec_ secret shared with it; made in the key folder if not named."))
         integratorToken = reader.read(
@@ -189,8 +194,12 @@ struct Settings: Sendable {
         answers(&rules, &reader)
         if let heart = rules.defaults[.heartRate], let low = heart.low, let high = heart.high, low >= high {
             reader.refuse("sos.hr_low", "must be below sos.hr_high")
+            rules.defaults[.heartRate] = SupervisionRules().defaults[.heartRate]
         }
-        if rules.dispatchAt < rules.sustain { reader.refuse("sos.dispatch_at_s", "must not be below sos.sustain_s") }
+        if rules.dispatchAt < rules.sustain {
+            reader.refuse("sos.dispatch_at_s", "must not be below sos.sustain_s")
+            (rules.dispatchAt, rules.sustain) = (SupervisionRules().dispatchAt, SupervisionRules().sustain)
+        }
         return rules
     }
 

@@ -18,6 +18,8 @@ package protocol Assembly: Sendable {
     /// Who this process is, by its environment; for a service that runs in more than one place.
     static func place(in environment: [String: String]) -> ServicePlace
     static func settings(_ reader: inout SettingsReader) -> Settings
+    /// Whether the service refuses to start with this fault of a setting; else it starts with the default, and says so.
+    static func refuses(_ fault: SettingFault) -> Bool
     /// The parts to run, in dependency order; they are stopped in reverse.
     static func build(_ settings: Settings, on runtime: Runtime) async throws -> [any Service]
 }
@@ -37,6 +39,9 @@ extension Assembly {
     package static func place(in environment: [String: String]) -> ServicePlace {
         ServicePlace(peer: peer, httpPort: httpPort)
     }
+
+    /// What was meant to be otherwise does not run as nobody meant it.
+    package static func refuses(_: SettingFault) -> Bool { true }
 }
 
 /// Runs until shutdown, then closes what must be closed after everything that uses it.

@@ -29,6 +29,8 @@ package struct Runtime: Sendable {
     /// Whether a store that lacks a part is set aside and begun anew instead of refused: `--new`.
     private let beginsAnew: Bool
     private let opened = OpenedKeys()
+    /// What is wrong although it has started.
+    package let faults: StartFaults
 
     /// Knows the secrets of earlier starts, once it is open.
     private final class OpenedKeys: Sendable {
@@ -46,6 +48,7 @@ package struct Runtime: Sendable {
     ) throws {
         (self.peer, self.settings, self.logger, self.metrics) = (peer, settings, logger, metrics)
         (self.store, self.beginsAnew, self.outside) = (store, beginsAnew, outside)
+        faults = StartFaults(logger)
         keys = KeyFiles(folder: settings.keysFolder)
         endpoints = Endpoints(settings)
         if settings.transport == .ipc {
@@ -123,7 +126,9 @@ package struct Runtime: Sendable {
         } catch is WrongKeyEncryptionKey {
             throw KeyFiles.Fault.another(keyFile, than: file)
         }
-        if let name = try opened.changed(of: keys.secrets(of: peer)).first {
+        // What two peers share is compared where it is read, since its copy may stand in.
+        let shared = Set(SharedSecret.all.filter { SharedSecret.key($0.name, of: peer) != nil }.map(\.name))
+        if let name = try opened.changed(of: keys.secrets(of: peer), besides: shared).first {
             throw KeyFiles.Fault.another(keys.file(name, of: peer), than: file)
         }
         self.opened.keys.withLock { $0 = opened }
@@ -133,15 +138,39 @@ package struct Runtime: Sendable {
     /// 32 bytes that live as long as the installation, made at the first start. Once `openPersonKeys` has opened the keys' database, that
     /// knows the secret before anything can lie under it, and no later start goes on under another one.
     /// - Parameter owner: in whose folder it lies, where that is not this peer's own.
+    ///   The copy of a shared one stands in where that file does not hold it; which of two is right is told by earlier starts, else the
+    ///   file decides.
     /// - Throws: `KeyFiles.Fault` where it is another one than at earlier starts, or is gone.
     package func secret(_ name: String, of owner: Peer? = nil) throws -> [UInt8] {
-        let (owner, file) = (owner ?? peer, keys.file(name, of: owner ?? peer))
+        let owner = owner ?? peer
+        guard let shared = SharedSecret.key(name, of: owner) else { return try ownSecret(name, of: owner) }
+        let (original, copy) = keys.places(of: shared)
+        let isGone = !FileManager.default.fileExists(atPath: original.path) && FileManager.default.fileExists(atPath: copy.path)
+        do {
+            // Nothing new is made beside a copy.
+            if isGone { throw KeyFiles.Fault.another(original, than: copy) }
+            return try ownSecret(name, of: owner)
+        } catch let fault as KeyFiles.Fault {
+            guard let bytes = try? keys.key(in: copy), try isKept(bytes, name, of: owner) else { throw fault }
+            faults.note("\(fault.covered(by: copy))")
+            return bytes
+        }
+    }
+
+    /// Whether it is the one of earlier starts, as far as the keys' database is open.
+    private func isKept(_ bytes: [UInt8], _ name: String, of owner: Peer) throws -> Bool {
+        guard let opened = opened.keys.withLock({ $0 }) else { return true }
+        return try opened.isKept(SymmetricKey(bytes: bytes), named: owner == peer ? name : "\(owner)/\(name)")
+    }
+
+    private func ownSecret(_ name: String, of owner: Peer) throws -> [UInt8] {
+        let file = keys.file(name, of: owner)
         guard let opened = opened.keys.withLock({ $0 }) else { return try keys.secret(name, of: owner) }
         let known = owner == peer ? name : "\(owner)/\(name)"
         let isThere = FileManager.default.fileExists(atPath: file.path)
         guard try isThere || opened.isKept(nil, named: known) else { throw KeyFiles.Fault.another(file, than: storeFiles.keys) }
         let bytes = try keys.secret(name, of: owner)
-        guard try opened.isKept(SymmetricKey(bytes: bytes), named: known) else {
+        guard try isKept(bytes, name, of: owner) else {
             throw KeyFiles.Fault.another(file, than: storeFiles.keys)
         }
         return bytes

@@ -24,7 +24,7 @@ extension Runtime {
             publicOrigin: settings.publicOrigin,
             health: Health(
                 missing: { await missing() + (await store.hasRoom() ? [] : ["room on the disk: the store refuses writes"]) },
-                remarks: remarks, metrics: metrics),
+                remarks: { [faults] in faults.remarks + (await remarks()) }, metrics: metrics),
             authenticate: authenticate, recognise: recognise,
             standing: { caller, provedAt in tokens.stands(caller, since: provedAt) && !isEnded(caller) }, logger: logger)
     }

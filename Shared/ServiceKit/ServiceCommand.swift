@@ -42,18 +42,19 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
         let suite = SuiteSettings(&reader, peer: place.peer, httpPort: place.httpPort)
         let settings = Built.settings(&reader)
         if checkConfig { printTable(reader.rows) }
-        do {
-            try reader.finish(prefixes: SuiteSettings.prefixes.union(Built.prefixes))
-        } catch {
-            complain("\(error)")
+        let faults = reader.faults(prefixes: SuiteSettings.prefixes.union(Built.prefixes))
+        if checkConfig && !faults.isEmpty || faults.contains(where: Built.refuses) {
+            for fault in faults { complain("\(fault)") }
             throw ExitCode(78)
         }
         if checkConfig { return }
         if health { throw ExitCode(HealthQuestion.isReady(host: suite.httpHost, port: suite.httpPort) ? 0 : 1) }
-        try await serve(settings, suite, as: place.peer)
+        try await serve(settings, suite, despite: faults, as: place.peer)
     }
 
-    private func serve(_ settings: Built.Settings, _ suite: SuiteSettings, as peer: Peer) async throws {
+    private func serve(
+        _ settings: Built.Settings, _ suite: SuiteSettings, despite faults: [SettingFault], as peer: Peer
+    ) async throws {
         // From here on silence is a failure: whoever started this process ends it then, and starts it again (SOS-41).
         let heartbeat = Heartbeat(ProcessInfo.processInfo.environment)
         heartbeat?.begin()
@@ -63,6 +64,7 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
         let parts: [any Service]
         do {
             runtime = try Runtime(peer: peer, settings: suite, logger: logger, metrics: { registry.text }, beginsAnew: beginsAnew)
+            for fault in faults { runtime.faults.note("\(fault.withoutValue); until then it goes by the default") }
             parts = try await [Background(runtime.watchPeers)] + Built.build(settings, on: runtime)
             try await runtime.bus.selfTest()
         } catch {

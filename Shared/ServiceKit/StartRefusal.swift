@@ -9,6 +9,7 @@ enum StartRefusal {
     /// the database says of a row might be somebody's.
     static func text(_ error: any Error, folder: URL) -> String {
         if let fault = error.databaseFault { return damaged(folder, fault) }
+        if let trouble = FileTrouble.text(error) { return trouble }
         switch error {
         case let error as StoreError: return damaged(folder, error.cause)
         case is SealingError: return damaged(folder, "something sealed in it does not open")

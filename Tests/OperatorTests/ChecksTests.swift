@@ -1,6 +1,7 @@
 // The doctor's judgements, and bounds on the command line.
 
 import Contracts
+import ServiceKit
 import Testing
 
 @testable import Operator
@@ -42,6 +43,19 @@ struct ChecksTests {
             #expect(finding.level == level, "\(finding.line)")
             #expect(finding.mend.isEmpty == (level == .ok), "\(finding.line)")
         }
+    }
+
+    @Test("a shared key file that is damaged, differs from its copy or has none is named, with what to do")
+    func sharedSecrets() {
+        func finding(_ standing: KeyFiles.Standing) -> Finding? { Checks.shared(standing, original: "keys/a", copy: "keys/b.copy") }
+        #expect(finding(.whole) == nil)
+        let found = [
+            .damaged("keys/a is damaged"), .withoutCopy, .differing("keys/a and keys/b.copy are two keys"), .lost("keys/a is damaged"),
+        ]
+        .map(finding)
+        #expect(found.map(\.?.level) == [.failure, .warning, .failure, .failure])
+        #expect(found.allSatisfy { $0?.line.contains("keys/a") == true && $0?.mend.isEmpty == false })
+        #expect(found[0]?.mend.contains("cp -p keys/b.copy keys/a") == true)
     }
 
     @Test("R19: an integrator that is reached by text alone, without a provider of SMS, is a failure; with another way to it a warning")

@@ -49,6 +49,53 @@ struct SuiteKeysTests {
             #expect(throws: OperatorError.self) { try SuiteKeys.makeMissing(layout) }
         }
     }
+
+    @Test(
+        "SOS-28: what both dispatchers go by has a copy beside the second's keys; what is gone of it is put back, never made anew beside a copy"
+    )
+    func copies() async throws {
+        try await withTemporaryFolder { folder in
+            let layout = SuiteLayout(data: folder.path, environment: [:])
+            _ = try SuiteKeys.makeMissing(layout)
+            for secret in SharedSecret.all {
+                let (original, copy) = layout.keys.places(of: secret)
+                #expect(original.deletingLastPathComponent().lastPathComponent == "sos-dispatcher")
+                #expect(copy.deletingLastPathComponent().lastPathComponent == "sos-deputy")
+                let text = try layout.keys.whole(secret, in: original)
+                for gone in [original, copy] {
+                    try FileManager.default.removeItem(at: gone)
+                    _ = try SuiteKeys.makeMissing(layout)
+                    #expect(try layout.keys.whole(secret, in: gone) == text)
+                }
+                try Data().write(to: original)
+                #expect(throws: OperatorError.self) { try SuiteKeys.makeMissing(layout) }
+                #expect(SuiteKeys.makeMissingOrComplain(layout) == [], "`trackme up` starts the suite all the same")
+                try layout.keys.write(text, to: original)
+            }
+        }
+    }
+}
+
+@Suite("Errors about files")
+struct FileTroubleTests {
+    @Test("an error about a file showed Foundation's words and codes: it names the file, the cause and the mend")
+    func words() async throws {
+        try await withTemporaryFolder { folder in
+            let missing = folder.appendingPathComponent("missing/file")
+            let attempts: [() throws -> Void] = [
+                { _ = try Data(contentsOf: missing) }, { _ = try String(contentsOf: missing, encoding: .utf8) },
+                { try Data().write(to: missing) }, { _ = try FileHandle(forReadingFrom: missing) },
+                { _ = try FileManager.default.attributesOfItem(atPath: missing.path) },
+                { _ = try FileManager.default.contentsOfDirectory(atPath: missing.path) },
+            ]
+            for attempt in attempts {
+                let error = try #require(throws: (any Error).self) { try attempt() }
+                let text = try #require(FileTrouble.text(error), "\(type(of: error))")
+                #expect(text.contains("missing") && text.contains("No such file or directory") && text.contains("see that"), "\(text)")
+                for word in ["Cocoa", "Domain", "Code", "couldn"] { #expect(!text.contains(word), "\(text)") }
+            }
+        }
+    }
 }
 
 @Suite("SuiteRefusals")

@@ -1,6 +1,8 @@
-// What may be set, and that nonsense stops the start.
+// What may be set, and that nonsense is named and stops a dispatcher only where its default would do harm.
 
 import Contracts
+import Foundation
+import HTTPKit
 import ServiceKit
 import Testing
 
@@ -33,7 +35,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "A value outside its range, or one that does not go with another, stops the start and is named",
+        "A value outside its range, or one that does not go with another, is named",
         arguments: [
             ["TRACKME_SOS_DISPATCH_AT_S": "5"], ["TRACKME_SOS_DISPATCH_AT_S": "0"], ["TRACKME_SOS_DISPATCH_AT_S": "3,5"],
             ["TRACKME_SOS_SUSTAIN_S": "4", "TRACKME_SOS_DISPATCH_AT_S": "3.5"], ["TRACKME_SOS_RETRY_S": "0.1"],
@@ -47,7 +49,57 @@ struct SettingsTests {
         #expect(environment.keys.contains { faults.first?.hasPrefix($0) == true })
     }
 
-    @Test("NFR-21: a country that is not known stops the start, and the refusal names those that are")
+    private func refusals(_ environment: [String: String]) -> [Bool] {
+        var reader = SettingsReader(environment: environment)
+        _ = SuiteSettings(&reader, peer: .sosDispatcher, httpPort: 0)
+        _ = SOSAssembly.settings(&reader)
+        return reader.faults(prefixes: SuiteSettings.prefixes.union(SOSAssembly.prefixes)).map(SOSAssembly.refuses)
+    }
+
+    @Test(
+        "SOS-15: a wrong word in a setting stopped both dispatchers: they start with the default",
+        arguments: [
+            ["TRACKME_COUNTRY_CODE": "XX"], ["TRACKME_COUNTRY_EMERGENCY_NUMBERS": "call me"], ["TRACKME_SOS_NO_SUCH": "1"],
+            ["TRACKME_SOS_HR_LOW": "130"], ["TRACKME_SOS_DISPATCH_AT_S": "3", "TRACKME_SOS_SUSTAIN_S": "4"],
+            ["TRACKME_SOS_WEBHOOK_URL": "ftp://desk"], ["TRACKME_SOS_NUMBER": "112"], ["TRACKME_HTTP_PORT": "x"],
+            ["TRACKME_HTTP_PUBLIC_ORIGIN": "here"], ["TRACKME_HTTP_CONNECTIONS": "16"], ["TRACKME_LOG_LEVEL": "loud"],
+            ["TRACKME_SOS_SECOND_URL": "http://127.0.0.1:9/"], ["TRACKME_STORE_GROUP_COMMIT_MS": "x"],
+        ])
+    func starts(environment: [String: String]) {
+        #expect(refusals(environment) == [false])
+    }
+
+    @Test(
+        "A wrong word that would make an exercise a call in earnest, or begin another dispatcher or store, stops the start as ever",
+        arguments: [
+            ["TRACKME_SOS_MESSAGE_STATUS": "exercize"], ["TRACKME_SOS_MESSAGE_STAUS": "exercise"], ["TRACKME_SOS_STATUS": "exercise"],
+            ["TRACKME_SOS_PLACE": "2"], ["TRACKME_STORE_DIRECTORY": ""], ["TRACKME_STORE_DIRECTRY": "/srv"], ["TRACKME_BUS_KEYS": ""],
+            ["TRACKME_BUS_TRANSPORT": "udp"], ["TRACKME_BUS_HOSTS": "ingest"],
+        ])
+    func stillRefused(environment: [String: String]) {
+        #expect(refusals(environment) == [true])
+    }
+
+    @Test(
+        "What cannot be read has its default, also where one value does not go with another; a second address stands for a first that cannot be read"
+    )
+    func defaultsOfWrongOnes() {
+        func settings(_ environment: [String: String]) -> (SuiteSettings, SOSDispatcher.Settings) {
+            var reader = SettingsReader(environment: environment)
+            return (SuiteSettings(&reader, peer: .sosDispatcher, httpPort: 0), SOSAssembly.settings(&reader))
+        }
+        let (suite, own) = settings([
+            "TRACKME_SOS_HR_LOW": "130", "TRACKME_SOS_SUSTAIN_S": "4", "TRACKME_SOS_DISPATCH_AT_S": "3", "TRACKME_COUNTRY_CODE": "XX",
+            "TRACKME_SOS_NUMBER": "112", "TRACKME_SOS_WEBHOOK_URL": "ftp://desk", "TRACKME_SOS_SECOND_URL": "http://desk.example/",
+            "TRACKME_HTTP_PUBLIC_ORIGIN": "here", "TRACKME_HTTP_CONNECTIONS": "16",
+        ])
+        #expect(own.rules == SupervisionRules() && own.country == .italy && own.number == nil)
+        #expect(own.webhookURL?.absoluteString == "http://desk.example/" && own.secondURL == nil)
+        #expect(suite.publicOrigin == "https://localhost:8443")
+        #expect(suite.httpLimits.connections > suite.httpLimits.concurrentRequests + suite.httpLimits.reserve)
+    }
+
+    @Test("NFR-21: a country that is not known is named, with those that are")
     func unknownCountry() {
         #expect(faults(["TRACKME_COUNTRY_CODE": "XX"]) == ["TRACKME_COUNTRY_CODE=XX: must be one of IT, DE"])
         #expect(faults(["TRACKME_COUNTRY_CODE": "DE"]).isEmpty)

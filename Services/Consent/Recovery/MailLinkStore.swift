@@ -149,10 +149,16 @@ struct RecoveryWishes: Sendable {
             .execute(arguments: [Data(sealed), language.rawValue, at.milliseconds])
     }
 
+    /// The number of the newest; 0 where none waits.
+    func last(_ db: Database) throws -> Int64 {
+        try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(number) FROM recovery_wishes")) ?? 0
+    }
+
     /// Oldest first.
-    func waiting(_ db: Database, limit: Int) throws -> [Wish] {
+    func waiting(_ db: Database, upTo last: Int64, limit: Int) throws -> [Wish] {
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT number, email, language, at FROM recovery_wishes ORDER BY number LIMIT ?"), arguments: [limit])
+            db.cachedStatement(sql: "SELECT number, email, language, at FROM recovery_wishes WHERE number <= ? ORDER BY number LIMIT ?"),
+            arguments: [last, limit])
         return try rows.compactMap { row in
             let text = String(decoding: try Seal.open(row[1] as Data, key: key, context: Self.context), as: UTF8.self)
             return EmailAddress(text).map {

@@ -12,6 +12,9 @@ struct Recoveries: Sendable {
     static let linksPerHour = 3
     private static let atOnce = 20
     private static let look = Duration.seconds(10)
+    /// Milliseconds from a wish until it is looked at, at random: what is done then for somebody's account and not for nobody's would be felt
+    /// by the answer, and by the next request, if it were done at the same time.
+    static let pause = 500...2000
 
     let settings: LogInSettings
     let rule: PasswordRule
@@ -67,16 +70,24 @@ struct Recoveries: Sendable {
 
     /// Answers the wishes that wait; runs until it is cancelled.
     func run() async throws {
+        var last = try await lastWish()
         while true {
-            while try await answerWishes() {}
+            while try await answerWishes(upTo: last) {}
             try Task.checkCancellation()
             await bell.wait(atMost: Self.look)
+            // Those that come during the pause wait for the next one.
+            last = try await lastWish()
+            try await Task.sleep(for: .milliseconds(Int.random(in: Self.pause)))
         }
     }
 
+    private func lastWish() async throws -> Int64 {
+        try await store.read { [wishes] db in try wishes.last(db) }
+    }
+
     /// Returns whether there may be more.
-    func answerWishes() async throws -> Bool {
-        let waiting = try await store.read { [wishes] db in try wishes.waiting(db, limit: Self.atOnce) }
+    private func answerWishes(upTo last: Int64) async throws -> Bool {
+        let waiting = try await store.read { [wishes] db in try wishes.waiting(db, upTo: last, limit: Self.atOnce) }
         for wish in waiting { try await answer(wish) }
         return waiting.count == Self.atOnce
     }

@@ -3,7 +3,6 @@
 import ArgumentParser
 import Contracts
 import Foundation
-import Sealing
 import ServiceKit
 
 struct Keys: AsyncParsableCommand {
@@ -186,17 +185,7 @@ enum SuiteKeys {
                 if !isThere { made.append(peer) }
             }
         }
-        // What both SOS dispatchers go by lies in the first one's folder; made here, so that two that start at once do not make two.
-        for name in ["emergency-identity.key", "signing.seed", "capabilities.key"] {
-            attempt { _ = try keys.secret(name, of: .sosDispatcher) }
-        }
-        for (name, text) in [
-            ("webhook.secret", WebhookSecret.random().text), ("heartbeat.secret", WebhookSecret.random().text),
-            ("integrator.token", Base64URL.encode(Random.bytes(32))),
-        ] {
-            let file = keys.file(name, of: .sosDispatcher)
-            if !FileManager.default.fileExists(atPath: file.path) { attempt { try keys.write(text, to: file) } }
-        }
-        return (made, faults)
+        // What both SOS dispatchers go by; made here, so that two that start at once do not make two.
+        return (made, faults + keys.makeShared())
     }
 }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Contracts
+import ServiceKit
 
 /// Prints an `OperatorError` with its mend and ends with its code; other errors end with 1.
 func reportingErrors(_ body: () async throws -> Void) async throws {
@@ -13,7 +14,7 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
     } catch let code as ExitCode {
         throw code
     } catch {
-        Console.shared.complain("\(error)")
+        Console.shared.complain(FileTrouble.text(error) ?? "\(error)")
         throw ExitStatus.failed.code
     }
 }

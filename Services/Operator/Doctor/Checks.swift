@@ -1,6 +1,7 @@
 // What is well and what is not, as pure functions of what was found on the machine.
 
 import Contracts
+import ServiceKit
 
 /// Whether a port can be listened on.
 enum PortState: Hashable, Sendable {
@@ -87,6 +88,25 @@ enum Checks {
             return .failure(subject, "\(facts.path) can be read by others", mend: "chmod 600 \(facts.path)")
         }
         return .ok(subject, facts.path)
+    }
+
+    /// A secret that both dispatchers go by; nil where both places hold it.
+    static func shared(_ standing: KeyFiles.Standing, original: String, copy: String) -> Finding? {
+        let subject = "shared key file"
+        return switch standing {
+        case .whole: nil
+        case .damaged(let fault):
+            .failure(
+                subject, "\(fault). The dispatchers go by its copy: the next damage stops both",
+                mend: "cp -p \(copy) \(original); the dispatchers say so until their next start")
+        case .withoutCopy: .warning(subject, "\(original) has no copy that is whole and the same", mend: "trackme keys init")
+        case .differing(let fault):
+            .failure(
+                subject, fault,
+                mend: "where the dispatchers' readiness and log name \(original), cp -p \(copy) \(original); else the reverse")
+        case .lost(let fault):
+            .failure(subject, "\(fault); its copy \(copy) holds none either", mend: "restore both from the keys' backup")
+        }
     }
 
     /// NFR-05: 99.99 % of the test emergencies of 30 days, in time.

@@ -137,7 +137,12 @@ struct Examination: Sendable {
             let names = Set((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).union(["bus.secret"])
             return names.filter { !$0.hasPrefix(".") }.sorted().map { Examination.facts(folder.appendingPathComponent($0)) }
         }
-        let faults = found.map(Checks.secret).filter { $0.level != .ok }
+        let keys = layout.keys
+        let shared = SharedSecret.all.compactMap { secret in
+            let (original, copy) = keys.places(of: secret)
+            return Checks.shared(keys.standing(of: secret), original: original.path, copy: copy.path)
+        }
+        let faults = found.map(Checks.secret).filter { $0.level != .ok } + shared
         return faults.isEmpty ? [.ok("key files", "\(found.count) files, none readable by others")] : faults
     }
 

@@ -97,7 +97,7 @@ struct SimulationRun: Sendable {
         do {
             try ledger.acknowledged(batch, answer, person: person.person, at: .now)
         } catch {
-            Console.shared.complain("the ledger cannot be written: \(error)")
+            Console.shared.complain("the ledger cannot be written: \(FileTrouble.text(error) ?? "\(error)")")
         }
     }
 }

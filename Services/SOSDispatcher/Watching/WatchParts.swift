@@ -47,7 +47,7 @@ struct WatchParts: Sendable {
         if settings.canary { services.append(Background(canary.run)) }
         if let url = settings.heartbeatURL {
             let heartbeat = OutsideHeartbeat(
-                peer: runtime.peer, url: url.absoluteString, secret: try IntegratorSecrets.heartbeat(settings, runtime.keys),
+                peer: runtime.peer, url: url.absoluteString, secret: try IntegratorSecrets.heartbeat(settings, runtime),
                 sender: WatchParts.sender(runtime), supervision: supervision, canary: settings.canary ? canary : nil,
                 metrics: metrics, logger: runtime.logger)
             services.append(Background(heartbeat.run))

@@ -44,6 +44,10 @@ package struct KeyFiles: Sendable {
         if !FileManager.default.fileExists(atPath: file.path) {
             try write(Hex.encode(Random.bytes(32)), to: file)
         }
+        return try key(in: file)
+    }
+
+    func key(in file: URL) throws -> [UInt8] {
         let text = try readSecret(file)
         guard let bytes = Hex.decode(text), bytes.count == 32 else {
             throw Fault("\(file.path) must hold 64 hex digits; restore it from the keys' backup")
@@ -51,11 +55,13 @@ package struct KeyFiles: Sendable {
         return bytes
     }
 
-    /// All secrets of 32 bytes that the peer's data lie under, by the names of their files.
+    /// All secrets of 32 bytes that the peer's data lie under, by the names of their files; without those that it shares with another peer,
+    /// which have a copy.
     func secrets(of peer: Peer) throws -> [String: SymmetricKey] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent(peer.name).path)) ?? []
         var secrets: [String: SymmetricKey] = [:]
         for name in names where !name.hasPrefix(".") && (name.hasSuffix(".key") || name.hasSuffix(".seed")) {
+            if SharedSecret.key(name, of: peer) != nil { continue }
             secrets[name] = try SymmetricKey(bytes: secret(name, of: peer))
         }
         return secrets
@@ -182,17 +188,25 @@ package struct KeyFiles: Sendable {
     /// Durable under its name before it returns; a crash leaves the old file or the new one.
     package func write(_ text: String, to file: URL, mode: Int = 0o600) throws {
         let parent = file.deletingLastPathComponent()
-        try FileManager.default.createDirectory(
-            at: parent, withIntermediateDirectories: true,
-            attributes: [.posixPermissions: mode == 0o600 ? 0o700 : 0o755])
+        do {
+            try FileManager.default.createDirectory(
+                at: parent, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: mode == 0o600 ? 0o700 : 0o755])
+        } catch {
+            throw Fault("\(parent.path) cannot be made; see that the folder above it is there and can be written to by this user")
+        }
         let draft = parent.appendingPathComponent(".\(file.lastPathComponent).\(UInt32.random(in: 0 ... .max))")
         guard FileManager.default.createFile(atPath: draft.path, contents: nil, attributes: [.posixPermissions: mode]) else {
-            throw Fault("\(parent.path) cannot be written to")
+            throw Fault("\(parent.path) cannot be written to; see who owns it and whether the disk is full or read-only")
         }
-        let handle = try FileHandle(forWritingTo: draft)
-        try handle.write(contentsOf: Data((text + "\n").utf8))
-        try handle.synchronize()
-        try handle.close()
+        do {
+            let handle = try FileHandle(forWritingTo: draft)
+            try handle.write(contentsOf: Data((text + "\n").utf8))
+            try handle.synchronize()
+            try handle.close()
+        } catch {
+            throw Fault("\(draft.path) cannot be written; see whether the disk is full or read-only")
+        }
         guard rename(draft.path, file.path) == 0 else {
             throw Fault("\(file.path) cannot be replaced")
         }

@@ -69,10 +69,13 @@ package final class PersonKeys: Sendable {
     }
 
     /// Compares the service's other secrets with those of earlier starts; ones that are new are remembered.
-    /// - Parameter secrets: all that there are, by the names of their files.
+    /// - Parameters:
+    ///   - secrets: all that there are, by the names of their files.
+    ///   - besides: names that somebody else compares.
     /// - Returns: the names of those that are others now, or gone.
-    package func changed(of secrets: [String: SymmetricKey]) throws -> [String] {
-        let checks = try store.readNow { db in try KeyChecks().all(db) }.filter { $0.key != "store.kek" && !$0.key.contains("/") }
+    package func changed(of secrets: [String: SymmetricKey], besides: Set<String> = []) throws -> [String] {
+        let checks = try store.readNow { db in try KeyChecks().all(db) }
+            .filter { $0.key != "store.kek" && !$0.key.contains("/") && !besides.contains($0.key) }
         let wrong = checks.filter { name, check in secrets[name].map { !KeyCheck.isPassed(check, by: $0, named: name) } ?? true }
         let fresh = try secrets.filter { checks[$0.key] == nil }.map { ($0.key, try KeyCheck.make(under: $0.value, named: $0.key)) }
         if wrong.isEmpty, !fresh.isEmpty {

@@ -12,7 +12,7 @@ package struct CountrySettings: Sendable {
     /// A list in place of the country's own; consent alone opens it.
     package let places: URL?
 
-    /// A country that is not known stops the service and names those that are.
+    /// A country that is not known is a fault that names those that are.
     package init(_ reader: inout SettingsReader) {
         var country = Country(
             reader.read(

@@ -64,6 +64,8 @@ extension HTTPLimits {
             .integer("http.body_bytes_per_s", default: slowestBody, in: 1...10_000_000, "Pace below which a body is ended (408)."))
         if concurrentRequests + reserve >= connections {
             reader.refuse("http.connections", "must be more than http.requests and http.reserve together")
+            let usual = HTTPLimits()
+            (connections, concurrentRequests, reserve) = (usual.connections, usual.concurrentRequests, usual.reserve)
         }
     }
 }

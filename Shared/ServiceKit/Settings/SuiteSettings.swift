@@ -7,6 +7,7 @@ package import HTTPKit
 /// Owned by ServiceKit under the prefixes `store`, `bus`, `http` and `log`.
 package struct SuiteSettings: Sendable {
     package static let prefixes: Set<String> = ["store", "bus", "http", "log"]
+    private static let defaultOrigin = "https://localhost:8443"
 
     /// `ipc`: sockets of one machine. `tcp`: the ports of `Contracts`.
     package enum Transport: String, CaseIterable, Sendable {
@@ -59,8 +60,9 @@ package struct SuiteSettings: Sendable {
         httpHost = reader.read(.text("http.host", default: "127.0.0.1", "Address to listen on."))
         self.httpPort = reader.read(.integer("http.port", default: httpPort, in: 0...65_535, "Port to listen on; 0 takes a free one."))
         httpLimits = HTTPLimits(&reader)
-        publicOrigin = reader.read(
-            .text("http.public_origin", default: "https://localhost:8443", "Where browsers find the suite: https://host[:port], no path."))
+        let origin = reader.read(
+            .text(
+                "http.public_origin", default: SuiteSettings.defaultOrigin, "Where browsers find the suite: https://host[:port], no path."))
         logLevel = reader.read(.choice("log.level", default: .info, "The least important line that is written."))
 
         var hosts: [Peer: String] = [:]
@@ -73,7 +75,8 @@ package struct SuiteSettings: Sendable {
             }
         }
         self.hosts = hosts
-        if !SuiteSettings.isOrigin(publicOrigin) {
+        publicOrigin = SuiteSettings.isOrigin(origin) ? origin : SuiteSettings.defaultOrigin
+        if publicOrigin != origin {
             reader.refuse("http.public_origin", "must be https://host or https://host:port in lower case, without a path")
         }
     }

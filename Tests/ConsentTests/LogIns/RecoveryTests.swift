@@ -77,6 +77,27 @@ struct RecoveryTests {
         }
     }
 
+    @Test("CON-08: the answer's time told who has an account: for neither address is anything done beside the answer, only after a pause")
+    func workAfterTheAnswer() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            @Sendable func changes() async throws -> Int {
+                let sql = """
+                    SELECT (SELECT count(*) FROM recovery_wishes) = 0
+                        OR (SELECT count(*) FROM mail_links WHERE purpose = 'recover') > 0
+                    """
+                return try await house.store.read { db in try Int.fetchOne(db, sql: sql) ?? 0 }
+            }
+            for email in ["nobody@example.org", "anna@example.org"] {
+                let asked = ContinuousClock.now
+                try await ask(house, email).expect(status: 202)
+                try await eventually("it is looked at") { try await changes() != 0 }
+                #expect(ContinuousClock.now - asked >= .milliseconds(Recoveries.pause.lowerBound), "\(email)")
+            }
+            _ = try await link(house)
+        }
+    }
+
     @Test(
         "ACC-16: a malformed address is said so at once, and nothing is sent",
         arguments: ["anna", "anna@", "@example.org", "anna example.org", "anna@localhost", ""])

@@ -12,6 +12,43 @@ extension SystemTests {
     @Suite("A part refuses to start")
     struct RefusedPartTests {
         @Test(
+            "SOS-15, SOS-28: a key file that both dispatchers read and a wrong word in a setting stopped every alarm: both run, and the call is taken",
+            .timeLimit(.minutes(3)), arguments: ["webhook.secret", "emergency-identity.key"])
+        func bothDispatchers(name: String) async throws {
+            let wrong = ["TRACKME_COUNTRY_CODE": "XX", "TRACKME_SOS_NO_SUCH": "1"]
+            let shape = SuiteShape(environment: [.sosDispatcher: wrong, .sosDeputy: wrong], hasDeputy: true)
+            try await RealSuite.with(shape) { suite in
+                let deputy = try #require(suite.deputy)
+                let load = try LoadGenerator(try await suite.addPeople(1), to: suite)
+                load.start()
+                try await load.untilAcknowledged(3)
+                for one in [suite.sos, deputy] { try await one.stop() }
+                let file = suite.layout.keys.file(name, of: .sosDispatcher)
+                try Data().write(to: file)
+                for one in [suite.sos, deputy] {
+                    one.start()
+                    try await one.untilReady()
+                }
+                await load.wearers[0].fallIll()
+                let called = try await eventually("the desk has taken the call") {
+                    DeskLine.read(suite.deskLedger).first { $0.isAcknowledgement }
+                }
+                let emergency = try await suite.ask(ListEmergencies(person: load.wearers[0].person, limit: 1)).emergencies.first
+                #expect(called.emergency == emergency?.emergency)
+                _ = try await load.stop()
+                for one in [suite.sos, deputy] {
+                    let log = suite.data.appendingPathComponent("log/\(one.name).log")
+                    let critical = String(decoding: try Data(contentsOf: log), as: UTF8.self).split(separator: "\n")
+                        .filter { $0.contains(#""critical""#) }
+                    for word in [file.path, "TRACKME_COUNTRY_CODE", "TRACKME_SOS_NO_SUCH"] {
+                        #expect(critical.contains { $0.replacing("\\/", with: "/").contains(word) }, "\(one.name): \(word)")
+                    }
+                }
+                #expect(try suite.trackme("doctor", allowed: [1]).output.contains("shared key file"))
+            }
+        }
+
+        @Test(
             "SOS-15, SOS-28: a damaged key file of ingest leaves both dispatchers running, which deliver the call that waits; the refused part is named, and it starts once the file is mended",
             .timeLimit(.minutes(5)), arguments: ["store.kek", "bus.secret"])
         func damagedKey(name: String) async throws {
