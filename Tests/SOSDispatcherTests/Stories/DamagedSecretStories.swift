@@ -37,7 +37,7 @@ struct DamagedSecretStories {
             for place in [Place.first, .second] { await (try await stage.start(place: place)).stop() }
             let secret = try #require(SharedSecret.all.first { $0.name == name })
             let file = keys.places(of: secret).original
-            try Data("whsec_".utf8).write(to: file)
+            try Data().write(to: file)
             let heartbeat = ["TRACKME_SOS_HEARTBEAT_URL": "http://127.0.0.1:9/"]
 
             let dispatcher = try await stage.start(heartbeat)
