@@ -11,7 +11,7 @@ enum StartRefusal {
         if let fault = error.databaseFault { return damaged(folder, fault) }
         if let trouble = FileTrouble.text(error) { return trouble }
         switch error {
-        case let error as StoreError: return damaged(folder, error.cause)
+        case let error as StoreError: return "\(folder.path): \(error.cause). \(error.mend)"
         case is SealingError: return damaged(folder, "something sealed in it does not open")
         case let error as any CustomStringConvertible: return "\(error)"
         default: return damaged(folder, "something in it cannot be read (\(type(of: error)))")

@@ -73,26 +73,31 @@ struct ExpressStories {
     }
 
     /// What ingest may not store, by what was stored a moment before it.
-    private static let refusals: [(metric: Metric, value: Double, ahead: Duration)] = [
-        (.heartRate, 30, .zero), (.heartRate, 30, .seconds(3600)), (.help, 1, .seconds(3600)),
+    private static let refusals: [(sample: @Sendable (Timestamp) -> Sample, reason: String)] = [
+        ({ Sample(type: .heartRate, at: $0, value: 30) }, "conflicting-value"),
+        ({ Sample(type: .heartRate, at: $0 + .seconds(3600), value: 30) }, "future-time"),
+        ({ Sample(type: .help, at: $0 + .seconds(3600), value: 1) }, "future-time"),
+        // What a phone says indoors, where it does not know how exact it is.
+        ({ Sample(type: .help, at: $0, value: 1, position: Position(latitude: 45, longitude: 9, accuracy: -1)) }, "impossible-position"),
     ]
 
     @Test(
-        "SOS-09, SOS-35: a heart rate of 30 refused as `conflicting-value` or `future-time`, or a call for help an hour ahead, called nobody",
+        "SOS-09, SOS-35: a heart rate of 30 that was refused for its time, and a call for help for its time or place, called nobody",
         arguments: refusals.indices)
     func refused(_ number: Int) async throws {
-        let (metric, value, ahead) = Self.refusals[number]
+        let (sample, reason) = Self.refusals[number]
         try await StorySuite.with { suite in
             let watch = try await suite.subscriber()
             let now = Timestamp.now
             #expect(try await suite.upload([Sample(type: .heartRate, at: now, value: 64)], from: watch).outcome.status == 200)
-            let refused = try await suite.upload([Sample(type: metric, at: now + ahead, value: value)], from: watch)
-            let reason = ahead > .zero ? "future-time" : "conflicting-value"
+            let said = sample(now)
+            let refused = try await suite.upload([said], from: watch)
             #expect(String(decoding: refused.body, as: UTF8.self).contains("urn:trackme:problem:\(reason)"))
             let emergency = try await suite.acknowledged(of: watch)
             #expect(try #require(emergency.acknowledgedAt) - emergency.t0 < .seconds(5))
-            let stored = try await suite.get("/ingest/v1/samples?type=\(metric.code)", as: watch)
-            #expect(!String(decoding: stored.json, as: UTF8.self).contains("\"value\":\(Int(value))}"), "it is stored nowhere")
+            let stored = try await suite.get("/ingest/v1/samples?type=\(said.type.code)", as: watch)
+            let value = said.value.map { "\"value\":\(Int($0))" } ?? ""
+            #expect(!String(decoding: stored.json, as: UTF8.self).contains(value), "it is stored nowhere")
         }
     }
 

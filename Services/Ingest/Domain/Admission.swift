@@ -42,7 +42,7 @@ extension ScannedUpload {
     /// Moves what may not be taken to what was refused. It is not quarantined: it must not be stored at all (ING-10).
     mutating func admit(by admission: Admission) {
         guard !admission.admitsEverything else { return }
-        ahead.removeAll { admission.fault(of: $0) != nil }
+        unstored.removeAll { admission.fault(of: $0) != nil }
         var (taken, places): ([Sample], [Int32]) = ([], [])
         for (sample, index) in zip(samples, indexes) {
             if let fault = admission.fault(of: sample) {

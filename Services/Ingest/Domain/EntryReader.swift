@@ -223,6 +223,10 @@ struct EntryReader {
     }
 }
 
+extension EntryFault {
+    fileprivate var isOfPlace: Bool { field.map { $0 == .position || $0.isCoordinate } ?? false }
+}
+
 extension EntryField {
     fileprivate var isCoordinate: Bool {
         switch self {
@@ -241,7 +245,11 @@ extension EntryDraft {
     }
 
     fileprivate mutating func blame(_ reason: EntryFault) {
-        if fault == nil { fault = reason }
+        if reason.isOfPlace {
+            faultOfPlace = faultOfPlace ?? reason
+        } else {
+            fault = fault ?? reason
+        }
     }
 }
 

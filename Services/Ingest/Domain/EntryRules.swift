@@ -16,6 +16,8 @@ struct EntryDraft {
     var unit: JSONText?
     /// The first thing that was wrong while reading; decides before anything else.
     var fault: EntryFault?
+    /// The first thing that was wrong with the place alone: what was measured may be right all the same.
+    var faultOfPlace: EntryFault?
 
     struct FieldSet: OptionSet {
         let rawValue: UInt16
@@ -33,7 +35,7 @@ struct EntryDraft {
 }
 
 struct EntryRules: Sendable {
-    private let now: Timestamp
+    let now: Timestamp
     /// Times later than this are refused: the receiver's clock plus `ing.clock_skew_s`.
     let latest: Timestamp
     let limits: [MetricCatalogue.Limits]
@@ -65,20 +67,38 @@ struct EntryRules: Sendable {
             type: metric, at: draft.at, value: draft.seen.contains(.value) ? draft.value : nil, position: position)
     }
 
-    /// An entry whose time lies ahead; nil where something else is wrong with it too. A clock that is wrong makes no value wrong.
-    func judgeAhead(_ draft: EntryDraft) -> Sample? {
+    /// What a refused entry says all the same, for alarms: a clock that is ahead and a place that is none make no value wrong, and a call for
+    /// help or a fall says by its name alone that it happens. Nil where nobody could say what was measured, or when.
+    func judgeRefused(_ draft: EntryDraft) -> Sample? {
+        guard let metric = draft.metric else { return nil }
         var draft = draft
-        let at = draft.at
-        draft.at = now
+        let isEvent = metric.definition.shape == .event
+        let hasTime = draft.seen.contains(.at) && draft.at.milliseconds > 0 && draft.fault?.field != .at
+        guard isEvent || hasTime && draft.fault == nil else { return nil }
+        let at = hasTime ? draft.at : now
+        draft.at = min(at, now)
+        let hasPlace = draft.faultOfPlace == nil
+        draft.faultOfPlace = nil
+        let isBare = isEvent && (draft.fault != nil || !draft.seen.contains(.value))
+        if isBare {
+            (draft.fault, draft.value) = (nil, limits[Int(metric.number)].high)
+            draft.seen.insert(.value)
+        }
+        draft.seen.insert(.at)
         var problem: EntryFault?
-        var sample = judge(draft, problem: &problem)
+        var sample = hasPlace ? judge(draft, problem: &problem) : nil
+        if sample == nil {
+            draft.seen.subtract(.place)
+            sample = judge(draft, problem: &problem)
+        }
         sample?.at = at
+        if isBare { sample?.value = nil }
         return sample
     }
 
     @inline(__always)
     private func firstProblem(_ draft: EntryDraft) -> EntryFault? {
-        if let fault = draft.fault { return fault }
+        if let fault = draft.fault ?? draft.faultOfPlace { return fault }
         guard let metric = draft.metric else { return .missing(.type) }
         guard draft.seen.contains(.at) else { return .missing(.at) }
         guard draft.at.milliseconds > 0 else { return .timeNotPositive }

@@ -15,8 +15,8 @@ struct ScannedUpload: Sendable {
     /// For every sample, its place in the upload, from 0.
     var indexes: [Int32] = []
     var refused: [Refused] = []
-    /// What was refused for its time alone, which lies ahead: for alarms, and never stored.
-    var ahead: [Sample] = []
+    /// What refused entries say all the same (`EntryRules.judgeRefused`): for alarms, and never stored.
+    var unstored: [Sample] = []
 
     struct Refused: Hashable, Sendable {
         var index: Int
@@ -183,7 +183,7 @@ struct EntryScanner {
             upload.samples.append(sample)
             upload.indexes.append(Int32(truncatingIfNeeded: index))
         } else {
-            if problem == .timeInFuture, let sample = rules.judgeAhead(draft) { upload.ahead.append(sample) }
+            if let sample = rules.judgeRefused(draft) { upload.unstored.append(sample) }
             upload.refuse(index, problem ?? .notAnObject, range)
         }
     }
@@ -198,12 +198,13 @@ extension ScannedUpload {
 }
 
 extension ScannedUpload {
-    /// What lies ahead, as a clock that is right would have dated it: the newest is from now, the others as long before it as they say.
-    func presentAhead(at now: Timestamp) -> [Sample] {
-        guard let newest = ahead.map(\.at).max() else { return [] }
-        return ahead.map { sample in
+    /// What is not stored, dated as a clock that is right would have dated it: of what lies further ahead than `latest` the newest is from
+    /// now, the rest as long before it as it says.
+    func unstored(at now: Timestamp, latest: Timestamp) -> [Sample] {
+        let newest = unstored.map(\.at).filter { $0 > latest }.max()
+        return unstored.map { sample in
             var sample = sample
-            sample.at = now - (newest - sample.at)
+            if let newest, sample.at > latest { sample.at = now - (newest - sample.at) }
             return sample
         }
     }

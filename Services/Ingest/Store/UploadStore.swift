@@ -15,8 +15,8 @@ final class ReadyUpload: Sendable {
     let trace: String
     let key: SymmetricKey
     let plan: UploadPlan
-    /// What its time kept out of the plan, dated anew: for alarms alone.
-    let ahead: [Sample]
+    /// What refused entries say all the same, in times of now: for alarms alone.
+    let unstored: [Sample]
     /// One per group of the plan.
     let chunks: [SealedChunk]
     let refused: RefusedEntries?
@@ -25,10 +25,10 @@ final class ReadyUpload: Sendable {
 
     init(
         device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?, trace: String, key: SymmetricKey, plan: UploadPlan,
-        ahead: [Sample], chunks: [SealedChunk], refused: RefusedEntries?, repeatable: RepeatableRequest?, alongside: UploadEffect?
+        unstored: [Sample], chunks: [SealedChunk], refused: RefusedEntries?, repeatable: RepeatableRequest?, alongside: UploadEffect?
     ) {
         (self.device, self.receivedAt, self.firstTriedAt, self.trace) = (device, receivedAt, firstTriedAt, trace)
-        (self.key, self.plan, self.ahead) = (key, plan, ahead)
+        (self.key, self.plan, self.unstored) = (key, plan, unstored)
         (self.chunks, self.refused, self.repeatable, self.alongside) = (chunks, refused, repeatable, alongside)
     }
 }

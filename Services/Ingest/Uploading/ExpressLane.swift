@@ -32,7 +32,7 @@ final class ExpressLane: Sendable {
     /// An upload that sets out for the disk; nil where nothing of it can matter to an alarm, or all of that has been said. Its end must
     /// be told.
     func watch(_ upload: ReadyUpload) -> Passenger? {
-        refused(upload.ahead, of: upload)
+        refused(upload.unstored, of: upload)
         guard upload.isFresh else { return nil }
         if upload.plan.groups.contains(where: { isAlarming($0, of: upload) }) {
             say(upload)

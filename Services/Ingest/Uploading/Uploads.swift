@@ -20,7 +20,7 @@ struct ReceivedUpload: Sendable {
 
     /// Whether it says how somebody is now.
     func isUrgent(at now: Timestamp) -> Bool {
-        !scanned.ahead.isEmpty || scanned.samples.contains { $0.at >= now - UploadLimits.urgentAge }
+        (scanned.samples + scanned.unstored).contains { $0.at >= now - UploadLimits.urgentAge }
     }
 }
 
@@ -195,8 +195,8 @@ final class Uploads: Sendable {
                 body: try vault.seal(text: upload.refusedText, at: "quarantine", of: person, key: key))
         return ReadyUpload(
             device: origin.device, receivedAt: origin.receivedAt, firstTriedAt: upload.scanned.firstTriedAt(ofReceived: origin.receivedAt),
-            trace: origin.trace, key: key, plan: plan, ahead: upload.scanned.presentAhead(at: origin.receivedAt), chunks: chunks,
-            refused: refused, repeatable: repeatable(upload, origin, key),
+            trace: origin.trace, key: key, plan: plan,
+            unstored: upload.scanned.unstored(at: origin.receivedAt, latest: rules(origin.receivedAt).latest), chunks: chunks, refused: refused, repeatable: repeatable(upload, origin, key),
             alongside: effect)
     }
 

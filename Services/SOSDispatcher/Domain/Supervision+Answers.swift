@@ -30,7 +30,7 @@ extension Supervision {
             }
             if let wall { state.wallOffset = (wall - state.now).wholeMilliseconds }
             // When it was said: the other dispatcher, which hears of it later, knows the same.
-            outcome.actions += helped(at: self.wall(state.now), measured: min(time, state.now), nil)
+            outcome.actions += helped(at: wall ?? self.wall(time), measured: min(time, state.now), nil)
             outcome.episode = outcome.episode ?? state.episode
         case .helpIsHere:
             outcome.actions += helpArrived()

@@ -11,10 +11,25 @@ struct Watched: Hashable, Codable, Sendable {
         var sequence: Int64
     }
 
-    /// How many answers that the other dispatcher was given have gone into the state.
+    /// The answers in one emergency.
     struct Answered: Hashable, Codable, Sendable {
         var emergency: EmergencyID
+        /// How many that the other dispatcher was given have gone into the state.
         var count: Int
+        /// The last that counted, whoever was given it, and how long after `t0`.
+        var last: AnswerPrompt.Answer?
+        var lastMs: Int64?
+
+        /// Whether it was given before what has counted already: the person's last word counts, whichever dispatcher heard it first. Of two
+        /// at one time the call for help does.
+        func hasOvertaken(_ answer: AnswerPrompt.Answer, afterMs: Int64) -> Bool {
+            guard answer != .helpIsHere, let last, let lastMs else { return false }
+            return afterMs < lastMs || afterMs == lastMs && last == .help && answer != .help
+        }
+
+        mutating func note(_ answer: AnswerPrompt.Answer, afterMs: Int64) {
+            if answer != .helpIsHere { (last, lastMs) = (answer, afterMs) }
+        }
     }
 
     var subscriber = Subscriber()

@@ -40,8 +40,17 @@ extension SupervisionService {
         }
     }
 
+    /// Now, but later than what the person has answered here last: both sides bring the answers of one instant into one order by it.
+    func timeOfAnswer(of person: PersonID) -> Timestamp {
+        guard let known = people[person]?.answered, let last = known.lastMs else { return clock.now }
+        let state = people[person]?.subscriber.supervision
+        let episodes = [state?.episode].compactMap(\.self) + (state?.beside ?? [])
+        let running = episodes.first { names.emergency(of: person, $0.trigger) == known.emergency }
+        return running.map { max(clock.now, $0.t0 + .milliseconds(last + 1)) } ?? clock.now
+    }
+
     /// The person has answered on this side.
-    func tellAnswer(_ answer: AnswerPrompt.Answer, of person: PersonID, in episode: Episode?) {
+    func tellAnswer(_ answer: AnswerPrompt.Answer, of person: PersonID, in episode: Episode?, at time: Timestamp) {
         guard let episode else { return }
         // A call for help where nothing ran is named after itself, so that both sides call for one emergency.
         if episode.trigger.kind == .manual, answer == .help {
@@ -49,11 +58,19 @@ extension SupervisionService {
                 .answered(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at)))
             return
         }
-        changes.told.append(
-            .answered(
-                GivenAnswer(
-                    person: person, emergency: names.emergency(of: person, episode.trigger), answer: answer,
-                    afterMs: (clock.now - episode.t0).wholeMilliseconds)))
+        let emergency = names.emergency(of: person, episode.trigger)
+        let afterMs = (time - episode.t0).wholeMilliseconds
+        noteAnswer(answer, afterMs: afterMs, of: person, in: emergency)
+        changes.told.append(.answered(GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs)))
+    }
+
+    private func noteAnswer(_ answer: AnswerPrompt.Answer, afterMs: Int64, of person: PersonID, in emergency: EmergencyID) {
+        guard var watched = people[person] else { return }
+        var known = watched.answered.flatMap { $0.emergency == emergency ? $0 : nil } ?? Watched.Answered(emergency: emergency, count: 0)
+        known.note(answer, afterMs: afterMs)
+        watched.answered = known
+        people[person] = watched
+        changes.put(watched, of: person)
     }
 
     // MARK: Hearing
@@ -157,12 +174,15 @@ extension SupervisionService {
 
     private func takeAnswers(of person: PersonID, in episode: Episode, _ effects: inout Effects) {
         let emergency = names.emergency(of: person, episode.trigger)
-        let known = people[person]?.answered
-        let taken = known?.emergency == emergency ? known?.count ?? 0 : 0
+        var known = people[person]?.answered.flatMap { $0.emergency == emergency ? $0 : nil } ?? .init(emergency: emergency, count: 0)
+        let taken = known.count
         let answers = pair.answers(in: emergency)
         guard answers.count > taken else { return }
-        people[person]?.answered = Watched.Answered(emergency: emergency, count: answers.count)
+        known.count = answers.count
+        people[person]?.answered = known
         for answer in answers.dropFirst(taken) {
+            guard people[person]?.answered?.hasOvertaken(answer.answer, afterMs: answer.afterMs) != true else { continue }
+            people[person]?.answered?.note(answer.answer, afterMs: answer.afterMs)
             change(person, &effects) { $0.answered(answer.answer, at: episode.t0 + .milliseconds(answer.afterMs)).actions }
             changes.audit.append(
                 AuditNote(

@@ -81,7 +81,9 @@ struct PromptRoutes: Sendable {
                 + "or is not; within ten seconds it is one call. `help-is-here` before an emergency service has taken the call is asked back: "
                 + "it counts when it is said again within a minute. The same answer to the same emergency again gets the first receipt again. The service's time counts.",
             body: .json(PromptReplyBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
-            answers: [.json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over"), .problem(503, "unavailable")],
+            answers: [
+                .json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over", "not-subscribed"), .problem(503, "unavailable"),
+            ],
             usesReserve: true
         ) { exchange in
             let person = try exchange.person
@@ -106,7 +108,8 @@ struct PromptRoutes: Sendable {
             return try await body()
         } catch let failure as Failure {
             switch failure.code {
-            case .conflict, .notFound: throw Problem.promptOver
+            case .conflict: throw Problem.promptOver
+            case .notFound: throw Problem.nobodyCalled
             case .unavailable, .deadline: throw Refusal(.unavailable, retryAfter: .seconds(1))
             default: throw Problem.internal
             }
@@ -186,6 +189,13 @@ struct PromptRoutes: Sendable {
 }
 
 extension Problem {
+    /// Whoever calls for help here and is not watched must know at once that nobody comes.
+    static let nobodyCalled: Problem = {
+        var problem = notSubscribed
+        problem.detail = "Nobody was called. If you need help, call the emergency number yourself. To be watched, join with PUT /sos/v1/subscription."
+        return problem
+    }()
+
     static let promptOver = Problem(
         "prompt-over", status: 409, title: "There is nothing to answer any more",
         detail: "The emergency is over, or another one has begun: read the prompt again.")

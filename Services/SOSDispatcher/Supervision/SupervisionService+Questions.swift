@@ -44,12 +44,13 @@ extension SupervisionService {
         guard people[person] != nil else { throw Failure(.notFound, "this person is not subscribed") }
         var effects = Effects()
         var outcome: Supervision.Outcome?
+        let time = timeOfAnswer(of: person)
         change(person, &effects) { machine in
-            let answered = machine.answered(given, at: clock.now, wall: .now)
+            let answered = machine.answered(given, at: time, wall: clock.wall(fromSteady: time))
             outcome = answered
             return answered.actions
         }
-        if outcome?.refusal == nil { tellAnswer(given, of: person, in: outcome?.episode) }
+        if outcome?.refusal == nil { tellAnswer(given, of: person, in: outcome?.episode, at: time) }
         let reply = AnswerPrompt.Reply(
             alreadyDispatched: outcome?.alreadyDispatched ?? false,
             emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) }, asksBack: outcome?.asksBack == true ? true : nil)

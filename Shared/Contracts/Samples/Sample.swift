@@ -40,8 +40,7 @@ package struct Sample: Hashable, Codable, Sendable {
 /// Said by ingest on `ingest.samples.NN` after every durable upload; heard by both SOS dispatchers. Personal. If lost, replayed from
 /// the log. Where the disk is slow or refuses, the fresh entries of an upload are said before, or instead, as
 /// `samples-provisional.v1` with sequence 0: for alarms alone, in no log, perhaps never stored. Likewise, as `samples-refused.v1`,
-/// fresh entries that are refused and stored nowhere, since their time lies ahead (they are dated anew: the newest as received) or
-/// another value is stored for their metric and time.
+/// fresh entries that are refused and stored nowhere but may be somebody's heart or call for help (`docs/sos-rules.md` §1).
 package struct SamplesRecorded: Codable, Sendable {
     package static let type = "samples-recorded.v1"
     /// The header's type on the express lane. Whoever keeps to sequences passes over it.

@@ -152,14 +152,41 @@ enum BadInput {
             """)
         #expect(upload.samples.map(\.value) == [64])
         #expect(upload.refused.map(\.fault) == [.timeInFuture, .timeInFuture, .timeInFuture, .timeInFuture])
-        #expect(upload.ahead.map(\.value) == [30, 31, 1])
+        #expect(upload.unstored.map(\.value) == [30, 31, 1])
         var withoutHelp = upload
-        withoutHelp.ahead.removeLast()
-        #expect(withoutHelp.presentAhead(at: Scan.now).map(\.at) == [Scan.now, Scan.now - .seconds(2)])
-        #expect(upload.presentAhead(at: Scan.now).last?.at == Scan.now)
+        withoutHelp.unstored.removeLast()
+        #expect(withoutHelp.unstored(at: Scan.now, latest: Scan.scanner.rules.latest).map(\.at) == [Scan.now, Scan.now - .seconds(2)])
+        #expect(upload.unstored(at: Scan.now, latest: Scan.scanner.rules.latest).last?.at == Scan.now)
         var paused = withoutHelp
         paused.admit(by: Admission(tracked: nil, pauses: [Pause(from: 1)]))
-        #expect(paused.ahead.isEmpty, "a pause holds against a clock that is wrong too")
+        #expect(paused.unstored.isEmpty, "a pause holds against a clock that is wrong too")
+    }
+
+    /// Refused entries, and what is heard of them: value and time, or nil.
+    private static let heard: [(entry: String, value: Double??, at: Int64)] = [
+        ("{\"type\":\"heart-rate\",\"at\":1000,\"value\":30,\"latitude\":45,\"longitude\":9,\"accuracy\":-1}", 30, 1000),
+        ("{\"type\":\"heart-rate\",\"at\":1000,\"value\":30,\"position\":{}}", 30, 1000),
+        ("{\"position\":\"here\",\"type\":\"heart-rate\",\"at\":1000,\"value\":30}", 30, 1000),
+        ("{\"type\":\"heart-rate\",\"at\":1000,\"value\":30,\"latitude\":45}", 30, 1000),
+        ("{\"type\":\"help\",\"at\":1000}", .some(nil), 1000),
+        ("{\"type\":\"help\",\"value\":true}", .some(nil), 1_795_262_400_000),
+        ("{\"type\":\"fall\",\"at\":\"now\",\"value\":1,\"altitude\":1e9}", .some(nil), 1_795_262_400_000),
+        // In doubt is what was measured, or when.
+        ("{\"type\":\"heart-rate\",\"at\":1000,\"value\":30,\"unit\":\"Hz\",\"position\":{}}", nil, 0),
+        ("{\"type\":\"heart-rate\",\"value\":30}", nil, 0),
+        ("{\"type\":\"heart-rate\",\"at\":1000,\"value\":0}", nil, 0),
+        ("{\"type\":\"position\",\"at\":1000,\"latitude\":91,\"longitude\":9}", nil, 0),
+    ]
+
+    @Test("SOS-09, SOS-35, SOS-36: a place that is none, or a button that gives no value, threw away a heart rate, a fall, a call for help")
+    func unstored() throws {
+        for (entry, value, at) in Self.heard {
+            let upload = try Scan.document(entry)
+            #expect(upload.samples.isEmpty && upload.refused.count == 1)
+            #expect(upload.unstored.map(\.value) == (value.map { [$0] } ?? []), "\(entry)")
+            #expect(upload.unstored.map(\.at.milliseconds) == (value == nil ? [] : [at]), "\(entry)")
+            #expect(upload.unstored.allSatisfy { $0.position == nil })
+        }
     }
 
     @Test("ING-08, ING-05, INV-19: every kind of bad entry has its own refusal", arguments: BadInput.refusals)

@@ -185,6 +185,50 @@ struct PairStories {
         }
     }
 
+    @Test(
+        "SOS-14, SOS-24: several answers of one person at once left the two dispatchers in opposite states for good",
+        arguments: [[Place.first], [.first, .second]])
+    func answersAtOnce(at places: [Place]) async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
+            for _ in 0..<6 {
+                let person = PersonID.random()
+                try await Self.subscribed(person, stage, first, second)
+                try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+                let opened = try await eventually("the alert on both") { () -> EmergencyID? in
+                    let known = try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first?.emergency
+                    let there = try await stage.question(ListEmergencies(person: person, limit: 1), of: .second).emergencies.first?.emergency
+                    return known == there ? known : nil
+                }
+                if places.count > 1 {
+                    // Before the call "I am fine" ends the emergency, and help is another one.
+                    for place in [first, second] {
+                        try await eventually("it is called for", isTrue: { try await place.parts.store.emergency(opened)?.state == .dispatched })
+                    }
+                }
+                await withTaskGroup { group in
+                    for number in 0..<8 {
+                        let answer: AnswerPrompt.Answer = number.isMultiple(of: 2) ? .fine : .help
+                        let place = places[number / 2 % places.count]
+                        group.addTask { _ = try? await stage.question(AnswerPrompt(person: person, answer: answer), of: place) }
+                    }
+                }
+                let last = try await eventually("both know every answer", within: .seconds(10)) { () -> [EmergencyRecord.State]? in
+                    let states = [
+                        try await first.parts.store.emergency(opened)?.state, try await second.parts.store.emergency(opened)?.state,
+                    ].compactMap(\.self)
+                    let isOver = states.map { $0 == .stoodDown || $0 == .closed || $0 == .muted }
+                    return Set(isOver).count == 1 && states.count == 2 && !states.contains(.alerted) ? states : nil
+                }
+                #expect(last.count == 2)
+            }
+            await second.stop()
+            await first.stop()
+        }
+    }
+
     @Test("SOS-19: an acknowledgement that was posted to the second stops the first when it is back, and the call goes on without it")
     func acknowledgedAtTheSecond() async throws {
         let desk = Desk(.silent)
