@@ -178,6 +178,7 @@ enum InventedRecording {
 
     static func text(seed: UInt64) -> String {
         var dice = SupervisionPropertyTests.Dice(state: seed)
+        var others = SupervisionPropertyTests.Dice(state: ~seed)
         var lines = ["time,event,age_ms,source," + columns.map(\.name).joined(separator: ",")]
         var now = SupervisionStory.start
         var taken: Set<String> = []
@@ -200,6 +201,13 @@ enum InventedRecording {
                 let (own, source) = isAgain ? reported.randomElement(using: &dice) ?? new : new
                 reported.append((own, source))
                 lines.append("\(now.rfc3339),\(event),\(now.milliseconds - own),\(source)")
+                // Others are answered, and reported by another device as well.
+                if Bool.random(using: &others) {
+                    lines.append("\((now + .seconds(1)).rfc3339),fine,,")
+                    now = now + .seconds(2)
+                    let age = [0, 1999, 2000, 10_000, 10_001].randomElement(using: &others) ?? 0
+                    lines.append("\(now.rfc3339),\(event),\(age),c")
+                }
                 continue
             }
             let age = Int.random(in: 0..<3, using: &dice) == 0 ? ages.randomElement(using: &dice) ?? 0 : 0

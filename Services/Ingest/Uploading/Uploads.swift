@@ -196,7 +196,8 @@ final class Uploads: Sendable {
         return ReadyUpload(
             device: origin.device, receivedAt: origin.receivedAt, firstTriedAt: upload.scanned.firstTriedAt(ofReceived: origin.receivedAt),
             trace: origin.trace, key: key, plan: plan,
-            unstored: upload.scanned.unstored(at: origin.receivedAt, latest: rules(origin.receivedAt).latest), chunks: chunks, refused: refused, repeatable: repeatable(upload, origin, key),
+            unstored: upload.scanned.unstored(at: origin.receivedAt, latest: rules(origin.receivedAt).latest), chunks: chunks,
+            refused: refused, repeatable: repeatable(upload, origin, key),
             alongside: effect)
     }
 

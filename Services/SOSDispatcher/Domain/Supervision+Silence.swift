@@ -137,7 +137,7 @@ extension Supervision {
         state.stage = .alerted
         state.episode = Episode(
             trigger: Trigger(passed, at: last.at, kind: .silence), t0: state.now,
-            receivedAt: last.receivedAt + (state.now - last.heardAt), open: [Breach(.silence, .below): BreachCourse()])
+            receivedAt: last.receivedAt + (state.now - last.heardAt), open: [Breach(.silence, .below): BreachCourse(isSevere: true)])
         return [told, action(.opened)]
     }
 

@@ -82,7 +82,8 @@ struct PromptRoutes: Sendable {
                 + "it counts when it is said again within a minute. The same answer to the same emergency again gets the first receipt again. The service's time counts.",
             body: .json(PromptReplyBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over", "not-subscribed"), .problem(503, "unavailable"),
+                .json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over", "not-subscribed"),
+                .problem(503, "unavailable"),
             ],
             usesReserve: true
         ) { exchange in
@@ -192,7 +193,8 @@ extension Problem {
     /// Whoever calls for help here and is not watched must know at once that nobody comes.
     static let nobodyCalled: Problem = {
         var problem = notSubscribed
-        problem.detail = "Nobody was called. If you need help, call the emergency number yourself. To be watched, join with PUT /sos/v1/subscription."
+        problem.detail =
+            "Nobody was called. If you need help, call the emergency number yourself. To be watched, join with PUT /sos/v1/subscription."
         return problem
     }()
 

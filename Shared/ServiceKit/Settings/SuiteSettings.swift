@@ -62,7 +62,7 @@ package struct SuiteSettings: Sendable {
         httpLimits = HTTPLimits(&reader)
         let origin = reader.read(
             .text(
-                "http.public_origin", default: SuiteSettings.defaultOrigin, "Where browsers find the suite: https://host[:port], no path."))
+                "http.public_origin", default: "https://localhost:8443", "Where browsers find the suite: https://host[:port], no path."))
         logLevel = reader.read(.choice("log.level", default: .info, "The least important line that is written."))
 
         var hosts: [Peer: String] = [:]

@@ -328,7 +328,7 @@ class Machine:
         else:
             values = []
             if calm_begun:
-                known.lowest, known.severe = math.inf, False
+                known.lowest, known.severe, known.asked_for_silence = math.inf, False, False
                 values = [entry.value for entry in entries if breach in entry.breaches]
         for value in values:
             known.saw(value, self.is_severe(breach, value))

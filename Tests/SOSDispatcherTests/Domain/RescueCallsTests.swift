@@ -160,6 +160,18 @@ struct RescueCallsTests {
         #expect(Self.times("dispatched", in: story.list) == [heard, 40])
     }
 
+    @Test(
+        "SOS-24: heard late, help after \"I am fine\" was taken for the help before it: the two dispatchers stayed apart",
+        arguments: [20.0, 25])
+    func answersHeardLate(heard: Double) {
+        var story = SupervisionStory()
+        story.pass(heard)
+        story.answer(20, .help)
+        story.answer(20.001, .fine)
+        story.answer(20.002, .help)
+        #expect(Self.times("dispatched", in: story.list).count == 2)
+    }
+
     @Test("SOS-35, SOS-36: in a state as the release before stored it, a clock that was ahead silences nobody; what it knew is no other")
     func formerReports() throws {
         let ahead = SupervisionStory.at(310).milliseconds

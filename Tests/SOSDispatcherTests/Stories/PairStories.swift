@@ -199,13 +199,14 @@ struct PairStories {
                 try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
                 let opened = try await eventually("the alert on both") { () -> EmergencyID? in
                     let known = try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first?.emergency
-                    let there = try await stage.question(ListEmergencies(person: person, limit: 1), of: .second).emergencies.first?.emergency
-                    return known == there ? known : nil
+                    let listing = ListEmergencies(person: person, limit: 1)
+                    return try await stage.question(listing, of: .second).emergencies.first?.emergency == known ? known : nil
                 }
                 if places.count > 1 {
                     // Before the call "I am fine" ends the emergency, and help is another one.
                     for place in [first, second] {
-                        try await eventually("it is called for", isTrue: { try await place.parts.store.emergency(opened)?.state == .dispatched })
+                        try await eventually(
+                            "it is called for", isTrue: { try await place.parts.store.emergency(opened)?.state == .dispatched })
                     }
                 }
                 await withTaskGroup { group in
