@@ -42,6 +42,7 @@ final class Desk: Sendable {
     }
 
     private let manner: Mutex<Manner>
+    private let holdsBack = Mutex<(@Sendable () -> Bool)?>(nil)
     private let received = Mutex<[Receipt]>([])
     private let secret: Mutex<WebhookSecret?>
     private let door = Mutex<(running: Running?, port: Int?)>((nil, nil))
@@ -95,11 +96,17 @@ final class Desk: Sendable {
                 signatures: exchange.header(WebhookSignature.signatureHeader) ?? "",
                 body: Array(try await exchange.body().readableBytesView), at: exchange.receivedAt)
             received.withLock { $0.append(receipt) }
+            if let isReady = holdsBack.withLock({ $0 }) { try await eventually("what its answer waits for", isTrue: isReady) }
             if case .slow(let count) = manner.withLock({ $0 }) {
                 try await eventually("\(count) attempts") { self.receipts.count >= count }
             }
             return try answer(receipt)
         }
+    }
+
+    /// From now on no answer is given before that.
+    func answers(once isReady: @escaping @Sendable () -> Bool) {
+        holdsBack.withLock { $0 = isReady }
     }
 
     private func answer(_ receipt: Receipt) throws -> HTTPAnswer {
