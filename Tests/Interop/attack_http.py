@@ -30,7 +30,7 @@ from running_suite import BUILD, RunningSuite, Suite, free_ports
 HEART_EVERY_S = 5
 ACKNOWLEDGED_WITHIN_S = 5
 REFUSED_NS, BYTE_NS = 200_000, 2_000
-# What a short refused body may cost in a release on two quiet cores; a debug build is judged by twice how much slower it is.
+# What a short refused body may cost in a release on two quiet cores; a debug build is judged by three times how much slower it is.
 USUAL_NS = 100_000
 IS_RELEASE = BUILD.endswith("release")
 STRANGERS = 4
@@ -79,7 +79,7 @@ class Refusals:
             # A release is held to the figures themselves.
             plain = [one for one in operations if one.service == service and one.content and one.properties][:5]
             costs = sorted(self.cost(one, b'{"x":1}', one.content[0], [], 10)[0] for one in plain)
-            self.slowness[service] = 1.0 if IS_RELEASE else max(1.0, 2 * costs[len(costs) // 2] / USUAL_NS)
+            self.slowness[service] = 1.0 if IS_RELEASE else max(1.0, 3 * costs[len(costs) // 2] / USUAL_NS)
 
     def cost(self, operation, content, kind, further, count):
         """Nanoseconds of one of `count` requests, and the status of the last."""
