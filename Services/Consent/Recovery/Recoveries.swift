@@ -70,18 +70,18 @@ struct Recoveries: Sendable {
 
     /// Answers the wishes that wait; runs until it is cancelled.
     func run() async throws {
-        var last = try await lastWish()
+        var last = try await lastRequest()
         while true {
             while try await answerWishes(upTo: last) {}
             try Task.checkCancellation()
             await bell.wait(atMost: Self.look)
             // Those that come during the pause wait for the next one.
-            last = try await lastWish()
+            last = try await lastRequest()
             try await Task.sleep(for: .milliseconds(Int.random(in: Self.pause)))
         }
     }
 
-    private func lastWish() async throws -> Int64 {
+    private func lastRequest() async throws -> Int64 {
         try await store.read { [wishes] db in try wishes.last(db) }
     }
 

@@ -50,10 +50,10 @@ extension SupervisionService {
     }
 
     /// The person has answered on this side.
-    func tellAnswer(_ answer: AnswerPrompt.Answer, of person: PersonID, in episode: Episode?, at time: Timestamp) {
+    func tellAnswer(_ answer: AnswerPrompt.Answer, of person: PersonID, in episode: Episode?, at time: Timestamp, wall: Timestamp) {
         guard let episode else { return }
         // A call for help where nothing ran is named after itself, so that both sides call for one emergency.
-        if episode.trigger.kind == .manual, answer == .help {
+        if episode.trigger.kind == .manual, answer == .help, episode.trigger.at == wall {
             changes.told.append(
                 .answered(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at)))
             return

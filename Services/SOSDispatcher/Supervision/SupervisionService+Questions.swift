@@ -45,12 +45,13 @@ extension SupervisionService {
         var effects = Effects()
         var outcome: Supervision.Outcome?
         let time = timeOfAnswer(of: person)
+        let wall = clock.wall(fromSteady: time)
         change(person, &effects) { machine in
-            let answered = machine.answered(given, at: time, wall: clock.wall(fromSteady: time))
+            let answered = machine.answered(given, at: time, wall: wall)
             outcome = answered
             return answered.actions
         }
-        if outcome?.refusal == nil { tellAnswer(given, of: person, in: outcome?.episode, at: time) }
+        if outcome?.refusal == nil { tellAnswer(given, of: person, in: outcome?.episode, at: time, wall: wall) }
         let reply = AnswerPrompt.Reply(
             alreadyDispatched: outcome?.alreadyDispatched ?? false,
             emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) }, asksBack: outcome?.asksBack == true ? true : nil)

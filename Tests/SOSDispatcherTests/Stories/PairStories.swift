@@ -230,6 +230,36 @@ struct PairStories {
         }
     }
 
+    @Test("SOS-24, SOS-35: help, I am fine, help again: the second dispatcher took the last for the first and stayed stood down")
+    func helpAgain() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
+            let person = PersonID.random()
+            try await Self.subscribed(person, stage, first, second)
+            let called = try await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
+            let emergency = try #require(called)
+            for (answer, isOver) in [(AnswerPrompt.Answer.fine, true), (.help, false)] {
+                try await eventually(
+                    "the second knows what was before",
+                    isTrue: {
+                        let state = try await second.parts.store.emergency(emergency)?.state
+                        return isOver ? state == .dispatched : state == .closed || state == .stoodDown
+                    })
+                let now = try await stage.question(AnswerPrompt(person: person, answer: answer)).emergency ?? emergency
+                try await eventually(
+                    "the second knows it",
+                    isTrue: {
+                        let state = try await second.parts.store.emergency(now)?.state
+                        return isOver ? state == .closed || state == .stoodDown : state == .dispatched
+                    })
+            }
+            await second.stop()
+            await first.stop()
+        }
+    }
+
     @Test("SOS-19: an acknowledgement that was posted to the second stops the first when it is back, and the call goes on without it")
     func acknowledgedAtTheSecond() async throws {
         let desk = Desk(.silent)
