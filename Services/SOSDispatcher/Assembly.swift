@@ -32,12 +32,15 @@ enum SOSAssembly: Assembly {
     private static let needed = Set(
         ["sos.message_status", "sos.place", "store.directory", "bus.transport", "bus.directory", "bus.keys", "bus.hosts"]
             .map(SettingsReader.variable(for:)))
-    /// In a name that nobody reads these may stand for one of them.
-    private static let traces = ["STATUS", "MESSAGE", "PLACE", "TRACKME_STORE_", "TRACKME_BUS_"]
+    /// A name that nobody reads may stand for one of them: of another prefix, as the list of places of a country, for none.
+    private static func mayBeNeeded(_ variable: String) -> Bool {
+        ["TRACKME_STORE_", "TRACKME_BUS_"].contains { variable.hasPrefix($0) }
+            || variable.hasPrefix("TRACKME_SOS_") && ["STATUS", "MESSAGE", "PLACE"].contains { variable.contains($0) }
+    }
 
     /// Rescue fails open: nothing else that is written wrongly keeps both dispatchers from calling (0040).
     static func refuses(_ fault: SettingFault) -> Bool {
-        fault.isUnknown ? traces.contains { fault.variable.contains($0) } : needed.contains(fault.variable)
+        fault.isUnknown ? mayBeNeeded(fault.variable) : needed.contains(fault.variable)
     }
 
     static func build(_ settings: Settings, on runtime: Runtime) async throws -> [any Service] {

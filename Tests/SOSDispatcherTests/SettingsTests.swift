@@ -64,6 +64,8 @@ struct SettingsTests {
             ["TRACKME_SOS_WEBHOOK_URL": "ftp://desk"], ["TRACKME_SOS_NUMBER": "112"], ["TRACKME_HTTP_PORT": "x"],
             ["TRACKME_HTTP_PUBLIC_ORIGIN": "here"], ["TRACKME_HTTP_CONNECTIONS": "16"], ["TRACKME_LOG_LEVEL": "loud"],
             ["TRACKME_SOS_SECOND_URL": "http://127.0.0.1:9/"], ["TRACKME_STORE_GROUP_COMMIT_MS": "x"],
+            // The list of places of a country, by a name that is none.
+            ["TRACKME_COUNTRY_PLACE": "/etc/trackme/places.tsv"],
         ])
     func starts(environment: [String: String]) {
         #expect(refusals(environment) == [false])

@@ -17,44 +17,87 @@ struct EarlyUploads: Sendable {
         let receivedAt: Timestamp
     }
 
-    private var judged: Set<Upload> = []
-    private var latest: [DeviceID: Timestamp] = [:]
-    private var order: [(upload: Upload, at: Timestamp)] = []
-    private var first = 0
+    private var judged = RecentSet<Upload>(kept: Self.kept, most: Self.most)
+    /// How many of them each device sent.
+    private var counts: [DeviceID: Int] = [:]
 
     mutating func note(_ upload: Upload, at now: Timestamp) {
-        while first < order.count, order[first].at < now - EarlyUploads.kept || judged.count >= EarlyUploads.most { forgetFirst() }
-        guard judged.insert(upload).inserted else { return }
-        latest[upload.device] = now
-        order.append((upload, now))
+        guard !judged.contains(upload) else { return }
+        for forgotten in judged.note(upload, at: now) {
+            let left = (counts[forgotten.device] ?? 1) - 1
+            counts[forgotten.device] = left == 0 ? nil : left
+        }
+        counts[upload.device, default: 0] += 1
     }
 
     func contains(_ upload: Upload) -> Bool { judged.contains(upload) }
 
     /// Whether something of the device was judged early lately: what the device sends again has been judged, though not under this name.
-    func mayHaveJudged(of device: DeviceID) -> Bool { latest[device] != nil }
+    func mayHaveJudged(of device: DeviceID) -> Bool { counts[device] != nil }
+}
 
-    private mutating func forgetFirst() {
-        let (upload, at) = order[first]
-        judged.remove(upload)
-        if latest[upload.device] == at { latest[upload.device] = nil }
+/// A critical reading by its source and own time. One that is sent again is told by it from one that comes out of order.
+struct JudgedReading: Hashable, Sendable {
+    let device: DeviceID
+    let metric: Metric
+    let at: Timestamp
+
+    init(_ entry: Sample, of device: DeviceID) {
+        (self.device, metric, at) = (device, entry.type, entry.at)
+    }
+}
+
+/// What was noted of late, within bounds of time and number; each note costs the same, however much is known.
+struct RecentSet<Element: Hashable & Sendable>: Sendable {
+    let kept: Duration
+    let most: Int
+    private var elements: Set<Element> = []
+    private var order: [(element: Element, at: Timestamp)] = []
+    private var first = 0
+
+    init(kept: Duration, most: Int) {
+        (self.kept, self.most) = (kept, most)
+    }
+
+    func contains(_ element: Element) -> Bool { elements.contains(element) }
+
+    /// What is known already keeps its time.
+    /// - Returns: what was forgotten for it, the oldest first.
+    @discardableResult
+    mutating func note(_ element: Element, at now: Timestamp) -> [Element] {
+        var forgotten: [Element] = []
+        while first < order.count, order[first].at < now - kept || elements.count >= most { forgotten.append(forgetFirst()) }
+        if elements.insert(element).inserted { order.append((element, now)) }
+        return forgotten
+    }
+
+    private mutating func forgetFirst() -> Element {
+        let element = order[first].element
+        elements.remove(element)
         first += 1
         // Given up in bulk, so that forgetting one does not move the rest.
-        guard first >= 1024 || first == order.count else { return }
-        order.removeFirst(first)
-        first = 0
+        if first >= 1024 || first == order.count {
+            order.removeFirst(first)
+            first = 0
+        }
+        return element
     }
 }
 
 extension Subscriber {
-    /// Entries later than everything that this device has said of their metric, and places. What is sent again is not among them; what is
-    /// measured after the wall clock was set back is.
-    /// - Parameter received: the same moment as `receivedAt`, on the machine's time line.
-    func news(in entries: [Sample], of device: DeviceID, receivedAt: Timestamp, at received: Timestamp) -> [Sample] {
+    /// Entries later than everything that this device has said of their metric, places, and critical readings that come out of order. What is
+    /// sent again is not among them; what is measured after the wall clock was set back is.
+    /// - Parameters:
+    ///   - received: the same moment as `receivedAt`, on the machine's time line.
+    ///   - isUnjudged: whether an entry is critical and was not judged before.
+    func news(
+        in entries: [Sample], of device: DeviceID, receivedAt: Timestamp, at received: Timestamp, isUnjudged: (Sample) -> Bool
+    ) -> [Sample] {
         let known = supervision.sources["\(device)"]?.latest ?? [:]
         return entries.filter { entry in
             guard entry.value != nil, let last = known[entry.type] else { return true }
             let at = min(entry.at, receivedAt)
+            if (last.at != at || last.value != entry.value) && isUnjudged(entry) { return true }
             return at > last.at || received - (receivedAt - at) > last.measured + EarlyUploads.surelyLater
         }
     }

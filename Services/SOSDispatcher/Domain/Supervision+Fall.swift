@@ -30,7 +30,7 @@ extension Supervision {
 
     /// An impact, then somebody who lies still.
     mutating func followMovement(_ upload: Upload) -> [SupervisionAction] {
-        guard fallsCount else { return [] }
+        guard fallsCount || state.fall?.isJudged == true else { return [] }
         let entries = upload.entries.filter { $0.type == .acceleration && isFresh($0, in: upload) }
         var actions: [SupervisionAction] = []
         for entry in entries.sorted(by: { $0.at < $1.at }) {
@@ -51,7 +51,7 @@ extension Supervision {
                         report, Trigger(.fall, at: impact.at, kind: .fall), dueAt: impact.measured + rules.still, isJudged: true)
                 }
             }
-            if value >= Movement.impact { state.impact = Impact(measured: measured, at: entry.at, source: upload.source) }
+            if value >= Movement.impact, fallsCount { state.impact = Impact(measured: measured, at: entry.at, source: upload.source) }
         }
         return actions
     }

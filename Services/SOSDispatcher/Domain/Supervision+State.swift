@@ -282,7 +282,8 @@ extension Supervision.State {
         shaking = isWatched ? true : nil
         if !isWatched { seizure = nil }
         self.falls = falls
-        if falls == nil { (fall, impact) = (nil, nil) }
+        // A fall that is asked about goes on: nothing but an answer ends it.
+        if falls == nil { impact = nil }
     }
 
     /// The person's data are erased, the supervision goes on: nothing that was measured, or computed from it, is known any more.

@@ -16,30 +16,51 @@ struct Watched: Hashable, Codable, Sendable {
         var emergency: EmergencyID
         /// How many that the other dispatcher was given have gone into the state.
         var count: Int
-        /// The last that counted, whoever was given it, and how long after `t0`.
+        /// The last that counted, whoever was given it, and when, on the time line of this dispatcher. Not how long after `t0`: who is asked
+        /// again about one entry answers in the same emergency with another `t0`.
         var last: AnswerPrompt.Answer?
-        var lastMs: Int64?
+        var lastAt: Timestamp?
 
         /// Whether it was given before what has counted already: the person's last word counts, whichever dispatcher heard it first. Of two
         /// at one time the call for help does.
-        func hasOvertaken(_ answer: AnswerPrompt.Answer, afterMs: Int64) -> Bool {
-            guard answer != .helpIsHere, let last, let lastMs else { return false }
-            return afterMs < lastMs || afterMs == lastMs && last == .help && answer != .help
+        func hasOvertaken(_ answer: AnswerPrompt.Answer, at time: Timestamp) -> Bool {
+            guard answer != .helpIsHere, let last, let lastAt else { return false }
+            return time < lastAt || time == lastAt && last == .help && answer != .help
         }
 
-        mutating func note(_ answer: AnswerPrompt.Answer, afterMs: Int64) {
-            if answer != .helpIsHere { (last, lastMs) = (answer, afterMs) }
+        mutating func note(_ answer: AnswerPrompt.Answer, at time: Timestamp) {
+            if answer != .helpIsHere { (last, lastAt) = (answer, time) }
         }
     }
 
+    /// Emergencies whose answers are known beside the last one's: what runs, a fall and a doubt beside it.
+    private static let mostAnsweredBefore = 3
+
     var subscriber = Subscriber()
     var heard: Heard?
+    /// In the emergency that was answered last.
     var answered: Answered?
+    /// In further ones, the latest first. What is counted of one must not be forgotten for another: it would count again.
+    var answeredBefore: [Answered]?
 
     /// Takes note of a fact; false if it is in the state already.
     mutating func hears(_ header: StreamHeader) -> Bool {
         if let heard, heard.epoch == header.epoch, header.sequence <= heard.sequence { return false }
         heard = Heard(epoch: header.epoch, sequence: header.sequence)
         return true
+    }
+
+    private var allAnswered: [Answered] { [answered].compactMap(\.self) + (answeredBefore ?? []) }
+
+    /// When the person has last said something that counted.
+    var lastAnswerAt: Timestamp? { allAnswered.compactMap(\.lastAt).max() }
+
+    func answers(in emergency: EmergencyID) -> Answered {
+        allAnswered.first { $0.emergency == emergency } ?? Answered(emergency: emergency, count: 0)
+    }
+
+    mutating func note(_ known: Answered) {
+        let others = allAnswered.filter { $0.emergency != known.emergency }.prefix(Self.mostAnsweredBefore)
+        (answered, answeredBefore) = (known, others.isEmpty ? nil : Array(others))
     }
 }

@@ -250,17 +250,20 @@ struct PairTables: Sendable {
     }
 
     /// What people have said to this side in emergencies of late. A snapshot stands for all that was told before it: whoever follows anew, as
-    /// after a restore of this side, would never hear the answers that were given while it could not be reached.
+    /// after a restore of this side, would never hear the answers that were given while it could not be reached. What a call for help has
+    /// overtaken is left out: by itself it would call off what the person called for afterwards.
     private func toldAnswers(head: Int64, _ db: Database) throws -> [PairFact] {
         let recent = Timestamp.now - Dispatcher.reopens
         let rows = try StreamLog().rows(
             db, place.stream, from: max(1, head - PairTables.answersAmong + 1), limit: Int(PairTables.answersAmong))
-        return try rows.compactMap { row in
-            guard row.at >= recent, !row.isErased, let plain = try render(row), case .answered(let answer)? = PairFact.read(plain),
-                answer.emergency != nil, answer.answer != .help
-            else { return nil }
-            return .answered(answer)
+        var told: [GivenAnswer] = []
+        for row in rows where row.at >= recent && !row.isErased {
+            guard let plain = try render(row), case .answered(let answer)? = PairFact.read(plain), let emergency = answer.emergency else {
+                continue
+            }
+            if answer.answer == .help { told.removeAll { $0.emergency == emergency } } else { told.append(answer) }
         }
+        return told.map { .answered($0) }
     }
 
     /// The newest ones.

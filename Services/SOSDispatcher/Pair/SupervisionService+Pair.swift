@@ -40,13 +40,10 @@ extension SupervisionService {
         }
     }
 
-    /// Now, but later than what the person has answered here last: both sides bring the answers of one instant into one order by it.
-    func timeOfAnswer(of person: PersonID) -> Timestamp {
-        guard let known = people[person]?.answered, let last = known.lastMs else { return clock.now }
-        let state = people[person]?.subscriber.supervision
-        let episodes = [state?.episode].compactMap(\.self) + (state?.beside ?? [])
-        let running = episodes.first { names.emergency(of: person, $0.trigger) == known.emergency }
-        return running.map { max(clock.now, $0.t0 + .milliseconds(last + 1)) } ?? clock.now
+    /// `now`, but later than what the person has answered last: both sides bring the answers of one instant into one order by it. For
+    /// telling alone: no machine is moved to a time that has not come.
+    func timeOfAnswer(of person: PersonID, _ now: Timestamp) -> Timestamp {
+        people[person]?.lastAnswerAt.map { max(now, $0 + .milliseconds(1)) } ?? now
     }
 
     /// The person has answered on this side.
@@ -60,15 +57,15 @@ extension SupervisionService {
         }
         let emergency = names.emergency(of: person, episode.trigger)
         let afterMs = (time - episode.t0).wholeMilliseconds
-        noteAnswer(answer, afterMs: afterMs, of: person, in: emergency)
+        noteAnswer(answer, at: time, of: person, in: emergency)
         changes.told.append(.answered(GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs)))
     }
 
-    private func noteAnswer(_ answer: AnswerPrompt.Answer, afterMs: Int64, of person: PersonID, in emergency: EmergencyID) {
+    private func noteAnswer(_ answer: AnswerPrompt.Answer, at time: Timestamp, of person: PersonID, in emergency: EmergencyID) {
         guard var watched = people[person] else { return }
-        var known = watched.answered.flatMap { $0.emergency == emergency ? $0 : nil } ?? Watched.Answered(emergency: emergency, count: 0)
-        known.note(answer, afterMs: afterMs)
-        watched.answered = known
+        var known = watched.answers(in: emergency)
+        known.note(answer, at: time)
+        watched.note(known)
         people[person] = watched
         changes.put(watched, of: person)
     }
@@ -148,6 +145,10 @@ extension SupervisionService {
         watched.subscriber = standing.subscriber
         let offset = clock.steady(fromWall: standing.wall) - standing.steady
         watched.subscriber.supervision = standing.subscriber.supervision.shifted(by: offset)
+        // What was answered there has led to where that side stands: once more here it would call off what was called for since.
+        for emergency in emergencies(watched.subscriber.supervision, of: person) {
+            watched.note(.init(emergency: emergency, count: pair.answers(in: emergency).count))
+        }
         var effects = Effects()
         people[person] = watched
         change(person, &effects) { machine in
@@ -172,18 +173,25 @@ extension SupervisionService {
         for episode in [state.episode].compactMap(\.self) + state.beside { takeAnswers(of: person, in: episode, &effects) }
     }
 
+    private func emergencies(_ state: Supervision.State, of person: PersonID) -> [EmergencyID] {
+        ([state.episode].compactMap(\.self) + state.beside).map { names.emergency(of: person, $0.trigger) }
+    }
+
     private func takeAnswers(of person: PersonID, in episode: Episode, _ effects: inout Effects) {
         let emergency = names.emergency(of: person, episode.trigger)
-        var known = people[person]?.answered.flatMap { $0.emergency == emergency ? $0 : nil } ?? .init(emergency: emergency, count: 0)
+        guard var known = people[person]?.answers(in: emergency) else { return }
         let taken = known.count
         let answers = pair.answers(in: emergency)
         guard answers.count > taken else { return }
         known.count = answers.count
-        people[person]?.answered = known
+        people[person]?.note(known)
         for answer in answers.dropFirst(taken) {
-            guard people[person]?.answered?.hasOvertaken(answer.answer, afterMs: answer.afterMs) != true else { continue }
-            people[person]?.answered?.note(answer.answer, afterMs: answer.afterMs)
-            change(person, &effects) { $0.answered(answer.answer, at: episode.t0 + .milliseconds(answer.afterMs)).actions }
+            let time = episode.t0 + .milliseconds(answer.afterMs)
+            guard var known = people[person]?.answers(in: emergency), !known.hasOvertaken(answer.answer, at: time) else { continue }
+            known.note(answer.answer, at: time)
+            people[person]?.note(known)
+            // Never ahead: the other side may have heard the entry, from which it counts, before this one did.
+            change(person, &effects) { $0.answered(answer.answer, at: min(time, clock.now)).actions }
             changes.audit.append(
                 AuditNote(
                     at: .now, actor: "person", action: "answered", object: names.auditName(of: person),

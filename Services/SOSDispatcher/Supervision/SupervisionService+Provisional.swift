@@ -10,15 +10,19 @@ extension SupervisionService {
             var recorded = decode(event), let subscriber = people[person]?.subscriber
         else { return }
         if isRefused {
-            // No fact follows that would repeat it.
+            // No fact follows that would repeat it. Held back for long, as while this side was behind, it says nothing of now, but that
+            // somebody calls for help or fell.
+            if clock.now - clock.steady(fromWall: recorded.receivedAt) > rules.maximumAge {
+                recorded.samples.removeAll { $0.type != .help && $0.type != .fall }
+            }
+            guard !recorded.samples.isEmpty else { return }
             var effects = Effects()
             hear(recorded, of: person, &effects)
             settleSoon(effects)
             return
         }
         guard !early.contains(.init(recorded)) else { return }
-        recorded.samples = subscriber.news(
-            in: recorded.samples, of: recorded.device, receivedAt: recorded.receivedAt, at: clock.steady(fromWall: recorded.receivedAt))
+        recorded.samples = news(in: recorded, of: subscriber, at: clock.steady(fromWall: recorded.receivedAt))
         guard recorded.samples.contains(where: { $0.type.definition.shape != .position }) else { return }
         early.note(.init(recorded), at: clock.now)
         var effects = Effects()
@@ -36,15 +40,38 @@ extension SupervisionService {
             return false
         }
         guard early.mayHaveJudged(of: recorded.device), let subscriber = people[person]?.subscriber else { return true }
-        recorded.samples = subscriber.news(
-            in: recorded.samples, of: recorded.device, receivedAt: recorded.receivedAt, at: received)
+        recorded.samples = news(in: recorded, of: subscriber, at: received)
         return !recorded.samples.isEmpty
+    }
+
+    private func news(in recorded: SamplesRecorded, of subscriber: Subscriber, at received: Timestamp) -> [Sample] {
+        let thresholds = Supervision(rules: rules, state: subscriber.supervision).thresholds
+        return subscriber.news(in: recorded.samples, of: recorded.device, receivedAt: recorded.receivedAt, at: received) { entry in
+            entry.isCritical(by: thresholds) && !judged.contains(JudgedReading(entry, of: recorded.device))
+        }
+    }
+
+    /// Remembers what was critical, so that it is known when it is sent again. Whoever is well after it has nothing of the kind.
+    func noteJudged(_ recorded: SamplesRecorded, of person: PersonID) {
+        guard let state = people[person]?.subscriber.supervision,
+            state.episode != nil || state.mutes != nil || !state.beside.isEmpty
+        else { return }
+        let thresholds = Supervision(rules: rules, state: state).thresholds
+        for entry in recorded.samples where entry.isCritical(by: thresholds) {
+            judged.note(JudgedReading(entry, of: recorded.device), at: clock.now)
+        }
     }
 
     func upload(_ recorded: SamplesRecorded, at received: Timestamp?) -> Supervision.Upload {
         Supervision.Upload(
             at: received ?? clock.steady(fromWall: recorded.receivedAt), receivedAt: recorded.receivedAt, source: "\(recorded.device)",
             declaredInterval: recorded.intervalMs.map { .milliseconds($0) }, firstTriedAt: recorded.firstTriedAt, entries: recorded.samples)
+    }
+}
+
+extension Sample {
+    fileprivate func isCritical(by thresholds: Thresholds) -> Bool {
+        value.flatMap { thresholds.passed(type, $0) } != nil
     }
 }
 

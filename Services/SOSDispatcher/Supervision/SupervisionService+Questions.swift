@@ -44,14 +44,14 @@ extension SupervisionService {
         guard people[person] != nil else { throw Failure(.notFound, "this person is not subscribed") }
         var effects = Effects()
         var outcome: Supervision.Outcome?
-        let time = timeOfAnswer(of: person)
-        let wall = clock.wall(fromSteady: time)
+        let now = clock.now
+        let wall = clock.wall(fromSteady: now)
         change(person, &effects) { machine in
-            let answered = machine.answered(given, at: time, wall: wall)
+            let answered = machine.answered(given, at: now, wall: wall)
             outcome = answered
             return answered.actions
         }
-        if outcome?.refusal == nil { tellAnswer(given, of: person, in: outcome?.episode, at: time, wall: wall) }
+        if outcome?.refusal == nil { tellAnswer(given, of: person, in: outcome?.episode, at: timeOfAnswer(of: person, now), wall: wall) }
         let reply = AnswerPrompt.Reply(
             alreadyDispatched: outcome?.alreadyDispatched ?? false,
             emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) }, asksBack: outcome?.asksBack == true ? true : nil)

@@ -44,6 +44,8 @@ actor SupervisionService {
     var changes = StoreBatch()
     /// Judged on ingest's fast path, and not heard in their place yet.
     var early = EarlyUploads()
+    /// Critical readings that were judged, whichever way they came.
+    var judged = RecentSet<JudgedReading>(kept: EarlyUploads.kept, most: EarlyUploads.most)
     /// What was decided by entries and is being stored and carried out.
     private var underWay: [Int: Task<Void, Never>] = [:]
     private var settlements = 0
@@ -179,6 +181,7 @@ actor SupervisionService {
     func hear(_ recorded: SamplesRecorded, of person: PersonID, at received: Timestamp? = nil, _ effects: inout Effects) {
         let upload = upload(recorded, at: received)
         change(person, &effects, after: upload) { $0.uploaded(upload) }
+        noteJudged(recorded, of: person)
         metrics.decided(after: .now - recorded.receivedAt)
     }
 

@@ -70,11 +70,16 @@ struct EarlyUploadsTests {
         let entries = [
             heart(31, after: -1), heart(31), heart(31, after: 1), Sample(type: .bodyTemperature, at: now, value: 41), place,
         ]
-        let news = subscriber.news(in: entries, of: device, receivedAt: now + .seconds(5), at: now + .seconds(5))
-        #expect(news.map(\.type) == [.heartRate, .bodyTemperature, .position])
-        #expect(subscriber.news(in: entries, of: .random(), receivedAt: now + .seconds(5), at: now + .seconds(5)).count == 5)
+        func news(_ entries: [Sample], of device: DeviceID, after: Duration = .seconds(5), isUnjudged: Bool = false) -> [Sample] {
+            subscriber.news(in: entries, of: device, receivedAt: now + after, at: now + after) { _ in isUnjudged }
+        }
+        #expect(news(entries, of: device).map(\.type) == [.heartRate, .bodyTemperature, .position])
+        #expect(news(entries, of: .random()).count == 5)
         // A clock that is ahead does not make old news young.
-        #expect(subscriber.news(in: [heart(31, after: 9000)], of: device, receivedAt: now, at: now).isEmpty)
+        #expect(news([heart(31, after: 9000)], of: device, after: .zero).isEmpty)
+        // What is critical and was never judged comes out of order.
+        #expect(news(entries, of: device, isUnjudged: true).count == 5)
+        #expect(news([heart(60)], of: device, isUnjudged: true).isEmpty, "the last one itself")
     }
 
     @Test(
@@ -86,9 +91,9 @@ struct EarlyUploadsTests {
             latest: [.heartRate: LatestValue(value: 130, at: now, measured: now, received: now)])
         let wall = now - .seconds(3600)
         let measured = Sample(type: .heartRate, at: wall + .seconds(3), value: 20)
-        let news = subscriber.news(in: [measured], of: device, receivedAt: wall + .seconds(3), at: now + .seconds(3))
+        let news = subscriber.news(in: [measured], of: device, receivedAt: wall + .seconds(3), at: now + .seconds(3)) { _ in false }
         #expect(news == [measured])
         let known = Sample(type: .heartRate, at: now, value: 130)
-        #expect(subscriber.news(in: [known], of: device, receivedAt: now + .seconds(3), at: now + .seconds(3)).isEmpty)
+        #expect(subscriber.news(in: [known], of: device, receivedAt: now + .seconds(3), at: now + .seconds(3)) { _ in true }.isEmpty)
     }
 }

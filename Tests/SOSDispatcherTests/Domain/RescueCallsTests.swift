@@ -247,6 +247,25 @@ struct RescueCallsTests {
         #expect(story.list == ["5.000 fell fall", "10.000 fall-ended fall"])
     }
 
+    @Test("SOS-36: an app that changed another wish, and said nothing of falls, ended a fall that was asked about in silence")
+    func fallOutlivesPreferences() {
+        var story = SupervisionStory()
+        story.prefer(0, shaking: false, falls: Supervision.FallWatch())
+        story.upload(5, [Sample(type: .fall, at: SupervisionStory.at(5), value: nil)])
+        story.prefer(6, shaking: true, falls: nil)
+        story.upload(7, [Sample(type: .fall, at: SupervisionStory.at(7), value: nil)])
+        story.pass(26)
+        #expect(story.list == ["5.000 fell fall", "25.000 fall-contacts fall", "25.000 opened fall", "25.000 dispatched fall"])
+        // One that is judged is ended by movement all the same.
+        story = SupervisionStory()
+        story.prefer(0, shaking: false, falls: Supervision.FallWatch())
+        for (second, value) in [(10.0, 4.0), (16, 1)] { story.upload(second, [.acceleration: value]) }
+        story.prefer(17, shaking: false, falls: nil)
+        story.upload(18, [.acceleration: 2])
+        story.pass(31)
+        #expect(story.list.filter { $0.contains("fall") } == ["16.000 fell fall", "18.000 fall-ended fall"])
+    }
+
     @Test("SOS-36: an impact and 20 s without movement are a fall, movement is none")
     func judged() {
         func walk(_ after: [(Double, Double)]) -> [String] {

@@ -1,0 +1,93 @@
+// What one dispatcher makes of answers that people gave the other.
+
+import Contracts
+import ServiceKit
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("Answers at the other dispatcher")
+struct PairAnswerStories {
+    @Test("SOS-33: an answer dated ahead, as to a question asked again about one entry, moved supervision's clock half an hour on")
+    func answeredAhead() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let supervision = dispatcher.parts.supervision
+            let person = PersonID.random()
+            let emergency = try await stage.callForHelp(person)
+            // As the other side tells it, which counts from a later `t0`.
+            let ahead = GivenAnswer(person: person, emergency: emergency, answer: .falseAlarm, afterMs: 1_800_000)
+            _ = await supervision.hear([.answered(ahead)], [])
+            try await eventually("it counts") { try await dispatcher.parts.store.emergency(emergency)?.state == .stoodDown }
+            func lead() async throws -> Duration {
+                let clock = await supervision.clock
+                return try #require(await supervision.subscriber(of: person)).supervision.now - clock.now
+            }
+            #expect(try await lead() <= .zero)
+            // What is answered here after it must not move it either.
+            _ = try? await stage.question(AnswerPrompt(person: person, answer: .fine))
+            #expect(try await lead() <= .zero)
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-36: answers in an emergency and in a fall beside it, each heard from the other side, counted again without end")
+    func answeredInBoth() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let supervision = dispatcher.parts.supervision
+            let person = PersonID.random()
+            _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:], watchesFalls: true))
+            try await stage.ingest.say(person, [Sample(type: .fall, at: .now, value: 1)])
+            let fallen = try await eventually("the fall is asked about") {
+                await supervision.subscriber(of: person)?.supervision.beside.first
+            }
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let running = try await eventually("the call is taken") {
+                let state = await supervision.subscriber(of: person)?.supervision
+                return state?.stage == .dispatched && state?.beside.isEmpty == false ? state?.episode : nil
+            }
+            let names = await supervision.names
+            let answers = [running, fallen].map {
+                GivenAnswer(person: person, emergency: names.emergency(of: person, $0.trigger), answer: .helpIsHere, afterMs: 100)
+            }
+            _ = await supervision.hear(answers.map { .answered($0) }, [])
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 70)])
+            let known = try await eventually("both are known") { () -> Watched? in
+                let watched = await supervision.people[person]
+                return answers.allSatisfy { watched?.answers(in: $0.emergency ?? .init(bits: 0)).count == 1 } ? watched : nil
+            }
+            #expect(known.subscriber.supervision.episode?.helpIsHere == true)
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-14, SOS-28: a dispatcher that begins anew heard \"false alarm\" without the help that followed, and called it off")
+    func helpAfterFalseAlarm() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let second = try await stage.start(place: .second)
+            let person = PersonID.random()
+            _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), of: .second)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let emergency = try await stage.askForHelp(person, of: .second)
+            try await eventually("the call is taken") { try await second.parts.store.emergency(emergency)?.state == .dispatched }
+            for answer in [AnswerPrompt.Answer.falseAlarm, .help] {
+                _ = try await stage.question(AnswerPrompt(person: person, answer: answer), of: .second)
+            }
+            try await eventually("it calls again") { try await second.parts.store.emergency(emergency)?.state == .dispatched }
+            let first = try await stage.start()
+            try await eventually("the first stands where the second does") {
+                await first.parts.supervision.subscriber(of: person)?.supervision.episode != nil
+            }
+            // What it has heard is in force by now: the snapshot is one stretch.
+            #expect(await first.parts.supervision.subscriber(of: person)?.supervision.stage == .dispatched)
+            #expect(try await first.parts.store.emergency(emergency)?.state != .stoodDown)
+            await first.stop()
+            await second.stop()
+        }
+    }
+}
