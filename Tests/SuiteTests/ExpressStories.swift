@@ -101,6 +101,68 @@ struct ExpressStories {
         }
     }
 
+    @Test("SOS-09: a device that counts its idempotency keys anew after a restart was silenced for a day, its person's heart with it")
+    func repeatedKey() async throws {
+        try await StorySuite.with { suite in
+            let watch = try await suite.subscriber()
+            func upload(_ rate: Double) async throws -> Operator.UploadReply {
+                let entry = try UploadBody.entry(Sample(type: .heartRate, at: .now, value: rate))
+                return await UploadTransport.http(server: suite.server, authorities: nil).send(UploadBody.batch([entry]), watch.token, "1")
+            }
+            #expect(try await upload(71).outcome.status == 200)
+            #expect(try await upload(30).outcome.status == 422)
+            let emergency = try await suite.acknowledged(of: watch)
+            #expect(try #require(emergency.acknowledgedAt) - emergency.t0 < .seconds(5))
+        }
+    }
+
+    @Test("SOS-09: a critical reading that came out of order was heard by nobody where ingest's disk is slow")
+    func outOfOrder() async throws {
+        // Every upload goes the fast path.
+        try await StorySuite.with(["TRACKME_ING_EXPRESS_AFTER_MS": "0"]) { suite in
+            let watch = try await suite.subscriber()
+            let now = Timestamp.now
+            for (age, rate) in [(0, 70.0), (5, 30)] {
+                let sample = Sample(type: .heartRate, at: now - .seconds(age), value: rate)
+                #expect(try await suite.upload([sample], from: watch).outcome.status == 200)
+            }
+            let emergency = try await suite.acknowledged(of: watch)
+            #expect(try #require(emergency.acknowledgedAt) - emergency.t0 < .seconds(5))
+            #expect(try await suite.emergencies(of: watch).count == 1)
+        }
+    }
+
+    @Test("SOS-32: a heart that got worse after its call was heard by nobody where the worse reading came out of order")
+    func worseOutOfOrder() async throws {
+        try await StorySuite.with { suite in
+            let watch = try await suite.subscriber()
+            for _ in 0..<3 { try await suite.beat(40, from: watch) }
+            let emergency = try await suite.acknowledged(of: watch)
+            try await suite.beat(40, from: watch)
+            _ = try await suite.upload([Sample(type: .heartRate, at: .now - .milliseconds(2500), value: 20)], from: watch)
+            try await eventually("the desk is told that it is worse") {
+                try suite.desk("update").contains { $0.messageId.hasPrefix("\(emergency.emergency)") }
+            }
+        }
+    }
+
+    @Test("SOS-37: a refused reading at the end of an upload hid eight seconds of a failing heart before it")
+    func refusedAtTheEnd() async throws {
+        try await StorySuite.with { suite in
+            let watch = try await suite.subscriber()
+            // Something of this device was judged early before, and is over.
+            let now = Timestamp.now
+            for (age, rate) in [(40, 64.0), (30, 40), (20, 65)] {
+                _ = try await suite.upload([Sample(type: .heartRate, at: now - .seconds(age), value: rate)], from: watch)
+            }
+            let failing = (1...9).map { Sample(type: .heartRate, at: now - .seconds($0), value: 30) }
+            let placeless = Sample(type: .heartRate, at: now, value: 72, position: Position(latitude: 45, longitude: 9, accuracy: -1))
+            _ = try await suite.upload(failing.reversed() + [placeless], from: watch)
+            let emergency = try await suite.acknowledged(of: watch)
+            #expect(try #require(emergency.acknowledgedAt) - emergency.t0 < .seconds(5))
+        }
+    }
+
     @Test("R15, ING-06: a metric that is planted in the registry with a default bound is followed from upload to call, by the real ingest")
     func planted() async throws {
         let cadence = try #require(Metric(code: "cadence"))

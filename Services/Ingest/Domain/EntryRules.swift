@@ -79,9 +79,11 @@ struct EntryRules: Sendable {
         draft.at = min(at, now)
         let hasPlace = draft.faultOfPlace == nil
         draft.faultOfPlace = nil
-        let isBare = isEvent && (draft.fault != nil || !draft.seen.contains(.value))
+        let limit = limits[Int(metric.number)]
+        let isPossible = draft.seen.contains(.value) && draft.value >= limit.low && draft.value <= limit.high
+        let isBare = isEvent && (draft.fault != nil || !isPossible)
         if isBare {
-            (draft.fault, draft.value) = (nil, limits[Int(metric.number)].high)
+            (draft.fault, draft.value) = (nil, limit.high)
             draft.seen.insert(.value)
         }
         draft.seen.insert(.at)

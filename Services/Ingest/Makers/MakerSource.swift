@@ -46,7 +46,10 @@ struct MakerDocument {
         (draft.metric, draft.at, draft.value) = (metric, at, value)
         draft.seen = [.type, .at, .value]
         var problem: EntryFault?
-        guard let sample = rules.judge(draft, problem: &problem) else { return refuse(problem ?? .notAnObject) }
+        guard let sample = rules.judge(draft, problem: &problem) else {
+            if let unstored = rules.judgeRefused(draft) { upload.unstored.append(unstored) }
+            return refuse(problem ?? .notAnObject)
+        }
         upload.samples.append(sample)
         upload.indexes.append(Int32(truncatingIfNeeded: upload.count))
         upload.count += 1

@@ -32,9 +32,10 @@ final class ExpressLane: Sendable {
     /// An upload that sets out for the disk; nil where nothing of it can matter to an alarm, or all of that has been said. Its end must
     /// be told.
     func watch(_ upload: ReadyUpload) -> Passenger? {
-        refused(upload.unstored, of: upload)
+        // What is refused comes after what is stored of its upload: as the newer it would hide the rest, which supervision takes in order.
+        defer { refused(upload.unstored, of: upload) }
         guard upload.isFresh else { return nil }
-        if upload.plan.groups.contains(where: { isAlarming($0, of: upload) }) {
+        if !upload.unstored.isEmpty || upload.plan.groups.contains(where: { isAlarming($0, of: upload) }) {
             say(upload)
             return nil
         }

@@ -120,8 +120,7 @@ final class Uploads: Sendable {
         let outcome: UploadOutcome
         do {
             outcome = try await store.write(UploadBody(uploadStore, ready))
-            passenger?.settle()
-            publish(outcome, ready)
+            taken(outcome, ready, passenger)
         } catch {
             arrived(passenger, error)
             throw error
@@ -140,12 +139,21 @@ final class Uploads: Sendable {
         store.enqueue(UploadBody(uploadStore, ready)) { [self] outcome in
             switch outcome {
             case .success(let outcome):
-                passenger?.settle()
                 // Here and not with the answer: whoever watches a heart is told before the loop has time for its device.
-                publish(outcome, ready)
+                taken(outcome, ready, passenger)
             case .failure(let error): arrived(passenger, error)
             }
             answer { [self] in try reply(outcome.get(), to: scanned, ready, origin) }
+        }
+    }
+
+    private func taken(_ outcome: UploadOutcome, _ ready: ReadyUpload, _ passenger: ExpressLane.Passenger?) {
+        if case .otherBody = outcome {
+            // A device that counts its keys anew after a restart is refused for a day, and heard.
+            if let passenger { express.refused(passenger) }
+        } else {
+            passenger?.settle()
+            publish(outcome, ready)
         }
     }
 

@@ -171,6 +171,9 @@ enum BadInput {
         ("{\"type\":\"help\",\"at\":1000}", .some(nil), 1000),
         ("{\"type\":\"help\",\"value\":true}", .some(nil), 1_795_262_400_000),
         ("{\"type\":\"fall\",\"at\":\"now\",\"value\":1,\"altitude\":1e9}", .some(nil), 1_795_262_400_000),
+        ("{\"type\":\"help\",\"at\":1000,\"value\":-1}", .some(nil), 1000),
+        ("{\"type\":\"fall\",\"at\":1000,\"value\":5000}", .some(nil), 1000),
+        ("{\"type\":\"fall\",\"at\":1000,\"value\":2,\"accuracy\":-1,\"latitude\":45,\"longitude\":9}", 2, 1000),
         // In doubt is what was measured, or when.
         ("{\"type\":\"heart-rate\",\"at\":1000,\"value\":30,\"unit\":\"Hz\",\"position\":{}}", nil, 0),
         ("{\"type\":\"heart-rate\",\"value\":30}", nil, 0),

@@ -47,6 +47,12 @@ import Testing
         #expect(upload.refused.map(\.fault.name) == [name])
     }
 
+    @Test("SOS-09: a glucose that a maker dates ahead of all clocks was heard by nobody")
+    func ahead() throws {
+        let upload = try Self.read(#"[{"type":"sgv","date":1800000300000,"sgv":45}]"#)
+        #expect(upload.refused.map(\.fault.name) == ["future-time"] && upload.unstored.map(\.value) == [45])
+    }
+
     @Test("Text that is not JSON, or no list, is refused whole")
     func documents() {
         for text in ["", "{", "[1,]", "\u{0}", "[" + String(repeating: "[", count: 100)] {
