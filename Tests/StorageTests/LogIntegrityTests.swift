@@ -62,6 +62,26 @@ struct LogIntegrityTests {
         }
     }
 
+    @Test(
+        "A power cut that left an older log's end of a commit under the first page of a new one was taken for damage, and the store refused"
+    )
+    func olderEnd() async throws {
+        try await withTemporaryFolder { folder in
+            let log = try Self.log(folder)
+            let length = 24 + Self.page
+            let ends = (0..<(log.count - 32) / length).filter { frame in
+                log[(32 + frame * length + 4)..<(32 + frame * length + 8)].contains { $0 != 0 }
+            }
+            let long = try #require(zip(ends, ends.dropFirst()).first { $1 - $0 >= 4 })
+            // The commit of several pages is the last one; of it the first page never reached the disk.
+            var torn = Array(log[..<(32 + (long.1 + 1) * length)])
+            let start = 32 + (long.0 + 1) * length
+            for byte in start..<(start + length) { torn[byte] ^= 0x55 }
+            torn[start + 7] = 9
+            #expect(!Self.isDamaged(torn))
+        }
+    }
+
     @Test("A log that a power cut has ended anywhere, torn or with what lay there before, is read as far as it goes")
     func cuts() async throws {
         try await withTemporaryFolder { folder in

@@ -64,7 +64,7 @@ package struct StreamConsumer: Sendable {
                 let now = clock.now
                 var heartbeatAt: ContinuousClock.Instant?
                 early += arrivals.frames.compactMap { hear($0, &machine, &heartbeatAt, at: now) }
-                if early.count > BusLimits.framesHeldBack { early.removeFirst(early.count - BusLimits.framesHeldBack) }
+                early.keepNewest(frames: BusLimits.framesHeldBack, bytes: BusLimits.bytesWaitingToBeRead)
                 for answer in arrivals.answers {
                     switch answer {
                     case .replayed(let stream, let page): machine.replayed(stream, page, at: clock.now)
@@ -206,5 +206,19 @@ private struct ConsumerTally {
         gaps.increment(by: machine.tally.gaps - told.gaps)
         replayed.increment(by: machine.tally.replayed - told.replayed)
         told = machine.tally
+    }
+}
+
+extension [StreamEvent] {
+    /// Drops the oldest past either bound: what is held back may be a stranger's largest uploads.
+    mutating func keepNewest(frames: Int, bytes: Int) {
+        guard !isEmpty else { return }
+        var (kept, size) = (0, 0)
+        for event in reversed() {
+            size += event.payload.count
+            guard kept < frames, size <= bytes else { break }
+            kept += 1
+        }
+        removeFirst(count - kept)
     }
 }

@@ -66,8 +66,10 @@ struct LogIntegrity {
         var (isBehind, commits) = (false, 0)
         for frame in 0..<count {
             let start = Self.headerBytes + frame * length
-            let isSound = log[(start + 8)..<(start + 16)].elementsEqual(salts) && before.map { isWhole(start, after: $0) } ?? false
-            let endsCommit = Self.word(in: log, at: start + 4) != 0
+            let isOfThisLog = log[(start + 8)..<(start + 16)].elementsEqual(salts)
+            let isSound = isOfThisLog && before.map { isWhole(start, after: $0) } ?? false
+            // What a longer log of before has left under a page that was not flushed says nothing of this one's commits.
+            let endsCommit = isOfThisLog && Self.word(in: log, at: start + 4) != 0
             if let known = broken {
                 if isSound {
                     isBehind = true
