@@ -56,6 +56,7 @@ struct ChecksTests {
         #expect(found.map(\.?.level) == [.failure, .warning, .failure, .failure])
         #expect(found.allSatisfy { $0?.line.contains("keys/a") == true && $0?.mend.isEmpty == false })
         #expect(found[0]?.mend.contains("cp -p keys/b.copy keys/a") == true)
+        #expect(finding(.open("keys/a can be read by others"))?.mend.hasPrefix("chmod 600 keys/a") == true)
     }
 
     @Test("R19: an integrator that is reached by text alone, without a provider of SMS, is a failure; with another way to it a warning")

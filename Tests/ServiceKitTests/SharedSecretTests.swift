@@ -13,6 +13,26 @@ import Testing
 @Suite("SharedSecret", .timeLimit(.minutes(2)))
 struct SharedSecretTests {
     /// What becomes of a file.
+    @Test("a secret just replaced by a file that others may read gave way to the one that was given up, and the mend destroyed it")
+    func openSecret() async throws {
+        try await withTemporaryFolder { folder in
+            let keys = KeyFiles(folder: folder)
+            #expect(keys.makeShared().isEmpty)
+            for secret in [SharedSecret.webhook, .heartbeat, .token] {
+                let (original, copy) = keys.places(of: secret)
+                let (new, old) = (secret.make(), try keys.text(of: secret).text)
+                try Data(new.utf8).write(to: original)
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: original.path)
+                let inForce = try keys.text(of: secret)
+                #expect(inForce.text == new && inForce.fault?.description.contains("chmod 600") == true)
+                guard case .open = keys.standing(of: secret) else { return #expect(Bool(false), "others may read it") }
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: original.path)
+                #expect(keys.makeShared().isEmpty && keys.standing(of: secret) == .whole)
+                #expect(try String(contentsOf: copy, encoding: .utf8) != old)
+            }
+        }
+    }
+
     enum Damage: String, CaseIterable, Sendable {
         case cut, emptied, garbled, gone
 

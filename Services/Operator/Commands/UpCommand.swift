@@ -68,9 +68,14 @@ struct Up: AsyncParsableCommand {
                 layout: suite.layout, ports: ports, additional: deskSettings, only: only.isEmpty ? nil : Set(only),
                 beginsAnew: beginsAnew)
             let parts = try supervision.parts()
-            try ports.write(to: suite.layout.portsFile)
+            do {
+                try ports.write(to: suite.layout.portsFile)
+            } catch {
+                // A full disk keeps nobody from starting.
+                Console.shared.complain("other commands will look at the usual ports: \(FileTrouble.text(error) ?? "\(error)")")
+            }
             let hasEdge = parts.contains { $0.name == "edge" }
-            if !hasEdge, only.isEmpty || only.contains("edge") {
+            if !hasEdge, Edge.program == nil, only.isEmpty || only.contains("edge") {
                 let mend = "apt-get install caddy"
                 if requireEdge { throw OperatorError(.configuration, "caddy is not installed", mend: mend) }
                 Console.shared.complain("caddy is not installed: no edge, services answer on loopback only\n  → \(mend)")

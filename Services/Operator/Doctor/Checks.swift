@@ -99,6 +99,7 @@ enum Checks {
             .failure(
                 subject, "\(fault). The dispatchers go by its copy: the next damage stops both",
                 mend: "cp -p \(copy) \(original); the dispatchers say so until their next start")
+        case .open(let fault): .failure(subject, fault, mend: "chmod 600 \(original), then trackme keys init, which renews the copy")
         case .withoutCopy: .warning(subject, "\(original) has no copy that is whole and the same", mend: "trackme keys init")
         case .differing(let fault):
             .failure(

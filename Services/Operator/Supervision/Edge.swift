@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import ServiceKit
 
 struct Edge: Sendable {
     let layout: SuiteLayout
@@ -12,12 +13,20 @@ struct Edge: Sendable {
     private var authority: URL { layout.edgeFolder.appendingPathComponent("storage/pki/authorities/local/root.crt") }
     private var caddyfile: URL { layout.edgeFolder.appendingPathComponent("Caddyfile") }
 
-    /// Writes the Caddyfile and gives the part; nil where Caddy is not installed.
+    /// Nil where Caddy is not installed.
+    static var program: String? { SystemProgram.find("caddy") }
+
+    /// Writes the Caddyfile and gives the part; nil where Caddy is not installed. What cannot be written now is as it was written last.
+    /// - Throws: where it has never been written.
     func part(_ readiness: Readiness) throws -> SupervisedPart? {
-        guard let caddy = SystemProgram.find("caddy") else { return nil }
-        try FileManager.default.createDirectory(
-            at: layout.edgeFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        try Data(EdgeConfiguration.caddyfile.utf8).write(to: caddyfile, options: .atomic)
+        guard let caddy = Self.program else { return nil }
+        do {
+            try FileManager.default.createDirectory(
+                at: layout.edgeFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try Data(EdgeConfiguration.caddyfile.utf8).write(to: caddyfile, options: .atomic)
+        } catch  where FileManager.default.isReadableFile(atPath: caddyfile.path) {
+            Console.shared.complain("the edge goes by its Caddyfile of before: \(FileTrouble.text(error) ?? "\(error)")")
+        }
         var environment = layout.environment
         environment["TRACKME_EDGE_HTTPS_PORT"] = String(ports.edgePort)
         environment["TRACKME_EDGE_HTTP_PORT"] = String(ports.edgeHTTPPort)

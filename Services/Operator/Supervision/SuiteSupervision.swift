@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import ServiceKit
 
 struct SuiteSupervision: Sendable {
     let layout: SuiteLayout
@@ -26,12 +27,16 @@ struct SuiteSupervision: Sendable {
             at: layout.busFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let readiness = Readiness()
         var parts: [SupervisedPart] = []
-        for service in ports.services where only?.contains(service.peer.name) ?? (withDeputy || service.peer.deputyOf == nil) {
-            try service.requireThere()
+        let wanted = ports.services.filter { only?.contains($0.peer.name) ?? (withDeputy || $0.peer.deputyOf == nil) }
+        // One that is not there is told of, started when it is, and keeps none of the others from their work.
+        if !wanted.contains(where: \.isThere) { try wanted.first?.requireThere() }
+        for service in wanted {
             var environment = layout.environment(of: service.peer, httpPort: service.port)
             environment.merge(additional) { $1 }
             // Links in mails and the check of browsers' origin name the edge.
             environment["TRACKME_HTTP_PUBLIC_ORIGIN"] = environment["TRACKME_HTTP_PUBLIC_ORIGIN"] ?? "https://localhost:\(ports.edgePort)"
+            // So do the addresses at which emergency services acknowledge.
+            environment["TRACKME_SOS_PUBLIC_URL"] = environment["TRACKME_SOS_PUBLIC_URL"] ?? environment["TRACKME_HTTP_PUBLIC_ORIGIN"]
             parts.append(
                 SupervisedPart(
                     name: service.peer.name,
@@ -42,8 +47,13 @@ struct SuiteSupervision: Sendable {
                     await readiness.probe(port: service.port)
                 })
         }
-        if withEdge, only?.contains("edge") ?? true, let edge = try Edge(layout: layout, ports: ports).part(readiness) {
-            parts.append(edge)
+        if withEdge, only?.contains("edge") ?? true {
+            do {
+                if let edge = try Edge(layout: layout, ports: ports).part(readiness) { parts.append(edge) }
+            } catch {
+                // It only leads to others.
+                Console.shared.complain("the edge does not run: \(FileTrouble.text(error) ?? "\(error)")")
+            }
         }
         return parts
     }

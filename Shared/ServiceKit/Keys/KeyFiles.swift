@@ -68,14 +68,15 @@ package struct KeyFiles: Sendable {
     }
 
     /// The text of a secret file, without white space around it. Refused if others than the owner may read it.
-    package func readSecret(_ file: URL) throws -> String {
+    /// - Parameter isOpen: others may.
+    package func readSecret(_ file: URL, evenIfOpen isOpen: Bool = false) throws -> String {
         let attributes: [FileAttributeKey: Any]
         do {
             attributes = try FileManager.default.attributesOfItem(atPath: file.path)
         } catch {
             throw Fault("\(file.path) cannot be read; `trackme keys init` makes what is missing")
         }
-        if let mode = attributes[.posixPermissions] as? Int, mode & 0o077 != 0 {
+        if !isOpen, let mode = attributes[.posixPermissions] as? Int, mode & 0o077 != 0 {
             throw Fault("\(file.path) can be read by others; mend it with: chmod 600 \(file.path)")
         }
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
@@ -85,9 +86,9 @@ package struct KeyFiles: Sendable {
     }
 
     /// What is shared with another party for webhooks.
-    package func readWebhookSecret(_ file: URL) throws -> WebhookSecret {
+    package func readWebhookSecret(_ file: URL, evenIfOpen isOpen: Bool = false) throws -> WebhookSecret {
         do {
-            return try WebhookSecret(readSecret(file))
+            return try WebhookSecret(readSecret(file, evenIfOpen: isOpen))
         } catch is SealingError {
             throw Fault(
                 "\(file.path) must hold whsec_ and 24 to 64 bytes in Base64; restore it from the keys' backup, or put the one "

@@ -55,13 +55,17 @@ extension KeyFiles {
     /// The text of a file that holds what such a secret must be.
     /// - Throws: `Fault`.
     package func whole(_ secret: SharedSecret, in file: URL) throws -> String {
+        try whole(secret, in: file, evenIfOpen: false)
+    }
+
+    private func whole(_ secret: SharedSecret, in file: URL, evenIfOpen isOpen: Bool) throws -> String {
         switch secret.kind {
         case .key: return Hex.encode(try key(in: file))
         case .webhook:
-            _ = try readWebhookSecret(file)
-            return try readSecret(file)
+            _ = try readWebhookSecret(file, evenIfOpen: isOpen)
+            return try readSecret(file, evenIfOpen: isOpen)
         case .token:
-            let text = try readSecret(file)
+            let text = try readSecret(file, evenIfOpen: isOpen)
             guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
                 throw Fault(
                     "\(file.path) must hold a token of visible characters; restore it from the keys' backup, or put the one there that was "
@@ -72,8 +76,9 @@ extension KeyFiles {
     }
 
     /// A secret that was agreed upon with another party; made where it is in neither place. The original decides wherever it is whole, so
-    /// that both dispatchers go by the same one; one that is the beginning of its copy was cut off.
-    /// - Returns: `fault` says what is wrong with the original where the copy stands in.
+    /// that both dispatchers go by the same one; one that is the beginning of its copy was cut off. One that others may read, as whoever has
+    /// just replaced a secret leaves it, is gone by all the same: its copy is an older one, which may be what was given up.
+    /// - Returns: `fault` says what is wrong with the original, whether or not the copy stands in.
     /// - Throws: `Fault` where neither holds one.
     package func text(of secret: SharedSecret) throws -> (text: String, fault: Fault?) {
         let (original, copy) = places(of: secret)
@@ -83,9 +88,16 @@ extension KeyFiles {
             if isCutOff(text, of: secret) { throw Fault.cutOff(original) }
             return (text, nil)
         } catch let fault as Fault {
+            if let open = openText(of: secret) { return (open, fault) }
             guard let kept = try? whole(secret, in: copy) else { throw fault }
             return (kept, fault.covered(by: copy))
         }
+    }
+
+    /// Of an original whose only fault is that others may read it; never of a key, whose copy is the same.
+    private func openText(of secret: SharedSecret) -> String? {
+        guard secret.kind != .key, let text = try? whole(secret, in: places(of: secret).original, evenIfOpen: true) else { return nil }
+        return isCutOff(text, of: secret) ? nil : text
     }
 
     private func isCutOff(_ text: String, of secret: SharedSecret) -> Bool {
@@ -123,6 +135,8 @@ extension KeyFiles {
         case whole
         /// The copy stands in; with what is wrong.
         case damaged(String)
+        /// Others may read it, and it is gone by; with what is wrong, and the mend.
+        case open(String)
         /// The next damage would be the last.
         case withoutCopy
         /// Both are keys, and not the same.
@@ -140,6 +154,7 @@ extension KeyFiles {
             if kept == text { return .whole }
             return kept != nil && secret.kind == .key ? .differing(Fault.differing(original, copy).description) : .withoutCopy
         } catch {
+            if openText(of: secret) != nil { return .open("\(error)") }
             return kept == nil ? .lost("\(error)") : .damaged("\(error)")
         }
     }
