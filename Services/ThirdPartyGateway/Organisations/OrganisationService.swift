@@ -30,6 +30,7 @@ struct OrganisationService: Sendable {
     private static let mailPause = Duration.seconds(60)
     /// Registrations of one address whose links are mailed again at once.
     private static let mostWaiting = 5
+    private static let mailsPerHour = 10.0
 
     let settings: OrganisationSettings
     let store: Store
@@ -45,6 +46,8 @@ struct OrganisationService: Sendable {
     let logger: Logger
     private let links = OrganisationLinks()
     private let limiter: RateLimiter<String>
+    /// Further mails to one address, whoever asks: nobody's mailbox is filled by strangers. Counted whether or not anything is sent.
+    private let addresses: RateLimiter<[UInt8]>
 
     init(
         settings: OrganisationSettings, publicOrigin: String, store: Store, table: OrganisationTable, members: MemberTable,
@@ -58,6 +61,7 @@ struct OrganisationService: Sendable {
         firstAnswers = FirstAnswers(secret: answersKey)
         let perHour = Double(settings.registrationsPerHour)
         limiter = RateLimiter(rate: perHour / 3600, burst: perHour)
+        addresses = RateLimiter(rate: Self.mailsPerHour / 3600, burst: Self.mailsPerHour)
     }
 
     /// One registration, mail or confirmation of this remote address.
@@ -210,10 +214,10 @@ struct OrganisationService: Sendable {
     /// Mails another link where an organisation at this address waits for one; nothing tells whether it does.
     func mailAgain(to email: EmailAddress, remote: String, at: Timestamp) async throws {
         try admit(remote: remote)
+        try addresses.admit(table.addressLookup(email))
         try await store.write { [self] db in
-            for row in try table.unconfirmed(db, from: email, limit: Self.mostWaiting) {
-                // What is about to go is not kept for ever by asking for mails.
-                guard at < row.createdAt + settings.unconfirmedTime else { continue }
+            // What is about to go is not kept for ever by asking for mails.
+            for row in try table.unconfirmed(db, from: email, after: at - settings.unconfirmedTime, limit: Self.mostWaiting) {
                 if let newest = try links.newest(db, .confirm, of: row.id), at < newest + Self.mailPause { continue }
                 try mail.confirmation(db, row.id, row.details, password: nil, at: at)
             }

@@ -158,11 +158,13 @@ struct OrganisationTable: Sendable {
         try Row.fetchOne(db.cachedStatement(sql: "\(Self.columns) WHERE organisation = ?"), arguments: [Data(id.bytes)]).map(read)
     }
 
-    /// Those that wait for this address to be confirmed, the oldest first.
-    func unconfirmed(_ db: Database, from email: EmailAddress, limit: Int) throws -> [OrganisationRow] {
+    /// Those that wait for this address to be confirmed and were registered after that time, the newest first: what a stranger registers
+    /// with somebody's address does not keep that one's own registration from its mail.
+    func unconfirmed(_ db: Database, from email: EmailAddress, after time: Timestamp, limit: Int) throws -> [OrganisationRow] {
         try Row.fetchAll(
-            db.cachedStatement(sql: "\(Self.columns) WHERE wished_lookup = ? AND state = 'unconfirmed' ORDER BY number LIMIT ?"),
-            arguments: [Data(addressLookup(email)), limit]
+            db.cachedStatement(
+                sql: "\(Self.columns) WHERE wished_lookup = ? AND state = 'unconfirmed' AND created_at > ? ORDER BY number DESC LIMIT ?"),
+            arguments: [Data(addressLookup(email)), time.milliseconds, limit]
         ).map(read)
     }
 
@@ -234,7 +236,7 @@ struct OrganisationTable: Sendable {
 
     private func nameLookup(_ details: OrganisationDetails) -> [UInt8] { names.lookup(BusinessName.folded(details.businessName)) }
     private func vatLookup(_ details: OrganisationDetails) -> [UInt8] { vatNumbers.lookup(details.vatNumber) }
-    private func addressLookup(_ email: EmailAddress) -> [UInt8] { addresses.lookup(email.folded) }
+    func addressLookup(_ email: EmailAddress) -> [UInt8] { addresses.lookup(email.folded) }
 }
 
 /// A row that this program cannot have written.

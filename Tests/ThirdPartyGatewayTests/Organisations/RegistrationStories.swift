@@ -107,6 +107,24 @@ struct RegistrationStories {
         }
     }
 
+    @Test("X17: five registrations by a stranger with somebody's address kept that one's own from its mail, and filled the mailbox")
+    func strangersRegistrations() async throws {
+        try await House.run { house in
+            try await house.register().expect(status: 201)
+            let address = House.address
+            try await house.register(House.otherForm().merging(["email": address, "emailAgain": address]) { $1 }).expect(status: 201)
+            let names = try await house.opened.store.read { [table = house.parts.accounts.table] db in
+                try table.unconfirmed(db, from: try #require(EmailAddress(address)), after: .now - .seconds(60), limit: 1).map(
+                    \.details.businessName)
+            }
+            #expect(names == [House.otherForm()["businessName"] as? String])
+            let path = "/thirdparty/v1/organisations/confirmation-mails"
+            for _ in 0..<10 { try await house.ask("POST", path, json: ["email": address]).expect(status: 202) }
+            let refused = try await house.ask("POST", path, json: ["email": address])
+            #expect(refused.status == 429 && refused.problem == "too-many-requests")
+        }
+    }
+
     @Test("ORG-08: an expired link completes nothing and a new one can be asked for, with the same answer for every address")
     func expired() async throws {
         let clock = TestClock()
