@@ -4,6 +4,7 @@ The folder of the executables is TRACKME_BUILD, `.build/debug` of the repository
 """
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -23,7 +24,15 @@ LIMIT_S = 60
 
 
 def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    """Below those that the kernel gives to connections, so that none of these takes one before the suite listens there."""
+    sockets = []
+    for port in random.sample(range(12_000, 32_000), 1000):
+        if len(sockets) == count:
+            break
+        try:
+            sockets.append(socket.create_server(("127.0.0.1", port)))
+        except OSError:
+            continue
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
         one.close()

@@ -28,12 +28,12 @@ struct Sandbox: AsyncParsableCommand {
 
     @Flag(help: "Play on the suite that runs already, and start nothing.")
     var running = false
-    @Option(help: ArgumentHelp("With --running: ingest or the edge.", valueName: "address"))
-    var url = "http://127.0.0.1:8101"
-    @Option(help: ArgumentHelp("With --running: consent or the edge.", valueName: "address"))
-    var consentURL = "http://127.0.0.1:8103"
-    @Option(help: ArgumentHelp("With --running: the third parties' gateway or the edge.", valueName: "address"))
-    var gatewayURL = "http://127.0.0.1:8105"
+    @Option(help: ArgumentHelp("With --running: ingest or the edge; default: the suite's own port.", valueName: "address"))
+    var url: String?
+    @Option(help: ArgumentHelp("With --running: consent or the edge; likewise.", valueName: "address"))
+    var consentURL: String?
+    @Option(help: ArgumentHelp("With --running: the third parties' gateway or the edge; likewise.", valueName: "address"))
+    var gatewayURL: String?
     @Option(help: ArgumentHelp("With --running: PEM file of the authority that vouches for an https server.", valueName: "file"))
     var ca: String?
     @Option(
@@ -71,9 +71,12 @@ struct Sandbox: AsyncParsableCommand {
     }
 
     private var runningPlace: SandboxPlace {
-        SandboxPlace(
-            layout: SuiteLayout(data: data, environment: ProcessInfo.processInfo.environment), ingest: url, consent: consentURL,
-            gateway: gatewayURL, authorities: ca)
+        let layout = SuiteLayout(data: data, environment: ProcessInfo.processInfo.environment)
+        let ports = SuitePorts.usual.orThose(in: layout.portsFile)
+        return SandboxPlace(
+            layout: layout, ingest: url ?? "http://127.0.0.1:\(ports.ingestPort)",
+            consent: consentURL ?? "http://127.0.0.1:\(ports.consentPort)",
+            gateway: gatewayURL ?? "http://127.0.0.1:\(ports.gatewayPort)", authorities: ca)
     }
 
     private func play(_ place: SandboxPlace) async throws {
