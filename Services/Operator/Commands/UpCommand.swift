@@ -75,10 +75,13 @@ struct Up: AsyncParsableCommand {
                 Console.shared.complain("other commands will look at the usual ports: \(FileTrouble.text(error) ?? "\(error)")")
             }
             let hasEdge = parts.contains { $0.name == "edge" }
-            if !hasEdge, Edge.program == nil, only.isEmpty || only.contains("edge") {
-                let mend = "apt-get install caddy"
-                if requireEdge { throw OperatorError(.configuration, "caddy is not installed", mend: mend) }
-                Console.shared.complain("caddy is not installed: no edge, services answer on loopback only\n  → \(mend)")
+            if !hasEdge, only.isEmpty || only.contains("edge") {
+                let (fault, mend) =
+                    Edge.program == nil
+                    ? ("caddy is not installed", "apt-get install caddy")
+                    : ("the edge cannot run", "see that this user may write \(suite.layout.edgeFolder.path)")
+                if requireEdge { throw OperatorError(.configuration, fault, mend: mend) }
+                Console.shared.complain("\(fault): no edge, services answer on loopback only\n  → \(mend)")
             }
             let screen = SupervisorScreen(
                 layout: suite.layout, ports: ports, names: parts.map(\.name), hasEdge: hasEdge, calls: webhook ?? Up.referenceDesk)

@@ -29,8 +29,7 @@ struct DemoPerson: Sendable {
         [
             "name": Self.name, "surname": Self.surname, "email": email, "password": password, "passwordAgain": password,
             "fiscalCode": fiscalCode, "birthDate": birthDate, "cityOfBirth": birthPlace, "cityOfResidence": "F205", "address": "Via Roma 1",
-            "occupation": "employed",
-            "weight": 61.5, "height": 162, "acceptedTerms": terms, "acceptedPrivacy": terms,
+            "occupation": "employed", "weight": 61.5, "height": 162, "acceptedTerms": terms, "acceptedPrivacy": terms,
         ]
     }
 
