@@ -109,6 +109,29 @@ struct TokenCheckerTests {
         }
     }
 
+    @Test("ACC-13: a token that was proved before is refused as any other once its time is over or its key is replaced under the same name")
+    func provedBefore() async throws {
+        try await withChecker { checker, store async throws in
+            let token = try token(claims())
+            for _ in 1...2 { #expect(checker.check(token, now: Self.now) == claims()) }
+            #expect(checker.check(token, now: Self.now + .seconds(600)) == nil)
+            try await tell(checker, store, keyState(.random(), "k1"), SigningKeyState.type, StreamFamily.signingKeysStream)
+            #expect(checker.check(token, now: Self.now) == nil)
+        }
+    }
+
+    @Test("X1: each request with the same token cost a signature anew, half the processor time of a refused body")
+    func costsOnce() async throws {
+        try await withChecker { checker, _ async throws in
+            func cost(_ tokens: [String]) -> Duration {
+                ContinuousClock().measure { for token in tokens { #expect(checker.check(token, now: Self.now) != nil) } }
+            }
+            let tokens = try (0..<200).map { number in try token(claims { $0.jti = "\(number)" }) }
+            let (first, again) = (cost(tokens), (0..<5).map { _ in cost(tokens) }.min() ?? .zero)
+            #expect(again * 3 < first, "\(first) for the first check of 200 tokens, \(again) for the next")
+        }
+    }
+
     @Test("ACC-15: once the end of a session is heard its tokens are refused, also after a restart; other sessions go on")
     func sessionEnded() async throws {
         try await withChecker { checker, store async throws in

@@ -32,6 +32,19 @@ extension Supervision {
             }
     }
 
+    /// The person has called for help at the other dispatcher in an emergency that "I am fine" had ended here a moment before: it goes on,
+    /// under its own name and with the bytes that the other side sends. Where something else runs by now nothing is done: that is called for.
+    mutating func helped(afterFine ended: Episode, at time: Timestamp) -> [SupervisionAction] {
+        let due = timePassed(to: time)
+        guard state.subscribed, state.stage == .monitoring || state.stage == .suspended else { return due }
+        for breach in ended.open.keys { state.mutes?[breach] = nil }
+        if state.mutes?.isEmpty == true { state.mutes = nil }
+        state.help = Help(at: wall(time), countedAt: state.now)
+        state.episode = ended
+        state.episode?.keep()
+        return due + [call(.asked)]
+    }
+
     private mutating func adopted(_ theirs: Episode) -> [SupervisionAction] {
         var adopted = state
         adopted.stage = .alerted

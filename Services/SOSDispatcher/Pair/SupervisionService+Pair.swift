@@ -5,6 +5,9 @@ import Foundation
 import ServiceKit
 
 extension SupervisionService {
+    /// An answer is told again and again until the other side has heard it; after so long the person has said something new.
+    private static let answersTravel = Duration.seconds(30)
+
     /// Knows again what the last process knew. What the other dispatcher has told meanwhile may be heard from here on.
     func restore(_ memory: SOSStore.Memory) {
         records = memory.emergencies
@@ -90,6 +93,7 @@ extension SupervisionService {
                 change(answer.person, &effects) { $0.answered(.help, at: clock.steady(fromWall: at), wall: at).actions }
             } else {
                 takeAnswers(of: answer.person, &effects)
+                if answer.answer == .help { takeHelpAfterFine(of: answer.person, &effects) }
             }
         }
         for fact in facts {
@@ -171,6 +175,33 @@ extension SupervisionService {
     func takeAnswers(of person: PersonID, _ effects: inout Effects) {
         guard pair.hasAnswers, let state = people[person]?.subscriber.supervision else { return }
         for episode in [state.episode].compactMap(\.self) + state.beside { takeAnswers(of: person, in: episode, &effects) }
+    }
+
+    func noteMuted(_ episode: Episode, of person: PersonID, at time: Timestamp) {
+        mutedLately = mutedLately.filter { time - $0.value.at <= Self.answersTravel }
+        mutedLately[person] = (episode, time)
+    }
+
+    /// "I am fine" was said here, and "help" a moment later at the other dispatcher, which had not heard of the first: it calls, so the
+    /// same emergency runs here again. Otherwise nobody who asks this side could call it off, and this side would not call in its stead.
+    private func takeHelpAfterFine(of person: PersonID, _ effects: inout Effects) {
+        guard let (ended, mutedAt) = mutedLately[person], clock.now - mutedAt <= Self.answersTravel,
+            people[person]?.subscriber.supervision.episode == nil
+        else { return }
+        let emergency = names.emergency(of: person, ended.trigger)
+        let answers = pair.answers(in: emergency)
+        guard var known = people[person]?.answers(in: emergency), answers.count > known.count, let last = answers.last, last.answer == .help
+        else { return }
+        let time = ended.t0 + .milliseconds(last.afterMs)
+        guard !known.hasOvertaken(.help, at: time) else { return }
+        known.count = answers.count
+        known.note(.help, at: time)
+        people[person]?.note(known)
+        mutedLately[person] = nil
+        change(person, &effects) { $0.helped(afterFine: ended, at: min(time, clock.now)) }
+        changes.audit.append(
+            AuditNote(
+                at: .now, actor: "person", action: "answered", object: names.auditName(of: person), detail: "help, at the other dispatcher"))
     }
 
     private func emergencies(_ state: Supervision.State, of person: PersonID) -> [EmergencyID] {

@@ -44,6 +44,8 @@ actor SupervisionService {
     var changes = StoreBatch()
     /// Judged on ingest's fast path, and not heard in their place yet.
     var early = EarlyUploads()
+    /// What "I am fine" has ended here and when, for as long as a later call for help in it may still be on its way from the other side.
+    var mutedLately: [PersonID: (episode: Episode, at: Timestamp)] = [:]
     /// Critical readings that were judged, whichever way they came.
     var judged = RecentSet<JudgedReading>(kept: EarlyUploads.kept, most: EarlyUploads.most)
     /// What was decided by entries and is being stored and carried out.
@@ -297,6 +299,7 @@ extension SupervisionService {
                     detail: action.detail))
             return
         }
+        if action.kind == .muted { noteMuted(episode, of: person, at: action.at) }
         let emergency = names.emergency(of: person, episode.trigger)
         var record =
             records[person].flatMap { $0.id == emergency ? $0 : nil }

@@ -16,6 +16,7 @@ struct TokenRules: Sendable {
     private static let mostEnds = 10_000
 
     private struct Key: Sendable {
+        let bytes: [UInt8]
         let verifying: VerifyingKey
         let notBefore: Timestamp
         let notAfter: Timestamp
@@ -33,8 +34,10 @@ struct TokenRules: Sendable {
 
     /// A key that cannot be one is left out: its tokens are refused.
     mutating func learn(_ state: SigningKeyState) {
-        keys[state.keyID] = Base64URL.decode(state.publicKey).flatMap { try? VerifyingKey(bytes: $0) }.map {
-            Key(verifying: $0, notBefore: state.notBefore, notAfter: state.notAfter)
+        keys[state.keyID] = Base64URL.decode(state.publicKey).flatMap { bytes in
+            (try? VerifyingKey(bytes: bytes)).map { verifying in
+                Key(bytes: bytes, verifying: verifying, notBefore: state.notBefore, notAfter: state.notAfter)
+            }
         }
     }
 
@@ -78,18 +81,36 @@ struct TokenRules: Sendable {
 
     // MARK: One token
 
-    /// The claims of a token that is good now; nil for every other, without a reason that a stranger could learn from.
-    func check(_ bearer: String, issuer: String, now: Timestamp) -> AccessTokenClaims? {
+    /// What a signature has proved for ever; whether the token is good now, and the key still the one, is asked of `holds` each time.
+    struct Proved: Sendable {
+        let claims: AccessTokenClaims
+        let keyID: String
+        let key: [UInt8]
+    }
+
+    /// The claims of a token that is signed under a key that may be used now; nil for every other, without a reason that a stranger could
+    /// learn from.
+    func prove(_ bearer: String, now: Timestamp) -> Proved? {
+        var used: (id: String, key: Key)?
         let payload = try? CompactJWS.open(bearer, typ: AccessTokenClaims.tokenType) { keyID in
-            guard let key = keys[keyID], key.notBefore <= now + Self.clockSkew, now <= key.notAfter else { return nil }
-            return key.verifying
+            used = usable(keyID, now).map { (keyID, $0) }
+            return used?.key.verifying
         }
-        guard let payload, let claims = try? CheckedJSON.decode(AccessTokenClaims.self, from: payload),
-            claims.iss == issuer, claims.aud == AccessTokenClaims.audience, isTimely(claims, now), names(claims),
-            sessionsEnded[claims.sid] == nil
-        else { return nil }
-        if let person = PersonID(claims.sub), peopleGone[person] != nil { return nil }
-        return claims
+        guard let payload, let used, let claims = try? CheckedJSON.decode(AccessTokenClaims.self, from: payload) else { return nil }
+        return Proved(claims: claims, keyID: used.id, key: used.key.bytes)
+    }
+
+    /// Whether a proved token is good now.
+    func holds(_ proved: Proved, issuer: String, now: Timestamp) -> Bool {
+        let claims = proved.claims
+        guard usable(proved.keyID, now)?.bytes == proved.key, claims.iss == issuer, claims.aud == AccessTokenClaims.audience, isTimely(claims, now),
+            names(claims), sessionsEnded[claims.sid] == nil
+        else { return false }
+        return PersonID(claims.sub).map { peopleGone[$0] == nil } ?? true
+    }
+
+    private func usable(_ keyID: String, _ now: Timestamp) -> Key? {
+        keys[keyID].flatMap { $0.notBefore <= now + Self.clockSkew && now <= $0.notAfter ? $0 : nil }
     }
 
     private func isTimely(_ claims: AccessTokenClaims, _ now: Timestamp) -> Bool {

@@ -65,6 +65,35 @@ struct PairAnswerStories {
         }
     }
 
+    @Test("SOS-14, SOS-28: \"fine\" here and \"help\" 3 ms later at the other dispatcher left this one muted, so that it could not call it off")
+    func helpAfterFine() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let supervision = dispatcher.parts.supervision
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let episode = try await eventually("the alert") { await supervision.subscriber(of: person)?.supervision.episode }
+            let emergency = await supervision.names.emergency(of: person, episode.trigger)
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .fine))
+            let fine = try #require(await supervision.people[person]?.answers(in: emergency).lastAt)
+            #expect(await supervision.subscriber(of: person)?.supervision.episode == nil)
+            let afterMs = (fine - episode.t0).wholeMilliseconds
+            // Said before "fine", it is overtaken; said after it, the person's last word counts.
+            for (difference, runs) in [(Int64(-3), false), (3, true)] {
+                let help = GivenAnswer(person: person, emergency: emergency, answer: .help, afterMs: afterMs + difference)
+                _ = await supervision.hear([.answered(help)], [])
+                #expect(await (supervision.subscriber(of: person)?.supervision.episode != nil) == runs)
+            }
+            try await eventually("the desk has it") { try await stage.state(emergency) == "dispatched" }
+            #expect(await supervision.subscriber(of: person)?.supervision.mutes == nil)
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm))
+            try await eventually("it is called off here") { try await stage.state(emergency) == "stood-down" }
+            await dispatcher.stop()
+        }
+    }
+
     @Test("SOS-14, SOS-28: a dispatcher that begins anew heard \"false alarm\" without the help that followed, and called it off")
     func helpAfterFalseAlarm() async throws {
         let desk = Desk(.acknowledges(.accepted))
