@@ -8,6 +8,9 @@ MAKEFLAGS += --no-print-directory
 # One set of flags for every build, so that no verb compiles again what another has compiled. Warnings are errors in Package.swift.
 SWIFT_FLAGS := --explicit-target-dependency-import-check error
 SOURCES     := Package.swift Services Shared Tests Benchmarks
+# Of debug information only what a crash says of its lines, and no index: editors keep one of their own. Who steps through code builds with
+# `swift build --build-tests` alone, which compiles everything again.
+DEBUG_FLAGS := $(SWIFT_FLAGS) --disable-index-store -Xswiftc -gline-tables-only
 RELEASE     := .build/release
 
 LIBRARIES   := git ca-certificates libzmq3-dev libssl-dev libcurl4-openssl-dev zlib1g-dev libsqlite3-dev
@@ -17,6 +20,11 @@ BENCH_NEEDS := $(RUN_NEEDS) wrk influxdb postgresql-15 postgresql-client-15 gcc 
 
 # Tests that run at the same time. More would wait for the two threads of two cores while some compute, and miss their deadlines.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 2
+
+# Tests as `swift test --filter` and `--skip` take them. A filter that begins with a module's name builds the tests of that module alone.
+FILTER ?=
+SKIP   ?=
+MODULE := $(patsubst Tests/%,%,$(wildcard Tests/$(shell sed -nE 's/^\^?([A-Za-z]+Tests)(\\?[./][^|]*)?$$/\1/p' <<<'$(FILTER)')))
 
 # Seconds that each fuzz target runs.
 SECONDS_EACH ?= 20
@@ -45,15 +53,15 @@ install: build ## put executables and systemd's unit under PREFIX=/usr/local, be
 demo: build ## a failing heart, from first critical entry to acknowledged dispatch, in under a minute
 	@exec $(RELEASE)/trackme demo
 
-test: build-tests ## everything that proves something: Swift tests, then peers written in Python
-	@Tests/run
-	@$(MAKE) interop
+test: build-tests ## everything that proves something: Swift tests, then peers written in Python; FILTER=ConsentTests.AccessTests: that alone
+	@Tests/run $(if $(FILTER),--filter '$(FILTER)') $(if $(SKIP),--skip '$(SKIP)')
+	@$(if $(FILTER),,$(MAKE) interop)
 
 check: lint build-tests ## format, warnings as errors, imports, the rules of the house
-	@swift test --skip-build $(SWIFT_FLAGS) --disable-xctest --filter '^HouseTests\.'
+	@Tests/run --filter '^HouseTests\.'
 
 docs: build-tests ## write the generated tables of README and docs/ anew
-	@HOUSE_WRITES_DOCS=1 swift test --skip-build $(SWIFT_FLAGS) --disable-xctest --filter '^HouseTests\.GeneratedTablesTests' --filter '^SOSDispatcherTests\.RulesMatrixTests'
+	@HOUSE_WRITES_DOCS=1 Tests/run --filter '^HouseTests\.GeneratedTablesTests' --filter '^SOSDispatcherTests\.RulesMatrixTests'
 
 bench: ## measure each path beside its reference; prints a table, writes var/bench/*.json
 	@deploy/install-missing swift $(BENCH_NEEDS)
@@ -87,9 +95,9 @@ build:
 	@deploy/install-missing swift $(RUN_NEEDS)
 	@swift build -c release $(SWIFT_FLAGS)
 
-build-tests:
+build-tests: ## build everything with its tests, and nothing else
 	@deploy/install-missing swift $(TEST_NEEDS)
-	@swift build --build-tests $(SWIFT_FLAGS)
+	@$(if $(MODULE),TRACKME_TEST_MODULE=$(MODULE)) swift build --build-tests $(DEBUG_FLAGS)
 
 lint:
 	@deploy/install-missing swift

@@ -200,7 +200,12 @@ let package = Package(
                 "Telemetry", "TestKit", .grdb, .httpTypes, .lifecycle, .logging, .nioCore,
             ]),
         tests(of: "Operator", ["Operator", "Contracts", "Sealing", "ServiceKit", "TestKit", .argumentParser]),
-        tests(of: "House", []),
+        tests(
+            of: "House",
+            [
+                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Operator", "Contracts", "ServiceKit", "Storage",
+                .argumentParser, .grdb,
+            ]),
         tests(
             of: "Suite",
             [
@@ -219,3 +224,8 @@ let package = Package(
             ], exclude: ["Chaos/fault.c"]),
     ]
 )
+
+// `make test FILTER=ConsentTests…` builds what the tests of this module need, and links no other.
+if let module = Context.environment["TRACKME_TEST_MODULE"] {
+    package.targets.removeAll { $0.type == .test && $0.name != module || $0.name == "Benchmarks" }
+}

@@ -103,7 +103,7 @@ struct BusBenchmark {
         let consumer = StreamConsumer(family: Self.family, inbox: inbox, publisher: client, logger: WebClient.quiet)
         let start = Self.family.streams.map { StreamPosition(stream: $0, epoch: Self.epoch, next: 1) }
         let following = Task {
-            try await consumer.run(from: start, apply: { events, _ in said.applied(events.count) }, restart: { _, _ in })
+            try await consumer.run(from: start, apply: { events, _ in said.applied(events.count) })
         }
         try await Stage.wait("the subscription") { Self.family.streams.allSatisfy(publisher.hasListeners) }
         let begun = ContinuousClock.now

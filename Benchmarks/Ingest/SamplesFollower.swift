@@ -28,7 +28,7 @@ final class SamplesFollower: Sendable {
                 apply: { _, next in
                     state.next.withLock { known in for position in next { known[position.stream] = position.next } }
                     state.last.withLock { $0 = .now }
-                }, restart: { _, _ in })
+                })
         }
         try await Stage.wait("the first heartbeat") { state.next.withLock { $0.count } == StreamFamily.partitions }
     }

@@ -47,7 +47,7 @@ final class EmergencyWatch: Sendable {
                         guard let fact = try? JSONDecoder().decode(EmergencyChanged.self, from: Data(event.payload)) else { continue }
                         hearing.heard(Key(person: fact.person, change: fact.change))
                     }
-                }, restart: { _, _ in })
+                })
         }
         try await Stage.wait("the first heartbeat of sos-dispatcher") { hearing.state.withLock { $0.hasBegun } }
     }

@@ -23,6 +23,28 @@ struct ConsentAssembly: Assembly {
     }
 }
 
+/// What is opened first and closed last.
+private struct ConsentStores {
+    let opened: OpenedStore
+    /// Of `AccessStore`.
+    let accesses: Store
+    let revoked: RevocationList
+
+    init(_ settings: ConsentSettings, on runtime: Runtime) async throws {
+        let restored = RestoredSessions(on: runtime)
+        opened = try await OpenedStore(
+            on: runtime, applicationID: ConsentSchema.applicationID, migrations: ConsentSchema.migrations,
+            restored: { db in try restored.apply(db) })
+        try await restored.begin(in: opened.store, life: settings.logIns.longestLife)
+        accesses = try await AccessMove.open(on: runtime, beside: opened.store)
+        revoked = restored.list
+    }
+
+    func parts(publishing families: [StreamFamily]) -> [any Service] {
+        opened.parts(publishing: families) + [ClosedLast { [accesses] in await accesses.close() }]
+    }
+}
+
 /// The parts by name, so that tests can talk to them.
 struct ConsentParts: Sendable {
     static let families: [StreamFamily] = [.accounts, .people, .grants, .requests, .emergencyCards]
@@ -38,15 +60,14 @@ struct ConsentParts: Sendable {
 
     /// Streams and questions are open when this returns; HTTP opens when `services` run.
     init(_ settings: ConsentSettings, on runtime: Runtime) async throws {
-        let opened = try await OpenedStore(
-            on: runtime, applicationID: ConsentSchema.applicationID, migrations: ConsentSchema.migrations,
-            restored: { db in try SessionTable().endAll(db, at: .now) })
+        let stores = try await ConsentStores(settings, on: runtime)
+        let opened = stores.opened
         let outbox = try await MessageOutbox(in: opened.store, on: runtime)
         let people = try await opened.relay(of: .people)
         let accountFacts = try await opened.relay(of: .accounts)
         let relays = SharingRelays(grants: try await opened.relay(of: .grants), requests: try await opened.relay(of: .requests))
 
-        let profilesBell = Bell()
+        let profilesWakeUp = WakeUpSignal()
         let lookups = try AccountLookups { try runtime.lookupKey(for: $0) }
         let accountsKey = try runtime.key("accounts")
         logIns = try await LogInParts(
@@ -54,33 +75,34 @@ struct ConsentParts: Sendable {
             .init(
                 store: opened.store, epoch: opened.epoch, answers: opened.answers, relay: accountFacts,
                 vault: ProfileVault(keys: opened.keys, serviceKey: accountsKey), lookups: lookups, outbox: outbox,
-                tellPeople: { facts in facts.forEach(people.committed) }),
+                revoked: stores.revoked, tellPeople: { facts in facts.forEach(people.committed) }),
             on: runtime)
         accounts = try AccountParts(
             on: .init(
                 store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox, desk: logIns.desk,
                 passwordRule: logIns.passwordRule, credentials: logIns.credentials, lookups: lookups,
                 serviceKey: accountsKey, answersKey: runtime.key("answers"), publicOrigin: runtime.settings.publicOrigin,
-                logger: runtime.logger, ending: logIns.ending, profilesBell: profilesBell),
+                logger: runtime.logger, ending: logIns.ending, profilesWakeUp: profilesWakeUp),
             settings: settings.accounts, neighbours: try await AccountNeighbours(on: runtime)
         ) { facts in facts.forEach(people.committed) }
         sharing = try SharingParts(
             on: .init(
-                store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays),
+                store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays,
+                accesses: stores.accesses),
             settings: settings.sharing, people: accounts.sharingPeople, runtime: runtime)
 
         let organisations = OrganisationAccounts(
             settings, opened, book: accounts.book, logIns: logIns, sharing: sharing, relays: relays, logger: runtime.logger)
         cards = EmergencyCards(
             store: opened.store, book: accounts.book, places: accounts.places, epoch: opened.epoch,
-            relay: try await opened.relay(of: .emergencyCards), bell: profilesBell, logger: runtime.logger)
+            relay: try await opened.relay(of: .emergencyCards), wakeUp: profilesWakeUp, logger: runtime.logger)
         erasure = try ErasureParts(
             settings.erasure, on: opened, relay: accountFacts,
             neighbours: .init(
                 vault: accounts.book.vault, book: accounts.book, logIns: logIns.changes.table, desk: logIns.desk, ending: logIns.ending,
                 checker: logIns.checker, sharing: sharing.closing, outbox: outbox,
                 tellPeople: { facts in facts.forEach(people.committed) }),
-            runtime: runtime)
+            further: [sharing.accesses.erasure], runtime: runtime)
 
         let snapshots = ConsentSnapshots(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure, cards: cards)
         let streams = StreamSource(
@@ -90,7 +112,8 @@ struct ConsentParts: Sendable {
                 return SharingParts.families.contains { $0.streams.contains(row.stream) } ? try sharing.render(row) : row.body
             }, snapshot: { try await snapshots($0) })
         let questions = ConsentQuestions(
-            logIns: logIns, sharing: sharing, erasure: erasure, organisations: organisations, streams: streams, answers: opened.answers)
+            logIns: logIns, sharing: sharing, erasure: erasure, organisations: organisations, streams: streams,
+            jobs: JobRoutes(opened.store, accounts.jobs.all + [outbox.jobs]), answers: opened.answers)
         try await runtime.answer(questions.methods)
 
         server = runtime.server(
@@ -101,7 +124,7 @@ struct ConsentParts: Sendable {
             tokens: logIns.checker, authenticate: logIns.authenticate)
         let deliveries = AccountDeliveries(mail: accounts.book.mail).follower(on: runtime, store: opened.store)
         services =
-            opened.parts(publishing: Self.families) + [Background(outbox.run), Background(deliveries.run)]
+            stores.parts(publishing: Self.families) + [Background(outbox.run), Background(deliveries.run)]
             + logIns.services + accounts.services + sharing.services + erasure.services
             + [Background(cards.follower(on: runtime).run), Background(cards.run), server]
         self.opened = opened

@@ -10,6 +10,7 @@ struct ConsentQuestions: Sendable {
     let erasure: ErasureParts
     let organisations: OrganisationAccounts
     let streams: StreamSource
+    let jobs: JobRoutes
     let answers: StoredAnswers
 
     var methods: Methods {
@@ -19,6 +20,7 @@ struct ConsentQuestions: Sendable {
         erasure.register(in: &methods)
         organisations.register(in: &methods)
         streams.register(in: &methods)
+        jobs.register(in: &methods)
         return methods
     }
 }

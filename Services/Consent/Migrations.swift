@@ -1,5 +1,6 @@
 // The schema of consent.db, step by step. Times are ms since 1970; whatever a person told is sealed.
 
+import Contracts
 import GRDB
 import ServiceKit
 import Storage
@@ -32,5 +33,45 @@ enum ConsentSchema {
         Migration(6, "second factors, and how lately a session was proved") { db in try LogInTables.addSecondFactors(in: db) },
         Migration(7, "when sessions end") { db in try SessionTable.createEnds(in: db) },
         Migration(8, "breaches of personal data") { db in try AnnouncementTable.addBreaches(in: db) },
+        Migration(9, "accesses have a store of their own") { db in try EarlierAccesses.createMark(in: db) },
+        Migration(10, "what a restore must know of sessions") { db in try RestoredSessions.create(in: db) },
+        Migration(11, "one table for all jobs") { db in
+            try JobTable.create(in: db)
+            try MessageOutbox.moveToJobs(in: db)
+            try AccountDuties.moveToJobs(in: db)
+        },
+        Migration(12, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
     ]
+}
+
+/// Where the jobs of accounts were before `jobs`.
+enum AccountDuties {
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE account_duties (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    account INTEGER NOT NULL REFERENCES accounts (number) ON DELETE CASCADE,
+                    question TEXT NOT NULL UNIQUE,
+                    kind TEXT NOT NULL,
+                    body BLOB NOT NULL,
+                    held INTEGER NOT NULL,
+                    due_at INTEGER NOT NULL,
+                    tries INTEGER NOT NULL DEFAULT 0
+                ) STRICT;
+                CREATE INDEX account_duties_by_time ON account_duties (due_at) WHERE held = 0;
+                CREATE INDEX account_duties_by_account ON account_duties (account);
+                """)
+    }
+
+    /// What waits goes there as it is sealed.
+    fileprivate static func moveToJobs(in db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO jobs (kind, id, person, body, due, created_at)
+                SELECT account_duties.kind, question, subject, body, CASE held WHEN 1 THEN NULL ELSE due_at END, ?
+                FROM account_duties JOIN accounts ON accounts.number = account ORDER BY account_duties.number
+                """, arguments: [Timestamp.now.milliseconds])
+        try db.execute(sql: "DROP TABLE account_duties")
+    }
 }

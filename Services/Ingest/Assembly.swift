@@ -57,7 +57,7 @@ struct IngestParts: Sendable {
             settings, store: store, vault: vault, relay: try await opened.relay(of: .devices), epoch: epoch, answers: answers, on: runtime)
         devices = deviceParts.devices
         let (registry, people) = (deviceParts.registry, deviceParts.people)
-        let shared = GrantedPeople(try await store.read { db in try GrantTable().active(db) })
+        let shared = GrantedPeople(try await store.read { db in try GrantProjection().active(db) })
         granted = GrantedParts(
             store: store, vault: vault, epoch: epoch, relay: try await opened.relay(of: .accesses), people: shared, on: runtime)
         let arrivals = ArrivalNews(people: shared, epoch: epoch, relay: try await opened.relay(of: .arrivals))
@@ -73,7 +73,8 @@ struct IngestParts: Sendable {
         ownData = OwnDataParts(
             settings, uploads: uploads, readings: readings, people: people, registry: registry, answers: answers, on: runtime)
         var methods = IngestQuestions(
-            devices: devices, readings: readings, manual: ownData.manual, streams: streams, answers: answers
+            devices: devices, readings: readings, manual: ownData.manual, streams: streams,
+            jobs: JobRoutes(store, [deviceParts.outbox.jobs]), answers: answers
         ).methods
         granted.reading.register(in: &methods)
         WatchedPeople(store: store, vault: vault, registry: registry).register(in: &methods)

@@ -9,6 +9,7 @@ struct IngestQuestions: Sendable {
     let readings: Readings
     let manual: ManualEntries
     let streams: StreamSource
+    let jobs: JobRoutes
     let answers: StoredAnswers
 
     var methods: Methods {
@@ -18,6 +19,7 @@ struct IngestQuestions: Sendable {
         methods.on(ReadLatest.self) { request, _ in try await readings.latest(request) }
         methods.on(RecordEntries.self) { try await manual.record($0, $1) }
         streams.register(in: &methods)
+        jobs.register(in: &methods)
         return methods
     }
 }

@@ -22,7 +22,7 @@ struct IngestRoutes: Sendable {
 
     private var upload: Route {
         Route(
-            .post, "/ingest/v1/entries", access: .device, summary: "Delivers entries",
+            .post, "/ingest/v1/entries", as: "uploadEntries", access: .device, summary: "Delivers entries",
             description: """
                 One entry, an array, or `{"entries":[…]}` with at most \(UploadLimits.entries) entries, or NDJSON of any length. What is \
                 accepted is durable. Sending again adds nothing. In a list each entry is judged by itself; a document that is one entry \
@@ -192,7 +192,7 @@ struct IngestRoutes: Sendable {
             let period = try Self.period(exchange)
             let granularity = try exchange.queryChoice("granularity", of: Granularity.self) ?? .raw
             guard granularity == .raw || period.metric.definition.shape != .position else {
-                throw Self.invalid("granularity", "expected raw: positions cannot be summed up")
+                throw OwnDataDoor.invalid("granularity", .notForPositions)
             }
             let list = EntryList(readings: readings, period: period, granularity: granularity, reader: reader)
             let after = try exchange.cursor(Int64.init)
@@ -208,7 +208,7 @@ struct IngestRoutes: Sendable {
 
     private var latest: Route {
         Route(
-            .get, "/ingest/v1/latest", access: .owner, summary: "The newest entry of each metric",
+            .get, "/ingest/v1/latest", as: "getLatestEntries", access: .owner, summary: "The newest entry of each metric",
             answers: [.json(200, "One entry per metric that has any", IngestSchemas.page(of: IngestSchemas.storedEntry))]
         ) { exchange in
             let reader = try await reader(exchange)
@@ -236,7 +236,7 @@ struct IngestRoutes: Sendable {
             _ = try exchange.required("from", exchange.queryTime("from"))
             let period = try Self.period(exchange)
             guard !period.range.isEmpty, Int64(period.range.count) <= Self.coverageDays * Granularity.dayWidth else {
-                throw Self.invalid("to", "expected later than from, by at most \(Self.coverageDays) days")
+                throw OwnDataDoor.invalid("to", .periodTooLong(days: Int(Self.coverageDays), from: "from"))
             }
             return try await Self.answering {
                 let coverage = try await readings.coverage(period, of: reader)
@@ -285,17 +285,12 @@ extension IngestRoutes {
     }
 
     private static func period(_ exchange: Exchange) throws(Problem) -> ReadingPeriod {
-        let metric = try exchange.required("type", exchange.query("type", expected: "the code of a metric") { Metric(code: $0) })
+        let metric = try exchange.required(
+            "type", exchange.query("type", orElse: .notAMetric(listedAt: "/ingest/v1/metrics")) { Metric(code: $0) })
         let from = try exchange.queryTime("from")?.milliseconds ?? 0
         let to = try exchange.queryTime("to")?.milliseconds ?? (exchange.receivedAt + UploadLimits.furthestFuture).milliseconds
-        guard from <= to else { throw invalid("to", "expected not before from") }
+        guard from <= to else { throw OwnDataDoor.invalid("to", .before("from")) }
         return ReadingPeriod(metric: metric, range: from..<to)
-    }
-
-    static func invalid(_ name: String, _ detail: String) -> Problem {
-        Problem(
-            "invalid-parameter", status: 400, title: "A parameter cannot be understood", detail: "Correct the named parameter.",
-            errors: [.init(pointer: "query:\(name)", detail: detail)])
     }
 
     static func answering(_ work: () async throws -> HTTPAnswer) async throws -> HTTPAnswer {

@@ -27,7 +27,7 @@ enum IngestSchema {
             try PauseTable.create(in: db)
             try KnownAccountTable.create(in: db)
             try PairingTable.create(in: db)
-            try GrantTable.create(in: db)
+            try GrantProjection.create(in: db)
             try ErasureFollower.create(in: db)
             try ActivityStore.create(in: db)
             try TransferStore.create(in: db)
@@ -50,5 +50,15 @@ enum IngestSchema {
             try StreamLog.createFormerEpochs(in: db)
         },
         Migration(7, "devices that read nothing any more") { db in try KnownAccountTable.addReaders(in: db) },
+        Migration(8, "grants that a snapshot did not have") { db in try GrantProjection.addMissing(to: db) },
+        Migration(9, "a primary key for every table, no trigger") { db in
+            try ChunkTable.dropTrigger(in: db)
+            try DayTable.declareKey(in: db)
+        },
+        Migration(10, "one table for all jobs") { db in
+            try JobTable.create(in: db)
+            try MessageOutbox.moveToJobs(in: db)
+        },
+        Migration(11, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
     ]
 }

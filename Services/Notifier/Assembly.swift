@@ -72,10 +72,12 @@ struct NotifierParts: Sendable {
             metrics: metrics, logger: runtime.logger)
         try await upkeep.recover()
 
-        let hub = InboxHub()
+        // Event streams that one person may have open.
+        let inboxes = Watchers<PersonID>(limit: 10)
         var methods = Methods(memory: opened.answers)
         StreamSource(families: [.deliveries], store: opened.store, render: { try facts.render($1) }).register(in: &methods)
-        BusRoutes(desk: MessageDesk(store: store, answers: opened.answers, hub: hub, metrics: metrics, wake: wake)).register(in: &methods)
+        let desk = MessageDesk(store: store, answers: opened.answers, inboxes: inboxes, metrics: metrics, wake: wake)
+        BusRoutes(desk: desk).register(in: &methods)
         try await runtime.answer(methods)
 
         let receipts = ReceiptDesk(
@@ -83,7 +85,7 @@ struct NotifierParts: Sendable {
             metrics: metrics, wake: wake)
         let gateway = SignedGateway(secret: secrets.gateway)
         let routes =
-            HTTPRoutes(people: people, hub: hub, configured: configured).all
+            HTTPRoutes(people: people, inboxes: inboxes, configured: configured).all
             + ReceiptRoutes(desk: receipts, addresses: addresses, signed: gateway).all
             + InboundRoutes(desk: InboundDesk(runtime), token: secrets.inbound, signed: gateway).all
         let erasures = try await ErasureFollower(

@@ -13,7 +13,7 @@ struct HTTPRoutes: Sendable {
     static let bodyLimit = 4 << 10
 
     let people: PersonStore
-    let hub: InboxHub
+    let inboxes: Watchers<PersonID>
     /// Channels that have a provider.
     let configured: Set<Channel>
 
@@ -33,7 +33,8 @@ struct HTTPRoutes: Sendable {
 
     private var inbox: Route {
         Route(
-            .get, "/notify/v1/inbox", access: .person, summary: "The messages, newest first", parameters: [.limit, .after],
+            .get, "/notify/v1/inbox", as: "listMessages", access: .person, summary: "The messages, newest first",
+            parameters: [.limit, .after],
             answers: [.json(200, "One page", Page<InboxMessage>.schema)]
         ) { exchange in
             let (person, limit) = (try exchange.person, try exchange.pageLimit)
@@ -48,7 +49,7 @@ struct HTTPRoutes: Sendable {
 
     private var unread: Route {
         Route(
-            .get, "/notify/v1/inbox/unread", access: .person, summary: "How many messages are unread",
+            .get, "/notify/v1/inbox/unread", as: "countUnreadMessages", access: .person, summary: "How many messages are unread",
             answers: [.json(200, "The count", UnreadCount.schema)]
         ) { exchange in
             let person = try exchange.person
@@ -58,13 +59,13 @@ struct HTTPRoutes: Sendable {
 
     private var markRead: Route {
         Route(
-            .post, "/notify/v1/inbox/{message}/read", access: .person, summary: "Marks one message as read",
+            .post, "/notify/v1/inbox/{message}/read", as: "markMessageRead", access: .person, summary: "Marks one message as read",
             parameters: [.path("message", .identifier(Message.self), "The message's id.")], answers: [Answer(204, "It is read")]
         ) { exchange in
             let (person, message) = (try exchange.person, try exchange.identifier("message", of: Message.self))
             return try await Self.answering {
                 guard try await people.markRead(message, of: person, at: exchange.receivedAt) else { throw Problem.notFound }
-                hub.tell(person)
+                inboxes.notify(person)
                 return .empty()
             }
         }
@@ -72,12 +73,13 @@ struct HTTPRoutes: Sendable {
 
     private var markAllRead: Route {
         Route(
-            .post, "/notify/v1/inbox/read", access: .person, summary: "Marks all messages as read", answers: [Answer(204, "They are read")]
+            .post, "/notify/v1/inbox/read", as: "markAllMessagesRead", access: .person, summary: "Marks all messages as read",
+            answers: [Answer(204, "They are read")]
         ) { exchange in
             let person = try exchange.person
             return try await Self.answering {
                 try await people.markAllRead(of: person, at: exchange.receivedAt)
-                hub.tell(person)
+                inboxes.notify(person)
                 return .empty()
             }
         }
@@ -97,8 +99,8 @@ struct HTTPRoutes: Sendable {
             // An id of another stream names nothing here: everything is sent, so that nothing is missed.
             let last = exchange.lastEventID.flatMap { $0.isEmpty ? nil : max(0, Int64($0) ?? 0) }
             return try await Self.answering {
-                guard let feed = try await InboxFeed(of: person, after: last, people: people, hub: hub) else {
-                    throw Problem.tooManyStreams(InboxHub.mostPerPerson)
+                guard let feed = try await InboxFeed(of: person, after: last, people: people, watchers: inboxes) else {
+                    throw Problem.tooManyStreams(inboxes.limit)
                 }
                 return EventSource { try await feed.next() }
             }

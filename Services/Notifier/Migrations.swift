@@ -24,6 +24,7 @@ enum Migrations {
             try StoreLife.create(in: db)
             try StreamLog.createFormerEpochs(in: db)
         },
+        Migration(4, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
     ]
 
     private static let urgency = """

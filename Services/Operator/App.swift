@@ -16,6 +16,6 @@ struct TrackMe: AsyncParsableCommand {
         subcommands: [
             Up.self, Watch.self, Demo.self, Sandbox.self, Doctor.self, Keys.self, DeviceCommand.self, OperatorCommand.self, SOSCommand.self,
             AuditCommand.self, IntegratorCommand.self, DrillCommand.self, OrganisationCommand.self, PricesCommand.self, PaymentCommand.self,
-            ConsumersCommand.self, Replay.self, Simulate.self, Desk.self,
+            ConsumersCommand.self, JobsCommand.self, Replay.self, Simulate.self, Desk.self,
         ])
 }

@@ -125,7 +125,7 @@ struct SOSParts: Sendable {
             supervision: supervision, store: store, messages: people.messages, names: names, interval: settings.pauseReminder,
             logger: logger)
         let enrolment = Enrolment(
-            supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [bell = fitting.bell] in bell.ring() })
+            supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [wakeUp = fitting.wakeUp] in wakeUp.notify() })
         let panel = Panel(
             supervision: supervision, store: store, enrolment: enrolment,
             preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder,
@@ -147,6 +147,7 @@ struct SOSParts: Sendable {
         ).register(in: &methods)
         calling.routes(dispatcher, answers).register(in: &methods)
         drills.register(in: &methods)
+        JobRoutes(database, [people.messages.jobs]).register(in: &methods)
         try await runtime.answer(methods)
         // Both ways are open before what was due is done: the other dispatcher may have done it, or called it off.
         await link.begin(waiting: try await store.hasOther(pair.place), hasForgotten: try await store.hasForgotten())
@@ -195,38 +196,23 @@ struct SOSParts: Sendable {
     ) async throws -> [any Service] {
         let samples = try await runtime.consumer(of: .samples, freshness: heard)
         await supervision.judgesSilence { heard.age ?? .seconds(Int64(Int32.max)) }
-        let devices = try await runtime.consumer(of: .devices)
         let cards = try await runtime.consumer(of: .emergencyCards)
         return [
             Background {
                 let begun = try await store.positions(of: .emergencyCards)
                 try await cards.run(
                     from: begun, apply: { await supervision.know(CardFacts.states($0), $1) },
-                    restart: { await supervision.know(CardFacts.states($0), [$1]) },
+                    restart: { await supervision.know(CardFacts.states($0.facts), $0.next.map { [$0] } ?? []) },
                     durable: { journal.durablePositions(of: .emergencyCards, begun: begun) })
             },
             Background {
                 let begun = try await store.positions(of: .samples)
                 try await samples.run(
-                    from: begun, apply: { await supervision.apply($0, $1) }, restart: { _, next in await supervision.apply([], [next]) },
+                    from: begun, apply: { await supervision.apply($0, $1) },
                     provisional: { await supervision.hear(provisional: $0) },
                     durable: { journal.durablePositions(of: .samples, begun: begun) })
             },
-            Background {
-                try await devices.run(
-                    from: try await store.positions(of: .devices),
-                    apply: { events, next in
-                        _ = try await store.save(DeviceFacts.batch(events, next))
-                        for pause in DeviceFacts.pauses(events) { await supervision.monitoring(pause) }
-                        await supervision.devicesChanged(of: Set(DeviceFacts.states(events).map(\.person)))
-                    },
-                    restart: { facts, next in
-                        let paused = DeviceFacts.pauses(facts)
-                        try await store.replaceDevices(by: DeviceFacts.states(facts), paused: paused, next)
-                        await supervision.monitoringPaused(by: Set(paused.map(\.person)))
-                        await supervision.devicesReplaced()
-                    })
-            },
+            Background(DeviceFollower(store: store, supervision: supervision).follower(on: runtime).run),
         ]
     }
 
@@ -256,31 +242,5 @@ enum CardFacts {
             event.header.type == EmergencyCardState.type
                 ? try? JSONDecoder().decode(EmergencyCardState.self, from: Data(event.payload)) : nil
         }
-    }
-}
-
-/// Facts about devices as the store takes them.
-enum DeviceFacts {
-    /// What cannot be read is passed over: an unknown interval only makes silence shorter.
-    static func states(_ events: [StreamEvent]) -> [DeviceState] {
-        events.compactMap { event in
-            event.header.type == DeviceState.type ? try? JSONDecoder().decode(DeviceState.self, from: Data(event.payload)) : nil
-        }
-    }
-
-    /// Who has paused or resumed monitoring, in order.
-    static func pauses(_ events: [StreamEvent]) -> [MonitoringState] {
-        events.compactMap { event in
-            event.header.type == MonitoringState.type
-                ? try? JSONDecoder().decode(MonitoringState.self, from: Data(event.payload)) : nil
-        }
-    }
-
-    static func batch(_ events: [StreamEvent], _ next: [StreamPosition]) -> StoreBatch {
-        var batch = StoreBatch()
-        batch.devices = states(events)
-        batch.pauses = pauses(events)
-        for position in next { batch.positions[position.stream] = position }
-        return batch
     }
 }

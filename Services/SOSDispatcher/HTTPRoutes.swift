@@ -31,7 +31,8 @@ struct HTTPRoutes: Sendable {
 
     private var acknowledge: Route {
         Route(
-            .post, "/sos/v1/dispatches/{messageId}/acknowledgements", access: .integrator, summary: "Acknowledge a message",
+            .post, "/sos/v1/dispatches/{messageId}/acknowledgements", as: "acknowledgeDispatch", access: .integrator,
+            summary: "Acknowledge a message",
             description: "The business acknowledgement: `accepted` and `duplicate` end the repetition, `rejected` passes the call "
                 + "on. A CAP 1.2 `Ack` or `Error` counts as much. The same acknowledgement may be sent again.",
             parameters: [.path("messageId", .string(length: 1...64), "As in the message.")],
@@ -77,9 +78,9 @@ struct HTTPRoutes: Sendable {
     ) -> [Problem.FieldError] {
         var faults = given.faults
         if given.messageId != message {
-            faults.append(("messageId", "is not the message of the path: acknowledge the one that you have received"))
+            faults.append(("messageId", .otherMessage))
         }
-        return faults.map { Problem.FieldError(pointer: pointer($0.field), detail: $0.detail) }
+        return faults.map { Problem.FieldError(pointer: pointer($0.field), $0.fault) }
     }
 
     private var keys: Route {
@@ -146,5 +147,6 @@ extension Problem {
     /// The service's own refusals over HTTP.
     static let malformedAcknowledgement = Problem(
         "malformed-acknowledgement", status: 422, title: "The acknowledgement cannot be understood",
+        italianTitle: "La conferma non si può comprendere",
         detail: "Send {\"ack\":{\"messageId\",\"result\",\"ackId\"}} about the message in the path; a rejection needs a reason.")
 }

@@ -60,6 +60,7 @@ struct GatewayParts: Sendable {
         var methods = Methods(memory: opened.answers)
         organisations.register(in: &methods)
         payments.register(in: &methods)
+        JobRoutes(opened.store, organisations.jobs.all + [outbox.jobs]).register(in: &methods)
         try await runtime.answer(methods)
         let erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys, steps: .all([subscriptions.erasure, requests.erasure]))
@@ -69,7 +70,8 @@ struct GatewayParts: Sendable {
         server = runtime.server(
             .init(
                 title: "TrackMe for third parties", version: "1.0.0",
-                summary: "Ask for data, be allowed, pay, download, and miss nothing that comes next.", prefix: "thirdparty"),
+                summary: "Ask for data, be allowed, pay, download, and miss nothing that comes next.", prefix: "thirdparty",
+                clientCredentials: .init(tokenPath: TokenRoutes.path, scopes: Right.allCases.map { ($0.rawValue, $0.summary) })),
             routes: routes.all, webhooks: WebhookEvent.allCases.map(\.documentation), store: opened.store, tokens: checker,
             authenticate: organisations.authenticate(checker))
         let background = [Background(outbox.run), Background(accounts.run), Background(erasures.run)]

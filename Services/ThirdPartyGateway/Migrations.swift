@@ -1,5 +1,7 @@
 // The schema of thirdparty-gateway.db, step by step. Times are ms since 1970; what concerns a person is sealed under that person's key.
 
+import Contracts
+import Foundation
 import GRDB
 import ServiceKit
 import Storage
@@ -39,5 +41,40 @@ enum GatewaySchema {
         },
         Migration(8, "what data files could not hold") { db in try RequestTables.addDamaged(to: db) },
         Migration(9, "registrations that claim no address") { db in try OrganisationTables.addWishedAddress(to: db) },
+        Migration(10, "grants as every service keeps them") { db in try SubscriptionMigration.moveGrants(in: db) },
+        Migration(11, "one table for all jobs") { db in
+            try JobTable.create(in: db)
+            try MessageOutbox.moveToJobs(in: db)
+            try OrganisationDuties.moveToJobs(in: db)
+        },
+        Migration(12, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
     ]
+}
+
+/// Where the jobs of organisations were before `jobs`.
+enum OrganisationDuties {
+    static func create(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE organisation_duties (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    kind TEXT NOT NULL CHECK (kind IN ('remove-member', 'close-organisation')),
+                    subject BLOB NOT NULL,
+                    UNIQUE (kind, subject)
+                ) STRICT;
+                """)
+    }
+
+    fileprivate static func moveToJobs(in db: Database) throws {
+        for row in try Row.fetchAll(db, sql: "SELECT kind, subject FROM organisation_duties ORDER BY number") {
+            let (kind, subject) = (row[0] as String, row[1] as Data)
+            let id = kind == "remove-member" ? MemberID(bytes: subject).map { "\($0)" } : OrganisationID(bytes: subject).map { "\($0)" }
+            guard let id else { continue }
+            try JobTable().add(
+                db,
+                JobTable.NewJob(
+                    kind: kind, id: id, body: Array("\"\(id)\"".utf8), due: Timestamp(milliseconds: 0), createdAt: .now))
+        }
+        try db.execute(sql: "DROP TABLE organisation_duties")
+    }
 }

@@ -26,7 +26,7 @@ extension Exchange {
             do throws(JSONFault) {
                 return try JSONTree(bytes)
             } catch {
-                throw Problem.invalidBody([.init(pointer: "", detail: "is not JSON that is read here. \(error.detail)")])
+                throw Problem.invalidBody([.init(pointer: "", .notJSON(error))])
             }
         }
         return (tree, bytes)
@@ -37,7 +37,7 @@ extension Exchange {
     package func form() async throws -> FormFields {
         let bytes = try await body()
         guard let fields = FormFields(Array(bytes.readableBytesView)) else {
-            throw Problem.invalidBody([.init(pointer: "", detail: "is not a form of at most \(FormFields.most) fields")])
+            throw Problem.invalidBody([.init(pointer: "", .notAForm)])
         }
         return fields
     }
@@ -50,13 +50,13 @@ extension JSONSchema {
         do {
             faults = try bytes.withUnsafeBytes { try self.faults(in: $0) }
         } catch let fault as JSONFault {
-            throw Problem.invalidBody([.init(pointer: "", detail: "is not JSON that is read here. \(fault.detail)")])
+            throw Problem.invalidBody([.init(pointer: "", .notJSON(fault))])
         }
         guard faults.isEmpty else { throw Problem.invalidBody(faults) }
         do {
             return try JSONDecoder().decode(Body.self, from: bytes)
         } catch let error as DecodingError {
-            throw Problem.invalidBody([.init(pointer: error.pointer, detail: "is missing or has not the right form")])
+            throw Problem.invalidBody([.init(pointer: error.pointer, .wrongFormat)])
         }
     }
 }

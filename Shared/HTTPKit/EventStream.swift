@@ -59,12 +59,14 @@ extension Route {
     ///   - events: CommonMark, what is sent.
     ///   - refusals: the service's own, before the stream begins.
     package static func events(
-        _ path: String, access: Access, summary: String, description: String = "", parameters: [Parameter] = [], events: String,
+        _ path: String, access: Access, scopes: [String] = [], summary: String, description: String = "", parameters: [Parameter] = [],
+        events: String,
         refusals: [Answer] = [], isRateLimited: Bool = false, yields: Yielding = .last,
         source: @escaping @Sendable (Exchange) async throws -> EventSource
     ) -> Route {
         Route(
-            .get, path, access: access, summary: summary, description: description, parameters: parameters,
+            .get, path, as: OperationName.ofEvents(path), access: access, scopes: scopes, summary: summary, description: description,
+            parameters: parameters,
             answers: [.events(events), .problem(429, "too-many-streams")] + refusals, isRateLimited: isRateLimited, yields: yields
         ) { exchange in
             try exchange.stream(await source(exchange))
@@ -77,7 +79,9 @@ extension Problem {
     package static func tooManyStreams(_ most: Int) -> Problem {
         Problem(
             "too-many-streams", status: 429, title: "Too many event streams are open",
-            detail: "Close one of the \(most) streams that are open for this caller.")
+            italianTitle: "Troppi flussi di eventi sono aperti",
+            detail: "Close one of the \(most) streams that are open for this caller.",
+            italianDetail: "Chiuda uno dei \(most) flussi che sono aperti per chi chiede.")
     }
 }
 

@@ -116,24 +116,26 @@ extension Exchange {
             guard pair[..<mark].elementsEqual(name.utf8) else { continue }
             let raw = mark == pair.endIndex ? "" : Substring(pair[pair.index(after: mark)...])
             guard let value = PercentCoding.decode(raw) else {
-                throw .invalidParameter("query:\(name)", "has a broken percent escape")
+                throw .invalidParameter("query:\(name)", .brokenEscape)
             }
             found.append(value)
         }
         return found
     }
 
-    /// Reads a parameter with `read`; nil from it is 400 and says what was `expected`.
-    package func query<Value>(_ name: String, expected: @autoclosure () -> String, _ read: (String) -> Value?) throws(Problem) -> Value? {
+    /// Reads a parameter with `read`; nil from it is 400 and says `fault`.
+    package func query<Value>(
+        _ name: String, orElse fault: @autoclosure () -> FieldFault, _ read: (String) -> Value?
+    ) throws(Problem) -> Value? {
         guard let text = try query(name) else { return nil }
-        guard let value = read(text) else { throw .invalidParameter("query:\(name)", "expected \(expected())") }
+        guard let value = read(text) else { throw .invalidParameter("query:\(name)", fault()) }
         return value
     }
 
     /// Nil where it was not sent.
     /// - Throws: `invalid-parameter`, which names the range.
     package func queryInteger(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
-        try query(name, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
+        try query(name, orElse: .outOfRange(range)) { text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
@@ -141,19 +143,19 @@ extension Exchange {
     /// RFC 3339; nil where it was not sent.
     /// - Throws: `invalid-parameter`.
     package func queryTime(_ name: String) throws(Problem) -> Timestamp? {
-        try query(name, expected: "a time like 2026-01-10T00:31:00.000Z") { Timestamp(rfc3339: $0) }
+        try query(name, orElse: .notATime) { Timestamp(rfc3339: $0) }
     }
 
     /// Nil where it was not sent.
     /// - Throws: `invalid-parameter`.
     package func queryIdentifier<Kind: Identified>(_ name: String, of kind: Kind.Type = Kind.self) throws(Problem) -> Identifier<Kind>? {
-        try query(name, expected: "an id that begins with \(Kind.prefix)_") { Identifier<Kind>($0) }
+        try query(name, orElse: .notAnIdentifier(prefix: Kind.prefix)) { Identifier<Kind>($0) }
     }
 
     /// `true` or `false`; nil where it was not sent.
     /// - Throws: `invalid-parameter`.
     package func queryFlag(_ name: String) throws(Problem) -> Bool? {
-        try query(name, expected: "true or false") { ["true": true, "false": false][$0] }
+        try query(name, orElse: .wrongType(.flag)) { ["true": true, "false": false][$0] }
     }
 
     /// Nil where it was not sent.
@@ -161,7 +163,7 @@ extension Exchange {
     package func queryChoice<Choice: RawRepresentable & CaseIterable>(
         _ name: String, of kind: Choice.Type = Choice.self
     ) throws(Problem) -> Choice? where Choice.RawValue == String {
-        try query(name, expected: Choice.allCases.map(\.rawValue).joined(separator: ", ")) { Choice(rawValue: $0) }
+        try query(name, orElse: .notAnOption(Choice.allCases.map(\.rawValue))) { Choice(rawValue: $0) }
     }
 
     /// `limit` of a list.
@@ -171,12 +173,12 @@ extension Exchange {
 
     /// `after` of a list, for `read` to make sense of.
     package func cursor<Value>(_ read: (String) -> Value?) throws(Problem) -> Value? {
-        try query("after", expected: "the `next` of a page") { $0.utf8.count <= PageLimits.cursor ? read($0) : nil }
+        try query("after", orElse: .notACursor) { $0.utf8.count <= PageLimits.cursor ? read($0) : nil }
     }
 
     /// Any value that is required: `try exchange.required("from", exchange.queryTime("from"))`.
     package func required<Value>(_ name: String, _ value: Value?) throws(Problem) -> Value {
-        guard let value else { throw .invalidParameter("query:\(name)", "is required") }
+        guard let value else { throw .invalidParameter("query:\(name)", .required) }
         return value
     }
 }
@@ -189,7 +191,7 @@ extension Exchange {
         get throws(Problem) {
             guard let key = head.idempotencyKey else { return nil }
             guard IdempotencyRule.isKey(key) else {
-                throw .invalidParameter("header:Idempotency-Key", "expected 1 to \(IdempotencyRule.longestKey) printable ASCII characters")
+                throw .invalidParameter("header:Idempotency-Key", .notAnIdempotencyKey)
             }
             return key
         }

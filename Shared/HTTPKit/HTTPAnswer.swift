@@ -71,10 +71,12 @@ package struct HTTPAnswer: Sendable {
 
 extension HTTPAnswer {
     /// - Parameter head: of a request to a route that answers with pages, so that a person does not meet JSON.
-    static func refusal(_ refusal: Refusal, requestID: String, asPage head: RequestHead? = nil) throws -> HTTPAnswer {
-        var problem = refusal.problem
+    static func refusal(
+        _ refusal: Refusal, requestID: String, in language: Language = .english, asPage head: RequestHead? = nil
+    ) throws -> HTTPAnswer {
+        var problem = refusal.problem.said(in: language)
         problem.requestId = requestID
-        var answer = try page(problem, head) ?? json(problem, status: problem.status)
+        var answer = try page(problem, language, head) ?? json(problem, status: problem.status)
         if answer.contentType == MediaType.json { answer.contentType = MediaType.problem }
         if let wait = refusal.retryAfter ?? Refusal.usualWait(problem.status) {
             let seconds = max(1, (wait.wholeMilliseconds + 999) / 1000)

@@ -19,9 +19,25 @@ package struct HTTPServer: Service {
         package var summary: String
         /// First segment of the service's paths: `ingest`.
         package var prefix: String
+        /// Where programs exchange their secret for a token, if they do here.
+        package var clientCredentials: ClientCredentials?
 
-        package init(title: String, version: String, summary: String, prefix: String) {
+        /// OAuth 2 with the grant of RFC 6749 §4.4.
+        package struct ClientCredentials: Sendable {
+            let tokenPath: String
+            /// What each opens, for people.
+            let scopes: [(name: String, description: String)]
+
+            package init(tokenPath: String, scopes: [(name: String, description: String)]) {
+                (self.tokenPath, self.scopes) = (tokenPath, scopes)
+            }
+        }
+
+        package init(
+            title: String, version: String, summary: String, prefix: String, clientCredentials: ClientCredentials? = nil
+        ) {
             (self.title, self.version, self.summary, self.prefix) = (title, version, summary, prefix)
+            self.clientCredentials = clientCredentials
         }
     }
 

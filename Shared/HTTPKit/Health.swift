@@ -23,11 +23,12 @@ package struct Health: Sendable {
     func routes(isDraining: @escaping @Sendable () -> Bool) -> [Route] {
         [
             Route(
-                .get, "/health/live", access: .anyone, summary: "The process answers", answers: [.json(200, "Alive", Liveness.schema)],
+                .get, "/health/live", as: "getLiveness", access: .anyone, summary: "The process answers",
+                answers: [.json(200, "Alive", Liveness.schema)],
                 isInternal: true
             ) { _ in try .json(Liveness(status: "live")) },
             Route(
-                .get, "/health/ready", access: .anyone, summary: "The service takes work",
+                .get, "/health/ready", as: "getReadiness", access: .anyone, summary: "The service takes work",
                 answers: [.json(200, "Ready", Liveness.schema), .json(503, "Not ready, and why", Liveness.schema)], isInternal: true
             ) { _ in
                 let missing = isDraining() ? ["stopping"] : await missing()
@@ -36,7 +37,7 @@ package struct Health: Sendable {
                 return try missing.isEmpty ? .json(state) : HTTPAnswer.json(state, status: 503).with(.retryAfter, "1")
             },
             Route(
-                .get, "/metrics", access: .anyone, summary: "Figures for Prometheus",
+                .get, "/metrics", as: "getProcessMetrics", access: .anyone, summary: "Figures for Prometheus",
                 answers: [Answer(200, "Text exposition 0.0.4", contents: [.init(Self.metricsType, .string())])], isInternal: true
             ) { _ in .text(metrics(), contentType: Self.metricsType) },
         ]

@@ -142,19 +142,20 @@ extension JSONSchema {
 
 extension JSONSchema {
     /// The schema as JSON; those with a name land in `components` and are referred to.
-    func json(_ components: inout [String: JSONValue]) -> JSONValue {
-        guard let name else { return written(&components, describing: true) }
+    /// - Parameter isClosed: whether members that it does not name are refused.
+    func json(_ components: inout [String: JSONValue], isClosed: Bool = false) -> JSONValue {
+        guard let name else { return written(&components, isClosed) }
         if components[name] == nil {
             components[name] = .null  // Taken already, so that a schema that holds itself comes to an end.
             var whole = self
             whole.isNullable = false
-            components[name] = whole.written(&components, describing: true)
+            components[name] = whole.written(&components, isClosed)
         }
         let reference: JSONValue = ["$ref": .string("#/components/schemas/\(name)")]
         return isNullable ? ["anyOf": [reference, ["type": "null"]]] : reference
     }
 
-    private func written(_ components: inout [String: JSONValue], describing: Bool) -> JSONValue {
+    private func written(_ components: inout [String: JSONValue], _ isClosed: Bool) -> JSONValue {
         var members: [JSONValue.Member] = []
         func type(_ name: String) { members.append(.init("type", isNullable ? [.string(name), "null"] : .string(name))) }
         switch kind {
@@ -163,7 +164,7 @@ extension JSONSchema {
             members += keywords
         case .array(let item, let count):
             type("array")
-            members.append(.init("items", item.json(&components)))
+            members.append(.init("items", item.json(&components, isClosed: isClosed)))
             if let count {
                 members += [.init("minItems", .integer(count.lowerBound)), .init("maxItems", .integer(count.upperBound))]
             }
@@ -171,12 +172,14 @@ extension JSONSchema {
             type("object")
             let required = properties.filter(\.isRequired)
             if !required.isEmpty { members.append(.init("required", .array(required.map { .string($0.name) }))) }
-            members.append(.init("properties", .object(properties.map { .init($0.name, $0.schema.json(&components)) })))
+            members.append(.init("properties", .object(properties.map { .init($0.name, $0.schema.json(&components, isClosed: isClosed)) })))
+            if isClosed { members.append(.init("additionalProperties", false)) }
         case .map(let value):
             type("object")
-            members.append(.init("additionalProperties", value.json(&components)))
+            members.append(.init("additionalProperties", value.json(&components, isClosed: isClosed)))
         case .anyOf(let schemas):
-            members.append(.init("anyOf", .array(schemas.map { $0.json(&components) } + (isNullable ? [["type": "null"]] : []))))
+            members.append(
+                .init("anyOf", .array(schemas.map { $0.json(&components, isClosed: isClosed) } + (isNullable ? [["type": "null"]] : []))))
         case .anything:
             break
         }
@@ -194,7 +197,8 @@ extension Problem: Documented {
             .required("type", .string(pattern: "^\(prefix)[a-z0-9-]+$"), "What programs act on; stable."),
             .required("title", .string()),
             .required("status", .integer(in: 400...599)),
-            .optional("detail", .string(), "What happened and what can be done, for people."),
+            .optional(
+                "detail", .string(), "What happened and what can be done, for people; in English or Italian, as `Accept-Language` says."),
             .optional("errors", .array(of: FieldError.schema)),
             .optional("requestId", .string(), "To be quoted to whoever runs the suite.")
         ).named("Problem").described("RFC 9457 problem details.")
@@ -205,7 +209,9 @@ extension Problem.FieldError: Documented {
     package static var schema: JSONSchema {
         .object(
             .required("pointer", .string(), "JSON Pointer (RFC 6901) into the body, or `query:name`, `header:name`."),
-            .required("detail", .string())
+            .required(
+                "code", .string(pattern: "^[a-z0-9]+(-[a-z0-9]+)*$"), "What programs act on; stable, of the list in docs/problems.md."),
+            .required("detail", .string(), "In English or Italian, as `Accept-Language` says.")
         ).named("FieldError")
     }
 }

@@ -44,8 +44,7 @@ extension Exchange {
 
     /// The language to answer in: `?lang=it`, else what `Accept-Language` likes best, else English.
     package var language: Language {
-        if let asked = (try? query("lang")).flatMap({ Language(rawValue: $0) }) { return asked }
-        return Language.preferred(head.acceptLanguage)
+        Language.asked(by: head)
     }
 
     /// For routes that anyone may use and that log somebody in or read a cookie: a page of another site must not do it.
@@ -62,6 +61,12 @@ extension Exchange {
 }
 
 extension Language {
+    /// `?lang=it`, else what `Accept-Language` likes best, else English.
+    static func asked(by head: RequestHead) -> Language {
+        let named = head.query?.split(separator: "&").first { $0.hasPrefix("lang=") }
+        return named.flatMap { Language(rawValue: String($0.dropFirst(5))) } ?? preferred(head.acceptLanguage)
+    }
+
     /// By quality, RFC 9110 §12.5.4; of equals the first. `it-CH` counts as Italian.
     static func preferred(_ acceptLanguage: String?) -> Language {
         let ranges = (acceptLanguage ?? "").split(separator: ",").prefix(32).compactMap { range -> (Language, Double)? in

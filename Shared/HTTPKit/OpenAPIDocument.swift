@@ -16,7 +16,7 @@ package enum OpenAPIDocument {
     ) -> Route {
         func itself(_ text: String) -> Route {
             Route(
-                .get, "/\(description.prefix)/openapi.json", access: .anyone, summary: "This document",
+                .get, "/\(description.prefix)/openapi.json", as: "getOpenAPIDocument", access: .anyone, summary: "This document",
                 answers: [.json(200, "OpenAPI 3.1", .anything)]
             ) { _ in .text(text, contentType: MediaType.json) }
         }
@@ -28,6 +28,10 @@ package enum OpenAPIDocument {
         _ description: HTTPServer.Description, routes: [Route], webhooks: [WebhookDescription] = []
     ) -> JSONValue {
         var components = Components()
+        for content in routes.compactMap(\.body).filter(\.isChecked).flatMap(\.contents) where content.mediaType == MediaType.json {
+            // First of all, so that a schema that is used in answers too says what its requests are held to.
+            _ = content.schema.json(&components.schemas, isClosed: true)
+        }
         _ = Problem.schema.json(&components.schemas)
         var paths: [JSONValue.Member] = []
         for route in routes {
@@ -48,6 +52,7 @@ package enum OpenAPIDocument {
                     "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
                 ]),
             .init("servers", [["url": "/"]]),
+            .init("tags", .array(tags(of: routes).map { ["name": .string($0)] })),
             .init("paths", .object(paths)),
         ]
         if !messages.isEmpty { document.append(.init("webhooks", .object(messages))) }
@@ -56,7 +61,7 @@ package enum OpenAPIDocument {
                 "components",
                 [
                     "schemas": sorted(components.schemas), "headers": sorted(components.headers),
-                    "securitySchemes": .object(securitySchemes(routes)),
+                    "securitySchemes": .object(OpenAPISecurity.schemes(of: routes, description.clientCredentials)),
                 ]))
         return .object(document)
     }
@@ -65,69 +70,40 @@ package enum OpenAPIDocument {
         .object(members.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) })
     }
 
-    private static let cookieScheme = "sessionCookie"
-
-    /// One scheme for each kind of caller that a route admits, and the browsers' cookie where accounts come in.
-    private static func securitySchemes(_ routes: [Route]) -> [JSONValue.Member] {
-        let used = Access.allCases.filter { access in access != .anyone && routes.contains { $0.access == access } }
-        var schemes: [JSONValue.Member] = used.map { access in
-            var scheme: [JSONValue.Member] = [.init("type", "http"), .init("scheme", "bearer")]
-            if access.admitsAccounts, access != .owner { scheme.append(.init("bearerFormat", "JWT")) }
-            scheme.append(.init("description", .string(Self.description(of: access))))
-            return .init(access.schemeName, .object(scheme))
-        }
-        if used.contains(where: \.admitsAccounts) {
-            schemes.append(
-                .init(
-                    cookieScheme,
-                    [
-                        "type": "apiKey", "in": "cookie", "name": .string(Cookie.sessionName),
-                        "description": "The access token as a browser sends it; unsafe methods need `Origin` to be the suite's own.",
-                    ]))
-        }
-        return schemes
-    }
-
-    private static func description(of access: Access) -> String {
-        switch access {
-        case .anyone: ""
-        case .device: "Token of a person's device."
-        case .integrator: "Token of an organisation's software."
-        case .person: "Access token (JWS with EdDSA) of a person's account."
-        case .member: "Access token (JWS with EdDSA) of a member of an organisation."
-        case .operator: "Access token (JWS with EdDSA) of an operator."
-        case .account: "Access token (JWS with EdDSA) of any account."
-        case .passwordChange: "Access token (JWS with EdDSA) of any account, also of one that must choose a new password first."
-        case .personAnew: "Access token (JWS with EdDSA) of a person's account whose `auth_time` is less than 300 s ago."
-        case .accountAnew: "Access token (JWS with EdDSA) of any account whose `auth_time` is less than 300 s ago."
-        case .enrolment: "As `accountAnew`, also of an account that must enrol a second factor first."
-        case .owner: "Access token (JWS with EdDSA) of a person's account, or the token of one of the person's devices."
-        case .organisation: "Access token (JWS with EdDSA) of a member of an organisation, or of one of its API clients (OAuth 2)."
-        }
-    }
-
-    private static func security(_ access: Access) -> JSONValue {
-        guard access != .anyone else { return [] }
-        let bearer = JSONValue.object([.init(access.schemeName, [])])
-        return access.admitsAccounts ? [bearer, .object([.init(cookieScheme, [])])] : [bearer]
-    }
-
     private static func operation(_ route: Route, _ components: inout Components) -> JSONValue {
         var members: [JSONValue.Member] = [
-            .init("operationId", .string(route.operationID)), .init("summary", .string(route.summary)),
+            .init("operationId", .string(route.operationID)), .init("tags", [.string(tag(of: route.path))]),
+            .init("summary", .string(route.summary)),
         ]
         if !route.description.isEmpty { members.append(.init("description", .string(route.description))) }
         if route.isInternal { members.append(.init("x-internal", true)) }
-        members.append(.init("security", security(route.access)))
+        members.append(.init("security", OpenAPISecurity.requirement(of: route)))
         let parameters = undeclared(route) + route.parameters + (route.takesIdempotencyKey ? [idempotencyKey] : [])
         if !parameters.isEmpty {
             members.append(.init("parameters", .array(parameters.map { parameter($0, &components) })))
         }
         if let body = route.body {
-            members.append(.init("requestBody", ["required": true, "content": content(body.contents, &components)]))
+            members.append(
+                .init("requestBody", ["required": true, "content": content(body.contents, &components, isClosed: body.isChecked)]))
         }
         members.append(.init("responses", .object(answers(route, &components))))
         return .object(members)
+    }
+
+    // MARK: Tags
+
+    /// What the path is about: its first segment behind the service and its version.
+    private static func tag(of path: String) -> String {
+        let segments = path.split(separator: "/")
+        let isOfService = segments.count > 2 && segments[1].first == "v"
+        return String(isOfService ? segments[2] : segments.first ?? "")
+    }
+
+    /// In the order in which they are met.
+    private static func tags(of routes: [Route]) -> [String] {
+        routes.map { tag(of: $0.path) }.reduce(into: []) { tags, tag in
+            if !tags.contains(tag) { tags.append(tag) }
+        }
     }
 
     /// A parameter of the path that the route does not describe is still one.
@@ -148,10 +124,14 @@ package enum OpenAPIDocument {
         ]
     }
 
-    private static func content(_ contents: [BodyShape.Content], _ components: inout Components) -> JSONValue {
+    /// - Parameter isClosed: whether members that the schema does not name are refused, as of every JSON body that is checked.
+    private static func content(
+        _ contents: [BodyShape.Content], _ components: inout Components, isClosed: Bool = false
+    ) -> JSONValue {
         .object(
             contents.map { content in
-                var members = [JSONValue.Member("schema", content.schema.json(&components.schemas))]
+                let isClosed = isClosed && content.mediaType == MediaType.json
+                var members = [JSONValue.Member("schema", content.schema.json(&components.schemas, isClosed: isClosed))]
                 if !content.examples.isEmpty {
                     members.append(
                         .init(
@@ -239,18 +219,5 @@ package enum OpenAPIDocument {
         answers += [.problem(500, "internal"), .problem(503, "unavailable")]
         if route.method != .get { answers.append(.problem(507, "insufficient-storage")) }
         return answers
-    }
-}
-
-extension Access {
-    /// Of the components of the document: no spaces.
-    fileprivate var schemeName: String {
-        switch self {
-        case .passwordChange: "passwordChange"
-        case .personAnew: "personAnew"
-        case .accountAnew: "accountAnew"
-        case .enrolment: "enrolment"
-        default: rawValue
-        }
     }
 }

@@ -189,7 +189,8 @@ extension Responder {
     private func refused(_ error: any Error, _ head: RequestHead, _ finding: RouteTable.Finding, _ start: Beginning) -> HTTPAnswer? {
         let refusal = refusal(of: error, requestID: start.requestID)
         note(refusal.problem, head: head, finding: finding, requestID: start.requestID)
-        return try? HTTPAnswer.refusal(refusal, requestID: start.requestID, asPage: finding.hasPages ? head : nil)
+        let language = Language.asked(by: head)
+        return try? HTTPAnswer.refusal(refusal, requestID: start.requestID, in: language, asPage: finding.hasPages ? head : nil)
     }
 
     private func refusal(of error: any Error, requestID: String) -> Refusal {

@@ -71,6 +71,11 @@ package struct Route: Sendable {
     /// Whole segments in braces are parameters: `/ingest/v1/devices/{device}`.
     package let path: String
     package let access: Access
+    /// What `access` is not enough for: the client of an organisation needs all of these scopes as well. Described only: the handler asks
+    /// for them.
+    package let scopes: [String]
+    /// Of the OpenAPI document: what a client's method is called. Unique in a service.
+    package let operationID: String
     /// One line for the OpenAPI document.
     package let summary: String
     /// CommonMark for the OpenAPI document; empty for none.
@@ -97,23 +102,21 @@ package struct Route: Sendable {
     package let brief: BriefHandler?
     package let handler: Handler
 
-    /// - Parameter answers: those of success and the service's own problems. HTTPKit documents by itself what it answers by itself.
+    /// - Parameters:
+    ///   - name: the operation's, where `OperationName` makes no good one.
+    ///   - answers: those of success and the service's own problems. HTTPKit documents by itself what it answers by itself.
     package init(
-        _ method: Method, _ path: String, access: Access, summary: String, description: String = "", parameters: [Parameter] = [],
+        _ method: Method, _ path: String, as name: String? = nil, access: Access, scopes: [String] = [], summary: String,
+        description: String = "", parameters: [Parameter] = [],
         body: BodyShape? = nil, answers: [Answer], headers: [AnswerHeader] = [], isRateLimited: Bool = false,
         takesIdempotencyKey: Bool = false, isInternal: Bool = false, usesReserve: Bool = false, yields: Yielding = .last,
         brief: BriefHandler? = nil, handler: @escaping Handler
     ) {
-        (self.method, self.path, self.access, self.summary, self.description) = (method, path, access, summary, description)
+        (self.method, self.path, self.access, self.scopes) = (method, path, access, scopes)
+        (operationID, self.summary, self.description) = (name ?? OperationName.derived(method, path), summary, description)
         (self.parameters, self.body, self.answers, self.headers) = (parameters, body, answers, headers)
         (self.isRateLimited, self.takesIdempotencyKey, self.isInternal) = (isRateLimited, takesIdempotencyKey, isInternal)
         (self.usesReserve, self.yields, self.brief, self.handler) = (usesReserve, yields, brief, handler)
-    }
-
-    /// `postIngestV1Entries`: unique, since method and path are.
-    package var operationID: String {
-        let words = path.split { !$0.isLetter && !$0.isNumber }
-        return method.rawValue.lowercased() + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 }
 
@@ -186,7 +189,8 @@ package struct BodyShape: Sendable {
     package let limit: Int
     /// Bytes after inflating a `gzip` or `deflate` body.
     package let inflatedLimit: Int
-    /// Whether `Exchange.json` or `Exchange.form` reads it, which refuse what does not fit the schema as `invalid-body`.
+    /// Whether what does not fit the schema is refused, members that it does not name included: by `Exchange.json`, `Exchange.form`, or a
+    /// `FormReader` that knows the same fields.
     let isChecked: Bool
 
     /// For bodies of other forms than `json` and `form`. Limits are in bytes.

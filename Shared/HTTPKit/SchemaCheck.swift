@@ -36,7 +36,7 @@ private struct SchemaCheck {
         self.cursor = cursor
     }
 
-    private mutating func fault(_ detail: String) {
+    private mutating func fault(_ fault: FieldFault) {
         guard faults.count < Self.mostFaults else { return }
         let steps = path.map { step in
             switch step {
@@ -44,12 +44,12 @@ private struct SchemaCheck {
             case .item(let index): "/\(index)"
             }
         }
-        faults.append(.init(pointer: steps.joined(), detail: detail))
+        faults.append(.init(pointer: steps.joined(), fault))
     }
 
-    private mutating func fault(at name: String, _ detail: String) {
+    private mutating func fault(at name: String, _ fault: FieldFault) {
         path.append(.member(name))
-        fault(detail)
+        self.fault(fault)
         path.removeLast()
     }
 
@@ -58,27 +58,27 @@ private struct SchemaCheck {
         guard faults.count < Self.mostFaults, !schema.isAnything else { return try cursor.skipValue(depth: 0) }
         let first = cursor.peek()
         if first == UInt8(ascii: "n") {
-            if !schema.isNullable { fault("must not be null") }
+            if !schema.isNullable { fault(.nullNotAllowed) }
             return try cursor.skipValue(depth: 0)
         }
         switch schema.kind {
         case .anything: try cursor.skipValue(depth: 0)
         case .plain(let type, let keywords): try plain(first, type, keywords)
         case .array(let item, let count):
-            guard first == UInt8(ascii: "[") else { return try otherThan("an array") }
+            guard first == UInt8(ascii: "[") else { return try otherThan(.list) }
             try array(of: item, count)
         case .map(let value):
-            guard first == UInt8(ascii: "{") else { return try otherThan("an object") }
+            guard first == UInt8(ascii: "{") else { return try otherThan(.object) }
             try map(of: value)
         case .object(let properties):
-            guard first == UInt8(ascii: "{") else { return try otherThan("an object") }
+            guard first == UInt8(ascii: "{") else { return try otherThan(.object) }
             try object(properties)
         case .anyOf(let schemas): try any(of: schemas)
         }
     }
 
-    private mutating func otherThan(_ what: String) throws(JSONFault) {
-        fault("must be \(what)")
+    private mutating func otherThan(_ kind: FieldFault.ValueKind) throws(JSONFault) {
+        fault(.wrongType(kind))
         try cursor.skipValue(depth: 0)
     }
 
@@ -94,7 +94,7 @@ private struct SchemaCheck {
             inner = self.cursor
         }
         self.cursor = cursor
-        if let count, !count.contains(found) { fault("must have \(count.lowerBound) to \(count.upperBound) items") }
+        if let count, !count.contains(found) { fault(.wrongCount(count)) }
     }
 
     private mutating func map(of member: JSONSchema) throws(JSONFault) {
@@ -109,7 +109,7 @@ private struct SchemaCheck {
         var isThere = [Bool](repeating: false, count: properties.count)
         try members { check, name throws(JSONFault) in
             guard let place = properties.firstIndex(where: { $0.name == name }) else {
-                check.fault(at: name, "is not known here")
+                check.fault(at: name, .unknownField)
                 return try check.cursor.skipValue(depth: 0)
             }
             // An absent member and a null one say the same where the member may be absent.
@@ -120,7 +120,7 @@ private struct SchemaCheck {
             check.path.removeLast()
         }
         for (place, property) in properties.enumerated() where property.isRequired && !isThere[place] {
-            fault(at: property.name, "is required")
+            fault(at: property.name, .required)
         }
     }
 
@@ -145,7 +145,7 @@ private struct SchemaCheck {
             }
         }
         faults = before
-        fault("has none of the forms that are possible here")
+        fault(.noPossibleForm)
     }
 
     // MARK: Values without values in them
@@ -156,46 +156,48 @@ private struct SchemaCheck {
         case ("boolean", UInt8(ascii: "t")), ("boolean", UInt8(ascii: "f")): try cursor.skipValue(depth: 0)
         case ("integer", UInt8(ascii: "-")), ("integer", UInt8(ascii: "0")...UInt8(ascii: "9")):
             let number = try cursor.number()
-            guard let whole = number.whole.map(Int.init) ?? Int(exactly: number.value) else { return fault("must be a whole number") }
-            if let detail = Self.rangeFault(Double(whole), keyword, "a whole number") { fault(detail) }
+            guard let whole = number.whole.map(Int.init) ?? Int(exactly: number.value) else { return fault(.wrongType(.wholeNumber)) }
+            if let found = Self.rangeFault(Double(whole), keyword, .wholeNumber) { fault(found) }
         case ("number", UInt8(ascii: "-")), ("number", UInt8(ascii: "0")...UInt8(ascii: "9")):
             let number = try cursor.number().value
-            guard number.isFinite else { return fault("must be a number") }
-            if let detail = Self.rangeFault(number, keyword, "a number") { fault(detail) }
+            guard number.isFinite else { return fault(.wrongType(.number)) }
+            if let found = Self.rangeFault(number, keyword, .number) { fault(found) }
         case ("string", UInt8(ascii: "\"")):
             let text = try cursor.text()
-            if !keywords.isEmpty, let detail = Self.stringFault(cursor.string(text), keyword) { fault(detail) }
-        case ("boolean", _): try otherThan("true or false")
-        case ("integer", _): try otherThan("a whole number")
-        case ("number", _): try otherThan("a number")
-        default: try otherThan("text")
+            if !keywords.isEmpty, let found = Self.stringFault(cursor.string(text), keyword) { fault(found) }
+        case ("boolean", _): try otherThan(.flag)
+        case ("integer", _): try otherThan(.wholeNumber)
+        case ("number", _): try otherThan(.number)
+        default: try otherThan(.text)
         }
     }
 
-    private static func rangeFault(_ value: Double, _ keyword: (String) -> JSONValue?, _ what: String) -> String? {
+    private static func rangeFault(
+        _ value: Double, _ keyword: (String) -> JSONValue?, _ kind: FieldFault.ValueKind
+    ) -> FieldFault? {
         guard let least = keyword("minimum")?.double, let most = keyword("maximum")?.double, !(least...most).contains(value) else {
             return nil
         }
-        return "must be \(what) from \(keyword("minimum")?.text ?? "") to \(keyword("maximum")?.text ?? "")"
+        return .outOfRange(keyword("minimum")?.text ?? "", keyword("maximum")?.text ?? "", kind)
     }
 
-    private static func stringFault(_ value: String, _ keyword: (String) -> JSONValue?) -> String? {
+    private static func stringFault(_ value: String, _ keyword: (String) -> JSONValue?) -> FieldFault? {
         if case .array(let values)? = keyword("enum"), !values.contains(.string(value)) {
-            return "must be one of " + values.map { if case .string(let name) = $0 { name } else { "" } }.joined(separator: ", ")
+            return .notAnOption(values.map { if case .string(let name) = $0 { name } else { "" } })
         }
         if case .integer(let least)? = keyword("minLength"), case .integer(let most)? = keyword("maxLength"),
             !(least...most).contains(value.unicodeScalars.count)
         {
-            return "must have \(least) to \(most) characters"
+            return .wrongLength(least...most)
         }
         if case .string(let pattern)? = keyword("pattern"), let pattern = TextPattern(pattern), !pattern.matches(value) {
-            return "has not the right form"
+            return .wrongFormat
         }
         // Nobody is shown a password, and one that was chosen long ago must go on being taken.
-        if keyword("format") != .string("password"), !PlainText.isClean(value) { return PlainText.advice }
+        if keyword("format") != .string("password"), !PlainText.isClean(value) { return .unreadableCharacters }
         switch keyword("format") {
-        case "date-time": return Timestamp(rfc3339: value) == nil ? "must be a time like 2026-01-10T00:31:00.000Z" : nil
-        case "date": return Timestamp(rfc3339: value + "T00:00:00Z") == nil ? "must be a day like 2026-01-10" : nil
+        case "date-time": return Timestamp(rfc3339: value) == nil ? .notATime : nil
+        case "date": return Timestamp(rfc3339: value + "T00:00:00Z") == nil ? .notADay : nil
         default: return nil
         }
     }

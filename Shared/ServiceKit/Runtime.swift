@@ -88,16 +88,31 @@ package struct Runtime: Sendable {
     /// Opens `<service>.db`, bringing it to the newest migration.
     package func openStore(applicationID: Int32, migrations: [Migration]) throws -> Store {
         try makeStoreFolder()
+        return try open(storeFile, applicationID: applicationID, migrations: migrations)
+    }
+
+    /// Opens `<service>-<name>.db`, for what must neither load nor fill the service's own store. It has no `StoreLife`: it says nothing, and
+    /// what it follows is in it with its positions.
+    /// - Returns: also whether the file is new.
+    package func openStore(named name: String, applicationID: Int32, migrations: [Migration]) throws -> (store: Store, isNew: Bool) {
+        try makeStoreFolder()
+        let file = storeFile(named: name)
+        let isNew = !FileManager.default.fileExists(atPath: file.path)
+        return (try open(file, applicationID: applicationID, migrations: migrations), isNew)
+    }
+
+    private func open(_ file: URL, applicationID: Int32, migrations: [Migration]) throws -> Store {
         do {
-            return try Store.open(
-                storeFile, applicationID: applicationID, migrations: migrations, settings: storeSettings, logger: logger)
+            return try Store.open(file, applicationID: applicationID, migrations: migrations, settings: storeSettings, logger: logger)
         } catch {
-            throw UnopenedStore(storeFile, error)
+            throw UnopenedStore(file, error)
         }
     }
 
     /// Where `openStore` finds it.
     package var storeFile: URL { storeFiles.store }
+
+    package func storeFile(named name: String) -> URL { storeFiles.further(name) }
 
     private var storeFiles: StoreFiles {
         StoreFiles(

@@ -59,21 +59,6 @@ final class Stage: Sendable {
     func reading(keys: CurveKeyPair? = nil) throws -> BusNode {
         try BusNode(peer: Peer("reader"), keys: keys ?? reader, allowed: AllowList([]), logger: quiet)
     }
-
-    /// Runs a consumer in `notebook` until the returned task is cancelled.
-    func consume(
-        _ node: BusNode, into notebook: Notebook, family: StreamFamily = Stage.family,
-        provisional: (@Sendable (StreamEvent) async -> Void)? = nil
-    ) async throws -> Task<Void, any Error> {
-        let inbox = try await node.inbox(of: family, at: news, serverKey: server.publicKey)
-        let client = try await node.client(of: .ingest, at: requests, serverKey: server.publicKey)
-        let consumer = StreamConsumer(family: family, inbox: inbox, publisher: client, logger: quiet)
-        return Task {
-            try await consumer.run(
-                from: notebook.positions,
-                apply: { try await notebook.apply($0, $1) }, restart: { notebook.restart($0, $1) }, provisional: provisional)
-        }
-    }
 }
 
 private struct NoFreePort: Error {}
@@ -164,7 +149,9 @@ final class Notebook: Sendable {
     private struct Pages {
         var applied: [String: [Int64]] = [:]
         var positions: [String: StreamPosition] = [:]
+        var coming: [[Int64]] = []
         var snapshots: [[Int64]] = []
+        var pagesOfSnapshots: [Int] = []
         var delay: Duration = .zero
     }
 
@@ -173,6 +160,7 @@ final class Notebook: Sendable {
     var positions: [StreamPosition] { pages.withLock { Array($0.positions.values) } }
     var hasPositions: Bool { !positions.isEmpty }
     var snapshots: [[Int64]] { pages.withLock { $0.snapshots } }
+    var pagesOfSnapshots: [Int] { pages.withLock { $0.pagesOfSnapshots } }
     var count: Int { pages.withLock { $0.applied.values.reduce(0) { $0 + $1.count } } }
 
     func applied(_ stream: String) -> [Int64] { pages.withLock { $0.applied[stream, default: []] } }
@@ -189,9 +177,14 @@ final class Notebook: Sendable {
         }
     }
 
-    func restart(_ snapshot: [StreamEvent], _ next: StreamPosition) {
+    /// A snapshot counts once its last page is there.
+    func restart(_ page: SnapshotPage) {
         pages.withLock { pages in
-            pages.snapshots.append(snapshot.map(\.header.sequence))
+            if page.isFirst { pages.coming = [] }
+            pages.coming.append(page.facts.map(\.header.sequence))
+            guard let next = page.next else { return }
+            pages.pagesOfSnapshots.append(pages.coming.count)
+            pages.snapshots.append(pages.coming.flatMap { $0 })
             pages.positions[next.stream] = next
         }
     }

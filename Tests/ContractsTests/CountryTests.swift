@@ -33,7 +33,7 @@ struct CountryTests {
         ])
     func wrongTaxNumbers(_ typed: String, _ fault: TaxIdentificationNumber.Fault) {
         #expect(throws: fault) { try TaxIdentificationNumber(checking: typed) }
-        #expect(!fault.detail.contains(typed))
+        #expect(!fault.fieldFault.english.contains(typed))
     }
 
     @Test("NFR-21: one check digit of ten fits, and no slip of a single digit passes")

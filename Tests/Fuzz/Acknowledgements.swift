@@ -1,8 +1,8 @@
 // Fuzz target: what integrators answer. Only a complete acknowledgement gets through.
-// decoders: Services/SOSDispatcher/Domain/Acknowledgement.swift
+// decoders: Services/SOSDispatcher/Domain/Acknowledgement.swift Services/SOSDispatcher/Domain/FieldFaults.swift Services/SOSDispatcher/Domain/Abilities.swift
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzAcknowledgements")
+package func fuzzAcknowledgements(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     if let read = AcknowledgementBody.read(Array(UnsafeRawBufferPointer(start: start, count: count))) {
         precondition(read.isComplete && (read.accepts || !(read.reason ?? "").isEmpty), "an incomplete acknowledgement")
     }

@@ -5,8 +5,8 @@ import Contracts
 
 private let rules = EntryRules(now: Timestamp(milliseconds: 1_800_000_000_000), clockSkew: .seconds(300))
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzEntries")
+package func fuzzEntries(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)
     let scanner = EntryScanner(rules: rules, maximumEntries: 100)
     if let upload = try? scanner.scan(document: bytes) { check(upload, in: bytes) }

@@ -3,8 +3,8 @@
 
 import Contracts
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzEnvelopes")
+package func fuzzEnvelopes(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeRawBufferPointer(start: start, count: count))
     if let question = Question(envelope: bytes) {
         let again = Question(envelope: question.envelope)

@@ -3,8 +3,8 @@
 
 import Contracts
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzFiscalCodes")
+package func fuzzFiscalCodes(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     _ = (FiscalCode.code(surname: text), FiscalCode.code(name: text))
     guard let code = FiscalCode(text) else { return 0 }

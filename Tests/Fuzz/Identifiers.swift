@@ -3,8 +3,8 @@
 
 import Contracts
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzIdentifiers")
+package func fuzzIdentifiers(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)
     if let read = PersonID(String(decoding: bytes, as: UTF8.self)) {
         precondition(read.description.utf8.elementsEqual(bytes), "an id can be written in two ways")

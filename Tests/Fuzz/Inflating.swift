@@ -1,10 +1,10 @@
 // Fuzz target: packed bodies. Never more than asked for comes out, and it always comes to an end.
-// decoders: Shared/HTTPKit/Inflater.swift Shared/HTTPKit/Problems.swift module:NIOCore=ByteBuffer -IShared/CZlib -lz Shared/HTTPKit/HTTPLimits.swift
+// decoders: Shared/HTTPKit/Inflater.swift Shared/HTTPKit/Problems.swift module:NIOCore=ByteBuffer -IShared/CZlib -lz Shared/HTTPKit/HTTPLimits.swift Shared/HTTPKit/FieldFaults.swift Tests/Fuzz/Modules/FaultLimits.swift
 
 import NIOCore
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzInflating")
+package func fuzzInflating(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)
     for coding in [ContentCoding.gzip, .deflate] {
         guard let inflater = try? Inflater(coding) else { continue }

@@ -4,8 +4,8 @@
 import Contracts
 import Foundation
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzJSONTexts")
+package func fuzzJSONTexts(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeRawBufferPointer(start: start, count: count))
     guard let tree = try? JSONTree(bytes) else { return 0 }
     let read = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)

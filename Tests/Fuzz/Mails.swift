@@ -7,8 +7,8 @@ private let from = MailAddress("trackme@suite.example")
 private let to = MailAddress("anna@example.org")
 private let headers = 11
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzMails")
+package func fuzzMails(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
     if let read = MailAddress(text) {
         precondition(

@@ -4,8 +4,8 @@
 import Contracts
 import Foundation
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzPages")
+package func fuzzPages(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeRawBufferPointer(start: start, count: count))
     guard let page = ReadSamples.Reply(handWritten: bytes) else { return 0 }
     let decoded = try? JSONDecoder().decode(ReadSamples.Reply.self, from: Data(bytes))

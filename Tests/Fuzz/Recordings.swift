@@ -1,8 +1,8 @@
 // Fuzz target: recordings as CSV. Every row and cell is accounted for.
 // decoders: Services/Operator/Recording/*.swift module:Documents=Shared/Documents/CSVReader.swift
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzRecordings")
+package func fuzzRecordings(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeRawBufferPointer(start: start, count: count))
     guard let recording = try? Recording(csv: bytes) else { return 0 }
     let account = recording.account

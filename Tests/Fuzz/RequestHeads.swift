@@ -1,8 +1,8 @@
 // Fuzz target: what stands in the head of an HTTP request: escapes in a path, media types.
 // decoders: Shared/HTTPKit/PercentCoding.swift Shared/HTTPKit/MediaType.swift
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzRequestHeads")
+package func fuzzRequestHeads(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
     if let decoded = PercentCoding.decode(text[...]) { precondition(decoded.utf8.count <= text.utf8.count, "decoding adds something") }
     _ = MediaType.essence(of: text)

@@ -5,8 +5,8 @@ import Contracts
 
 private let key = try? SigningKey(seed: [UInt8](repeating: 7, count: SigningKey.seedLength))
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzSignedTokens")
+package func fuzzSignedTokens(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)
     let text = String(decoding: bytes, as: UTF8.self)
     guard let key else { return 0 }

@@ -3,8 +3,8 @@
 
 import Contracts
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzStreamHeaders")
+package func fuzzStreamHeaders(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)
     if let scanned = StreamHeader(scanning: bytes) {
         precondition(StreamHeader(decoding: bytes) == scanned, "the scanner and JSONDecoder differ")

@@ -3,8 +3,8 @@
 
 import Contracts
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzTimestamps")
+package func fuzzTimestamps(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)
     let read = Timestamp(rfc3339Bytes: bytes)
     if let read {

@@ -6,8 +6,8 @@ import Contracts
 private let secret = WebhookSecret.random()
 private let now = Timestamp(milliseconds: 1_800_000_000_000)
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+@_cdecl("fuzzWebhookSignatures")
+package func fuzzWebhookSignatures(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
     let signature = WebhookSignature(id: "msg_1", timestamp: "1800000000", signatures: text)
     precondition((try? signature.verify(body: [], secrets: [secret], now: now)) == nil, "rubbish verifies")

@@ -70,8 +70,9 @@ struct BodyReadingTests {
             found.errors == [
                 "/name": "must have 1 to 5 characters", "/age": "must be a whole number", "/weight": "must be a number from 1 to 500",
                 "/kind": "must be one of a, b", "/at": "must be a time like 2026-01-10T00:31:00.000Z",
-                "/places": "must have 0 to 2 items", "/places/0/city": "must be text", "/places/1/city": "is required",
-                "/places/2/extra": "is not known here", "/person": "has not the right form", "/more~1~0": "is not known here",
+                "/places": "must have 0 to 2 items", "/places/0/city": "must be text", "/places/1/city": "is missing: fill it in",
+                "/places/2/extra": "is not known here: leave it out", "/person": "has not the right form",
+                "/more~1~0": "is not known here: leave it out",
             ])
     }
 

@@ -18,7 +18,7 @@ struct BriefTests {
         .post, "/brief", access: .device, summary: "Brief", body: shape, answers: [],
         brief: { exchange, answer in
             guard let body = try exchange.briefBody() else { return false }
-            if String(buffer: body) == "refuse" { throw Problem.invalidBody([.init(pointer: "/", detail: "refused")]) }
+            if String(buffer: body) == "refuse" { throw Problem.invalidBody([.init(pointer: "/", .wrongFormat)]) }
             // From another thread, as a store answers.
             Thread.detachNewThread { answer { .text("brief \(body.readableBytes)") } }
             return true
@@ -48,7 +48,10 @@ struct BriefTests {
             #expect(try await ask(port, "POST", "/brief", headers: packed, body: pack(Array("1234567".utf8))).text == "long 7")
             let late = try RawConnection(port: port)
             await late.send(
-                "POST /brief HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nAuthorization: Bearer good\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+                """
+                POST /brief HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nAuthorization: Bearer good\r\nExpect: \
+                100-continue\r\nContent-Length: 3\r\n\r\n
+                """
             )
             #expect(RawAnswer(await late.receive())?.status == 100)
             await late.send("abc")
@@ -88,7 +91,10 @@ struct BriefTests {
             for number in 0..<200 {
                 let body = number % 5 == 0 ? "refuse" : String(repeating: "x", count: number)
                 requests +=
-                    "POST /brief HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nAuthorization: Bearer good\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                    """
+                    POST /brief HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nAuthorization: Bearer \
+                    good\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)
+                    """
             }
             await connection.send(requests + "GET /health/live HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
             let text = String(decoding: await connection.receiveAll(), as: UTF8.self)

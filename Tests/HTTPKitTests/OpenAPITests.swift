@@ -45,8 +45,8 @@ struct OpenAPITests {
         let document = try document()
         #expect(document["openapi"] as? String == "3.1.0")
         #expect((document["info"] as? [String: Any])?["version"] as? String == "1.2.3")
-        #expect(try operation("post")["operationId"] as? String == "postTestV1PersonsPersonReadings")
-        #expect(try operation("get")["operationId"] as? String == "getTestV1PersonsPersonReadings")
+        #expect(try operation("post")["operationId"] as? String == "createPersonReading")
+        #expect(try operation("get")["operationId"] as? String == "listPersonReadings")
     }
 
     @Test("Every answer that HTTPKit can give by itself is documented where it can occur")
@@ -163,5 +163,49 @@ struct OpenAPITests {
         let read = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [Any])
         #expect(read[0] as? String == "a\"b\\c\n\u{1}\u{7F}è😀")
         #expect(text.hasSuffix(",1.5,3,-7,true,null]"))
+    }
+
+    @Test(
+        "An operation is called as a person would call a method",
+        arguments: [
+            (Route.Method.get, "/test/v1/requests", "listRequests"), (.get, "/test/v1/requests/{request}", "getRequest"),
+            (.get, "/test/v1/activities/{activity}/parts", "listActivityParts"), (.post, "/test/v1/accesses", "createAccess"),
+            (.get, "/test/v1/health-status", "getHealthStatus"), (.put, "/test/v1/tracking", "setTracking"),
+            (.patch, "/test/v1/devices/{device}", "updateDevice"), (.delete, "/test/v1/devices/{device}", "deleteDevice"),
+            (.post, "/test/v1/confirm-address/{token}", "submitConfirmAddress"), (.get, "/health/live", "getHealthLive"),
+        ])
+    func names(method: Route.Method, path: String, name: String) {
+        #expect(OperationName.derived(method, path) == name)
+        #expect(Route(method, path, as: "another", access: .anyone, summary: "", answers: []) { _ in .empty() }.operationID == "another")
+    }
+
+    @Test("A body that is held to its schema refuses members that are not named; answers and free bodies do not say so")
+    func closed() throws {
+        let components = try #require(try document()["components"] as? [String: [String: [String: Any]]])
+        #expect(components["schemas"]?["Reading"]?["additionalProperties"] as? Bool == false)
+        #expect(components["schemas"]?["ReadingPage"]?["additionalProperties"] == nil)
+    }
+
+    @Test("Opaque tokens are not declared as JWT, and clients of organisations are told where to get theirs and for which scopes")
+    func schemes() throws {
+        let routes = [
+            Route(.get, "/test/v1/data", access: .organisation, scopes: ["data:read"], summary: "", answers: []) { _ in .empty() },
+            Route(.get, "/test/v1/own", access: .owner, summary: "", answers: []) { _ in .empty() },
+        ]
+        var described = description
+        described.clientCredentials = .init(tokenPath: "/test/v1/oauth/token", scopes: [("data:read", "Take data.")])
+        let text = OpenAPIDocument.json(described, routes: routes).text
+        let document = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let schemes = try #require((document["components"] as? [String: Any])?["securitySchemes"] as? [String: [String: Any]])
+        #expect(Set(schemes.keys) == ["member", "person", "device", "clientCredentials", "sessionCookie"])
+        #expect(schemes["device"]?["bearerFormat"] == nil && schemes["member"]?["bearerFormat"] as? String == "JWT")
+        let flow = (schemes["clientCredentials"]?["flows"] as? [String: [String: Any]])?["clientCredentials"]
+        #expect(flow?["tokenUrl"] as? String == "/test/v1/oauth/token")
+        #expect(flow?["scopes"] as? [String: String] == ["data:read": "Take data."])
+        let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
+        #expect(
+            paths["/test/v1/data"]?["get"]?["security"] as? [[String: [String]]]
+                == [["member": []], ["clientCredentials": ["data:read"]], ["sessionCookie": []]])
+        #expect(paths["/test/v1/own"]?["get"]?["tags"] as? [String] == ["own"])
     }
 }

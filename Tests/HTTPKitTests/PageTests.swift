@@ -89,7 +89,7 @@ struct PageTests {
                 port, "GET", "/page", headers: ["Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Language": "it"])
             #expect(browser.status == 401)
             #expect(browser.headers["content-type"] == "text/html; charset=utf-8")
-            #expect(browser.text.contains("Non è possibile") && browser.text.contains("Who is asking is not known"))
+            #expect(browser.text.contains("Non è possibile") && browser.text.contains("Non si sa chi chiede"))
             for accept in ["*/*", "application/json", nil] {
                 let program = try await ask(port, "GET", "/page", headers: accept.map { ["Accept": $0] } ?? [:])
                 #expect(program.headers["content-type"] == "application/problem+json")

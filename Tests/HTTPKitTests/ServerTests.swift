@@ -105,7 +105,9 @@ struct ServerTests {
     func thrownProblem() async throws {
         let refusing = Route(.get, "/refuses", access: .anyone, summary: "Refuses", answers: []) { _ in
             throw Refusal(
-                Problem("too-hot", status: 429, title: "Too hot", detail: "Cool it.", errors: [.init(pointer: "/a/0", detail: "hot")]),
+                Problem(
+                    "too-hot", status: 429, title: "Too hot", detail: "Cool it.",
+                    errors: [.init(pointer: "/a/0", FieldFault("hot", english: "is hot", italian: "scotta"))]),
                 retryAfter: .milliseconds(1200))
         }
         try await withServer(refusing) { port in
@@ -113,7 +115,7 @@ struct ServerTests {
             #expect(answer.status == 429)
             #expect(answer.headers["retry-after"] == "2")
             #expect(answer.problem == "too-hot")
-            #expect((answer.json["errors"] as? [[String: String]]) == [["pointer": "/a/0", "detail": "hot"]])
+            #expect((answer.json["errors"] as? [[String: String]]) == [["pointer": "/a/0", "code": "hot", "detail": "is hot"]])
         }
     }
 

@@ -75,7 +75,10 @@ enum AsyncAPI {
     }
 
     private static func requests(of owner: String) -> [ContractType] {
-        ContractsReader.requests.filter { type in type.constants["owner"].map { PeerNames.wire($0) == owner } ?? publishes(owner) }
+        ContractsReader.requests.filter { type in
+            type.constants["owner"].map { PeerNames.wire($0) == owner }
+                ?? type.constants["answerers"].map { PeerNames.list($0).components(separatedBy: ", ").contains(owner) } ?? publishes(owner)
+        }
     }
 
     private static func publishes(_ owner: String) -> Bool {
@@ -98,7 +101,7 @@ enum AsyncAPI {
             return """
                   hear.\(name):
                     action: send
-                    summary: \(quoted("Said by \(PeerNames.wire(family["owner"] ?? "")), heard by \(PeerNames.list(family["hearers"]))."))
+                    summary: \(quoted("Published by \(PeerNames.wire(family["owner"] ?? "")), consumed by \(PeerNames.list(family.consumers))."))
                     channel: { $ref: \(quoted("#/channels/\(name)")) }
 
                 """

@@ -35,7 +35,7 @@ enum ContractsReader {
     static let requests = types.filter(\.isRequest)
     static let facts = types.filter(\.isFact)
 
-    static let families: [Call] = sources.flatMap { $0.calls(of: "static let \\w+ = StreamFamily").map(\.call) }
+    static let families = Conversations.families.map(\.call)
 
     static let metrics: [String] = sources.flatMap { source in
         source.calls(of: "\\bscalar").compactMap { $0.call.bare.dropFirst().first?.asLiteral }
@@ -79,7 +79,7 @@ enum ContractsReader {
     }
 
     /// The `///` lines directly above, as one line.
-    private static func comment(above index: Int, in source: SwiftSource) -> String {
+    static func comment(above index: Int, in source: SwiftSource) -> String {
         var words: [String] = []
         var index = index - 1
         while index >= 0, let match = source.lines[index].matches(of: "^ *///? ?(.*)$").first, source.lines[index].contains("///") {

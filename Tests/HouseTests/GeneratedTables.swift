@@ -15,7 +15,7 @@ enum GeneratedTables {
     static func renewed(_ text: String, at path: String) -> String {
         let root = path.split(separator: "/").dropFirst().map { _ in "../" }.joined()
         var result = text
-        for match in text.matches(of: "<!-- generated: (\\w+)(?: ([^ ]+))? -->\\n[\\s\\S]*?<!-- end -->") {
+        for match in text.matches(of: "^<!-- generated: (\\w+)(?: ([^ ]+))? -->\\n[\\s\\S]*?<!-- end -->") {
             let head = "<!-- generated: \(match[1])\(match[2].isEmpty ? "" : " " + match[2]) -->\n"
             result = result.replacingOccurrences(of: match[0], with: head + table(match[1], match[2], root: root) + "<!-- end -->")
         }
@@ -26,8 +26,16 @@ enum GeneratedTables {
     private static func table(_ kind: String, _ argument: String, root: String) -> String {
         switch kind {
         case "services": services(root: root)
+        case "conversation": conversation(of: argument)
         case "settings": settings(of: argument)
+        case "tables": tables(of: argument)
+        case "commands": commands()
+        case "manual": manual()
+        case "ports": ports()
+        case "diagram": diagram()
+        case "floors": floors()
         case "problems": problems()
+        case "field-faults": fieldFaults()
         case "streams": streams()
         case "requests": requests()
         case "metrics": metrics()
@@ -35,7 +43,7 @@ enum GeneratedTables {
         }
     }
 
-    private static func table(_ head: [String], _ rows: [[String]]) -> String {
+    static func table(_ head: [String], _ rows: [[String]]) -> String {
         let lines = [head, head.map { _ in "---" }] + rows
         return lines.map { "| " + $0.map { $0.replacingOccurrences(of: "|", with: "\\|") }.joined(separator: " | ") + " |\n" }.joined()
     }
@@ -62,92 +70,6 @@ enum GeneratedTables {
         let paragraphs = readme.components(separatedBy: "\n\n").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
         let first = paragraphs.first { !$0.isEmpty && !$0.hasPrefix("#") && !$0.hasPrefix("<!--") } ?? ""
         return first.replacingOccurrences(of: "\n", with: " ")
-    }
-
-    // MARK: Settings
-
-    struct DeclaredSetting {
-        var key: String
-        var fallback: String
-        var allowed: String
-        var meaning: String
-    }
-
-    /// Read from `.integer("sos.retry_s", default: 10, in: 1...60, "…")` and its neighbours.
-    static func declaredSettings(in folder: String) -> [DeclaredSetting] {
-        SourceTree.swift.filter { $0.isUnder(folder) }.flatMap { $0.calls(of: "\\.(\\w+)") }.compactMap { kind, call in
-            guard kind != "refuse", let key = call.bare.first?.asLiteral, !key.matches(of: "^[a-z]+\\.[a-z0-9_]+$").isEmpty,
-                let meaning = call.bare.last?.asLiteral, call.bare.count > 1
-            else { return nil }
-            let range = call["in"].map { $0.replacingOccurrences(of: "...", with: " to ").replacingOccurrences(of: "_", with: "") }
-            let fallback = call["default"].map(written) ?? ""
-            guard kind == "choice" else {
-                let allowed = [unit(of: kind), range].compactMap { $0 }.joined(separator: ", ")
-                return DeclaredSetting(key: key, fallback: fallback, allowed: allowed, meaning: meaning)
-            }
-            let choices = choices(beside: fallback, in: folder)
-            return DeclaredSetting(
-                key: key, fallback: choices.first { $0.name == fallback }?.written ?? fallback,
-                allowed: choices.map(\.written).joined(separator: ", "), meaning: meaning)
-        }
-    }
-
-    /// The cases of the enumeration in `folder`, or in Contracts, that a setting with this default chooses from, and as an operator writes
-    /// them.
-    private static func choices(beside fallback: String, in folder: String) -> [(name: String, written: String)] {
-        cases(beside: fallback, in: folder) ?? cases(beside: fallback, in: "Shared/Contracts") ?? [("choice", "choice")]
-    }
-
-    private static func cases(beside fallback: String, in folder: String) -> [(name: String, written: String)]? {
-        let pattern = "enum \\w+: String,[^{]*CaseIterable[^{]*\\{([^{}]*)"
-        let enumerations = SourceTree.production.filter { $0.isUnder(folder) }.flatMap { file in
-            file.lines.joined(separator: "\n").matches(of: pattern).map { body in
-                body[1].matches(of: "^ *case ([^\\n]+)").flatMap { $0[1].components(separatedBy: ",") }.map { one in
-                    let words = one.components(separatedBy: " = ").map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " `\"")) }
-                    return (name: words[0], written: words[words.count - 1])
-                }
-            }
-        }
-        // Of several the smallest: another may hold the same words besides its own.
-        return enumerations.filter { $0.contains { $0.name == fallback } }.min { $0.count < $1.count }
-    }
-
-    /// A default as an operator would write it: `"var/\(peer)"` is `var/<peer>`; what the service hands in is its own.
-    private static func written(_ fallback: String) -> String {
-        if fallback.hasPrefix("\"") {
-            let text = String(fallback.dropFirst().dropLast())
-            return text.matches(of: "\\\\\\((\\w+)\\)").reduce(text) { $0.replacingOccurrences(of: $1[0], with: "<\($1[1])>") }
-        }
-        if fallback.hasPrefix(".") { return String(fallback.dropFirst()) }
-        let isName = !fallback.matches(of: "^[a-z]\\w*$").isEmpty && !["true", "false", "nil"].contains(fallback)
-        return isName ? "the service's own" : fallback.replacingOccurrences(of: "_", with: "")
-    }
-
-    private static func unit(of kind: String) -> String {
-        switch kind {
-        case "integer": "whole number"
-        case "decimal": "number"
-        case "flag": "true or false"
-        case "address": "http(s) address"
-        case "optionalPath": "path"
-        default: kind
-        }
-    }
-
-    private static func settings(of folder: String) -> String {
-        table(
-            ["setting", "default", "allowed", "meaning"],
-            declaredSettings(in: folder).map { setting in
-                [
-                    "`\(variable(setting.key))`", setting.fallback.isEmpty ? "none" : "`\(setting.fallback)`", setting.allowed,
-                    setting.meaning,
-                ]
-            })
-    }
-
-    /// `sos.retry_s` is read from `TRACKME_SOS_RETRY_S`.
-    static func variable(_ key: String) -> String {
-        "TRACKME_" + key.uppercased().replacingOccurrences(of: ".", with: "_")
     }
 
     // MARK: Problems
@@ -183,20 +105,48 @@ enum GeneratedTables {
             if !row[3].contains(problem.folder) { row[3] = row[3].isEmpty ? problem.folder : "\(row[3]), \(problem.folder)" }
             rows[problem.name] = row
         }
-        return table(["`urn:trackme:problem:` …", "status", "title", "said by"], rows.keys.sorted().compactMap { rows[$0] })
+        return table(["`urn:trackme:problem:` …", "status", "title", "answered by"], rows.keys.sorted().compactMap { rows[$0] })
+    }
+
+    /// The rows of the closed list behind `errors[].code`.
+    static let declaredFieldFaults: [(code: String, english: String, italian: String, folder: String)] = SourceTree.production.flatMap {
+        file in
+        file.calls(of: "\\bFieldFault").compactMap { _, call in
+            guard let code = call.bare.first?.asLiteral, let english = call["english"], let italian = call["italian"] else { return nil }
+            let folder = file.path.split(separator: "/").prefix(2).joined(separator: "/")
+            return (code, shown(english), shown(italian), folder)
+        }
+    }
+
+    /// A text as it stands in the code, on one line and with `…` for what is put into it.
+    private static func shown(_ text: String) -> String {
+        guard text.hasPrefix("\"") else { return "…" }
+        let lines = text.replacingOccurrences(of: "\\\n", with: "\n").components(separatedBy: "\n")
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+        let line = lines.filter { $0 != "\"\"\"" }.joined(separator: " ")
+        let whole = line.replacingOccurrences(of: "\\\\\\([^()]*\\)", with: "…", options: .regularExpression)
+        return whole.replacingOccurrences(of: "\\\"", with: "'").trimmingCharacters(in: CharacterSet(charactersIn: "\""))
+    }
+
+    private static func fieldFaults() -> String {
+        table(
+            ["`code`", "English", "Italian", "answered by"],
+            declaredFieldFaults.sorted { ($0.code, $0.folder) < ($1.code, $1.folder) }.map {
+                ["`\($0.code)`", $0.english, $0.italian, $0.folder]
+            })
     }
 
     // MARK: The bus
 
     private static func streams() -> String {
         table(
-            ["family", "said by", "heard by", "streams", "heartbeat", "snapshot", "TCP port", "facts"],
-            ContractsReader.families.map { family in
-                let name = family["name"]?.asLiteral ?? ""
-                let streams = family["streams"]?.contains("partitions") == true ? "`\(name).00` … `\(name).15`" : "`\(name)`"
+            ["family", "published by", "consumed by", "streams", "heartbeat", "snapshot", "TCP port", "facts"],
+            Conversations.families.map { family in
+                let (name, call) = (family.name, family.call)
+                let streams = call["streams"]?.contains("partitions") == true ? "`\(name).00` … `\(name).15`" : "`\(name)`"
                 return [
-                    "`\(name)`", PeerNames.wire(family["owner"] ?? ""), PeerNames.list(family["hearers"]), streams,
-                    Words.duration(family["heartbeat"]), family["keepsState"] == "true" ? "yes" : "no", family["tcpPort"] ?? "",
+                    "`\(name)`", family.owner, family.consumers.joined(separator: ", "), streams, Words.duration(call["heartbeat"]),
+                    call["keepsState"] == "true" ? "yes" : "no", call["tcpPort"] ?? "",
                     AsyncAPI.messages(of: name).dropLast().joined(separator: ", "),
                 ]
             })
@@ -208,7 +158,7 @@ enum GeneratedTables {
             ContractsReader.requests.map { request in
                 [
                     "`\(request.constants["method"]?.asLiteral ?? "")`",
-                    request.constants["owner"].map(PeerNames.wire) ?? "every publisher",
+                    PeerNames.answerers(of: request),
                     PeerNames.askers(of: request),
                     request.constants["mutates"] == "true" ? "yes" : "no", request.comment,
                 ]

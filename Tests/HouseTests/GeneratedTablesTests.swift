@@ -1,6 +1,7 @@
 // What is checked in as documentation is what the code says. With HOUSE_WRITES_DOCS the tests write it (`make docs`).
 
 import Foundation
+import ServiceKit
 import Testing
 
 @Suite("Generated tables", .serialized)
@@ -56,21 +57,30 @@ struct GeneratedTablesTests {
         #expect(text.contains("opaque, at most \(longest) characters"))
     }
 
-    @Test("every service's README names exactly the settings that its code declares")
-    func settings() {
-        for service in SourceTree.folders(in: "Services") {
-            let readme = SourceTree.text("Services/\(service)/README.md") ?? ""
-            let declared = Set(GeneratedTables.declaredSettings(in: "Services/\(service)").map { GeneratedTables.variable($0.key) })
-            let named = Set(
-                readme.matches(of: "^\\| *`((?:TRACKME_)?[A-Za-z]+[._][A-Za-z0-9._]+)`").map { $0[1] }
-                    .filter {
-                        $0.hasPrefix("TRACKME_")
-                            || $0.contains(".") && $0 == $0.lowercased() && declared.contains(GeneratedTables.variable($0))
-                    }
-                    .map { $0.hasPrefix("TRACKME_") ? $0 : GeneratedTables.variable($0) })
-            let (missing, stale) = (declared.subtracting(named).sorted(), named.subtracting(declared).sorted())
-            #expect(missing.isEmpty, "Services/\(service)/README.md lacks them: give it <!-- generated: settings Services/\(service) -->")
-            #expect(stale.isEmpty, "Services/\(service)/README.md names them, but no code reads them")
+    @Test("every service's README is generated where it says what the service publishes, consumes, asks, answers, reads and stores")
+    func sections() {
+        for (product, folder) in GeneratedTables.executables {
+            let readme = SourceTree.text("\(folder)/README.md") ?? ""
+            let own = product == "trackme" ? ["commands"] : ["settings \(folder)", "tables \(folder)"]
+            for kind in ["conversation \(folder)"] + own {
+                #expect(readme.contains("<!-- generated: \(kind) -->\n"), "\(folder)/README.md lacks <!-- generated: \(kind) -->")
+            }
+        }
+        #expect(Set(ServiceFacts.all.map(\.folder)) == Set(GeneratedTables.executables.map(\.folder)).subtracting(["Services/Operator"]))
+    }
+
+    @Test("a variable that a document names is a setting, or read by a part of the suite")
+    func variables() {
+        let settings = (ServiceFacts.sharedSettings + ServiceFacts.all.flatMap(\.settings)).map { SettingsReader.variable(for: $0.key) }
+        let files =
+            SourceTree.files(under: "deploy") + SourceTree.files(under: "Tests/Interop", ending: ".py") + ["docker-compose.yml"]
+        let texts = SourceTree.swift.map { $0.lines.joined(separator: "\n") } + files.compactMap(SourceTree.text)
+        let others = texts.flatMap { $0.matches(of: "TRACKME_[A-Z0-9_]*[A-Z0-9]").map { $0[0] } }
+        let known = Set(settings + others)
+        for path in GeneratedTables.documents {
+            for match in (SourceTree.text(path) ?? "").matches(of: "TRACKME_[A-Z0-9_]*[A-Z0-9](?![A-Z0-9_*…])") {
+                #expect(known.contains(match[0]), "\(path) names \(match[0]), which nothing reads")
+            }
         }
     }
 
@@ -101,6 +111,27 @@ struct GeneratedTablesTests {
             #expect(Set(found.map(\.status)).count == 1, "\(name) has several statuses")
             #expect(!name.matches(of: "^[a-z]+(-[a-z]+)*$").isEmpty, "\(name)")
             #expect(found.allSatisfy { !$0.title.isEmpty || $0.folder == "Shared/HTTPKit" }, "\(name) has no title")
+        }
+    }
+
+    @Test("UI-04: what people read of a problem has an Italian title")
+    func italianTitles() {
+        for file in SourceTree.production {
+            for (_, call) in file.calls(of: "\\bProblem") where call["status"].map({ Int($0) != nil }) == true {
+                #expect(call["italianTitle"]?.asLiteral?.isEmpty == false, "\(file.path): \(call.bare.first ?? "")")
+            }
+        }
+    }
+
+    @Test("UI-04, UI-14: every code of a wrong field is kebab-case, declared once, and has a text in both languages")
+    func fieldFaults() {
+        let declared = GeneratedTables.declaredFieldFaults
+        #expect(declared.count > 100)
+        for (code, found) in Dictionary(grouping: declared, by: \.code) {
+            #expect(!code.matches(of: "^[a-z0-9]+(-[a-z0-9]+)*$").isEmpty, "\(code)")
+            #expect(Set(found.map(\.folder)).count == found.count, "\(code) is declared twice in one place")
+            #expect(found.count == 1 || found.allSatisfy { $0.folder.hasPrefix("Services/") }, "\(code) is everybody's already")
+            for row in found { #expect(!row.english.isEmpty && !row.italian.isEmpty, "\(code)") }
         }
     }
 }

@@ -29,9 +29,18 @@ enum PeerNames {
         return request.comment.contains("`trackme ") ? "trackme" : "the publisher's consumers"
     }
 
+    /// Who answers: the owner, the peers that the type names, or every publisher.
+    static func answerers(of request: ContractType) -> String {
+        (request.constants["owner"] ?? request.constants["answerers"]).map { list($0) } ?? "every publisher"
+    }
+
     /// From `[.ingest, .trackme]`.
+    static func all(_ text: String?) -> [String] {
+        (text ?? "").matches(of: "\\.(\\w+)").map { wire($0[1]) }
+    }
+
     static func list(_ text: String?) -> String {
-        let peers = (text ?? "").matches(of: "\\.(\\w+)").map { wire($0[1]) }
+        let peers = all(text)
         return peers.isEmpty ? "nobody yet" : peers.joined(separator: ", ")
     }
 }

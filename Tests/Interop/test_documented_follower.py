@@ -4,7 +4,6 @@ import os
 import re
 import secrets
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +15,8 @@ from pathlib import Path
 
 import pytest
 import zmq
+
+from running_suite import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 INGEST = ROOT / ".build" / "debug" / "ingest"
@@ -43,9 +44,7 @@ class Suite:
         for peer in ("trackme", "consent", "sos-dispatcher", "notifier"):
             self.allow(peer)
         self.allow("follower", hear=["ingest.samples"], ask=[])
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_ports(1)[0]
         self.processes = []
         self.start_ingest()
 

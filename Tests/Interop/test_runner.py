@@ -2,6 +2,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -25,11 +26,14 @@ class UnsteadyTests(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.runner.UNSTEADY = os.path.join(folder.name, "unsteady.txt")
 
-    def judge(self, names, passes_alone=True, is_whole=True):
-        """The verdict on a run in which tests of these names failed, and what was said."""
-        ids = {f"Module.Suite/test{number}()/File.swift:{number}:2": name for number, name in enumerate(names)}
-        events = [{"kind": "test", "payload": {"id": one, "name": "test()", "displayName": name}} for one, name in ids.items()]
+    def run_of(self, names, is_whole=True, module="Module"):
+        """One in which tests of these names failed."""
+        ids = {f"{module}.Suite/test{number}()/File.swift:{number}:2": name for number, name in enumerate(names)}
+        events = [
+            {"kind": "test", "payload": {"kind": "function", "id": one, "name": "test()", "displayName": name}}
+            for one, name in ids.items()]
         for one in ids:
+            events.append({"kind": "event", "payload": {"kind": "testStarted", "testID": one}})
             events.append({"kind": "event", "payload": {"kind": "issueRecorded", "testID": one, "issue": {"isKnown": False}}})
             events.append({"kind": "event", "payload": {"kind": "testEnded", "testID": one}})
         if is_whole:
@@ -37,9 +41,13 @@ class UnsteadyTests(unittest.TestCase):
         run = object.__new__(self.runner.Run)
         run.code = 1
         run.read(events)
+        return run
+
+    def judge(self, names, passes_alone=True, is_whole=True):
+        """The verdict on such a run, and what was said."""
         said = StringIO()
         with redirect_stdout(said):
-            return self.runner.verdict(run, lambda _: passes_alone), said.getvalue()
+            return self.runner.verdict(self.run_of(names, is_whole), lambda _: passes_alone), said.getvalue()
 
     def test_once_is_forgiven_and_written_down_and_twice_is_not(self):
         self.assertEqual(0, self.judge(["MYD-05: a chart"])[0])
@@ -59,6 +67,39 @@ class UnsteadyTests(unittest.TestCase):
         self.assertEqual(1, self.judge(["a"], passes_alone=False)[0])
         self.assertEqual(1, self.judge(["a", "b", "c", "d"])[0])
         self.assertEqual(1, self.judge(["a"], is_whole=False)[0])
+
+    def test_processes_are_judged_as_one_run(self):
+        def code(*runs):
+            if os.path.exists(self.runner.UNSTEADY):
+                os.remove(self.runner.UNSTEADY)
+            with redirect_stdout(StringIO()):
+                return self.runner.verdict(self.runner.Together(runs), lambda _: True)
+
+        one, other = self.run_of(["a", "b"]), self.run_of(["c"], module="Other")
+        self.assertEqual("✘ Test run with 3 tests in 0 suites failed after 2.000 seconds with 3 issues.",
+                         self.runner.Together([one, other]).summary(2))
+        self.assertEqual(0, code(one, other))
+        self.assertEqual(1, code(one, self.run_of(["c", "d"], module="Other")), "more than three of all")
+        self.assertEqual(1, code(one, self.run_of([], is_whole=False)), "one crashed")
+        nothing = self.run_of([])
+        nothing.code = self.runner.NOTHING_TO_RUN
+        self.assertEqual(0, code(one, nothing), "all of one was skipped")
+        self.assertEqual(nothing.code, code(nothing, nothing), "there is no test at all")
+        silent = self.run_of([])
+        silent.ended = {"Other.Suite/passed()"}
+        self.assertEqual(1, code(one, silent), "one failed, and no test says why")
+
+    def test_the_processes_run_each_test_once(self):
+        def runs(arguments, test):
+            words = list(zip(arguments[::2], arguments[1::2]))
+            wanted = [pattern for option, pattern in words if option == "--filter"]
+            return any(re.search(one, test) for one in wanted or [""]) and not any(
+                re.search(pattern, test) for option, pattern in words if option == "--skip")
+
+        longest, parts = self.runner.LONGEST_FIRST, self.runner.parts(["--skip", "^HouseTests\\."])
+        for module in (*longest, "BusTests", "SomethingNewTests", "HouseTests"):
+            expected = [module] if module in longest else ["the others"] if module != "HouseTests" else []
+            self.assertEqual(expected, [name for name, arguments in parts if runs(arguments, f"{module}.A/b()")])
 
     def test_skips_are_kept_with_their_reason(self):
         run = object.__new__(self.runner.Run)

@@ -52,7 +52,9 @@ struct CompactFormTests {
             unchanged: [.heartRate: UnchangedRun(value: 71.000_1, since: time(-600), count: 121)],
             together: [.heartRate, .bloodPressureMax], tornSeen: false)
         subscriber.supervision.seizure = Supervision.Seizure(at: time(1), until: time(601), isCalledOff: true)
-        let trigger = Trigger(PassedBound(metric: .heartRate, side: .above, limit: 120, value: 171.5), at: time(4), kind: .silence)
+        var trigger = Trigger(PassedBound(metric: .heartRate, side: .above, limit: 120, value: 171.5), at: time(4), kind: .silence)
+        trigger.calledBefore = 2
+        subscriber.supervision.called = [trigger]
         var episode = Episode(
             trigger: trigger, t0: time(5), receivedAt: time(6),
             open: [Breach(.bloodPressure, .above): course, Breach(.silence, .below): course, low: course], dueAt: time(9))

@@ -1,16 +1,17 @@
 // A follower beside the service that it follows, on real sockets: once, in order, through restarts and snapshots, and how old it is.
 
-import Bus
 import Contracts
 import Foundation
 import GRDB
 import Logging
 import Sealing
-import ServiceKit
 import Storage
 import Synchronization
 import TestKit
 import Testing
+
+@testable import Bus
+@testable import ServiceKit
 
 @Suite("Following another service", .timeLimit(.minutes(2)))
 struct FollowerTests {
@@ -31,8 +32,8 @@ struct FollowerTests {
             }
         ]
 
-        init(in folder: URL, sealedUnder key: SymmetricKey? = nil) async throws {
-            let runtime = try Runtime.test(.consent, in: folder)
+        init(over streams: StreamUnderTest, in folder: URL, sealedUnder key: SymmetricKey? = nil) async throws {
+            let runtime = try streams.runtime(.consent, folder, nil)
             let store = try runtime.openStore(applicationID: 1, migrations: Self.migrations)
             let (relay, epoch) = try await runtime.relay(of: FollowerTests.family, in: store)
             let facts = FactStream(stream: FollowerTests.stream, epoch: epoch, relay: relay, sealedUnder: key)
@@ -73,6 +74,7 @@ struct FollowerTests {
     private static let hearing = [
         Migration(1, "heard") { db in
             try ConsumerPositions.create(in: db)
+            try SnapshotMarks.create(in: db)
             try db.execute(sql: "CREATE TABLE heard (place INTEGER PRIMARY KEY, number INTEGER NOT NULL UNIQUE) STRICT")
         }
     ]
@@ -83,36 +85,53 @@ struct FollowerTests {
         var all: [Int] { numbers.withLock { $0 } }
     }
 
-    private func follower(_ runtime: Runtime, _ store: Store, _ memory: Memory) -> Follower {
+    /// - Parameter check: throws where a number of a snapshot is not to be taken.
+    private func follower(
+        _ runtime: Runtime, _ store: Store, _ memory: Memory, check: @escaping @Sendable (Int) throws -> Void = { _ in }
+    ) -> Follower {
         @Sendable func number(_ event: StreamEvent) throws -> Int {
             try event.fact([Int].self, type: "number.v1")?.first ?? 0
         }
-        return Follower(family: Self.family, on: runtime, store: store) { db, event in
-            try db.execute(sql: "INSERT INTO heard (number) VALUES (?)", arguments: [try number(event)])
-        } begin: { db, _, snapshot in
-            try db.execute(sql: "DELETE FROM heard")
-            for event in snapshot { try db.execute(sql: "INSERT INTO heard (number) VALUES (?)", arguments: [try number(event)]) }
-        } after: { events in
-            let numbers = events.compactMap { try? number($0) }
-            memory.numbers.withLock { $0 += numbers }
-        } begun: { _, snapshot in
-            let numbers = snapshot.compactMap { try? number($0) }
-            memory.numbers.withLock { $0 = numbers }
-        }
+        return Follower(
+            family: Self.family, on: runtime, store: store,
+            apply: { db, event in try db.execute(sql: "INSERT INTO heard (number) VALUES (?)", arguments: [try number(event)]) },
+            snapshot: SnapshotRules { db, event in
+                let number = try number(event)
+                try check(number)
+                try db.execute(sql: "INSERT OR IGNORE INTO heard (number) VALUES (?)", arguments: [number])
+                return Self.key(number)
+            } known: { db, _, after, limit in
+                try Int.fetchAll(
+                    db, sql: "SELECT number FROM heard WHERE number > ? ORDER BY number LIMIT ?", arguments: [Self.number(after), limit]
+                ).map(Self.key)
+            } forget: { db, key in
+                try db.execute(sql: "DELETE FROM heard WHERE number = ?", arguments: [Self.number(key)])
+                return { memory.numbers.withLock { $0.removeAll { $0 == Self.number(key) } } }
+            },
+            after: { events in
+                let numbers = events.compactMap { try? number($0) }
+                memory.numbers.withLock { $0 += numbers }
+            })
     }
+
+    private static func key(_ number: Int) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 255)] }
+
+    private static func number(_ key: [UInt8]) -> Int { key.reduce(0) { $0 << 8 | Int($1) } }
 
     private func makeKeys(in folder: URL) throws {
         for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
     }
 
-    @Test("a newcomer takes the snapshot in pages, then each fact once; after a restart it goes on where its store stands")
-    func snapshotThenFacts() async throws {
+    @Test(
+        "a newcomer takes the snapshot in pages, then each fact once; after a restart it goes on where its store stands",
+        arguments: StreamUnderTest.all)
+    func snapshotThenFacts(streams: StreamUnderTest) async throws {
         try await withTemporaryFolder { folder in
             try makeKeys(in: folder)
-            let speaker = try await Speaker(in: folder)
+            let speaker = try await Speaker(over: streams, in: folder)
             for number in 1...7 { try await speaker.say(number) }
             for (round, last) in [(1, 10), (2, 20)] {
-                let runtime = try Runtime.test(.ingest, in: folder)
+                let runtime = try streams.runtime(.ingest, folder, nil)
                 let store = try runtime.openStore(applicationID: 2, migrations: Self.hearing)
                 let memory = Memory()
                 let follower = follower(runtime, store, memory)
@@ -132,20 +151,98 @@ struct FollowerTests {
         }
     }
 
-    @Test("what is known is fresh while the other service lives, grows old when it is silent, and is very old before it was ever heard")
-    func freshness() async throws {
+    @Test(
+        "S5: a snapshot that breaks off keeps what was known and what it has brought; one that came whole ends what it does not hold",
+        arguments: StreamUnderTest.all)
+    func brokenSnapshot(streams: StreamUnderTest) async throws {
         try await withTemporaryFolder { folder in
             try makeKeys(in: folder)
-            let runtime = try Runtime.test(.ingest, in: folder)
+            let speaker = try await Speaker(over: streams, in: folder)
+            for number in 1...7 { try await speaker.say(number) }
+            let runtime = try streams.runtime(.ingest, folder, nil)
+            let store = try runtime.openStore(applicationID: 2, migrations: Self.hearing)
+            try await store.write { try $0.execute(sql: "INSERT INTO heard (number) VALUES (6), (99)") }
+            let memory = Memory()
+            let attempts = Mutex(0)
+            let follower = follower(runtime, store, memory) { number in
+                // In its second page.
+                guard number == 5 else { return }
+                let attempt = attempts.withLock { attempts in
+                    attempts += 1
+                    return attempts
+                }
+                if attempt <= 2 { throw CocoaError(.fileReadUnknown) }
+            }
+            let heard: @Sendable () async throws -> [Int] = {
+                try await store.read { try Int.fetchAll($0, sql: "SELECT number FROM heard ORDER BY number") }
+            }
+            let running = Task { try await follower.run() }
+            try await eventually("it was broken off") { attempts.withLock { $0 } == 1 }
+            #expect(try await heard() == [1, 2, 3, 6, 99])
+            #expect(try await store.read { try ConsumerPositions().load($0) }.isEmpty)
+            #expect(follower.silentFor > .seconds(1_000_000), "nothing can be relied on yet")
+            try await eventually("it is whole", isTrue: { try await heard() == Array(1...7) })
+            #expect(attempts.withLock { $0 } == 3)
+            try await eventually("the position and no marks") {
+                try await store.read { db in
+                    try ConsumerPositions().load(db).count == 1 && Int.fetchOne(db, sql: "SELECT count(*) FROM snapshot_marks") == 0
+                }
+            }
+            try await speaker.say(8)
+            try await eventually("news go on", isTrue: { try await heard() == Array(1...8) })
+            #expect(Set(memory.all) == Set(1...8))
+            running.cancel()
+            _ = try? await running.value
+            await runtime.bus.shutdown()
+            await store.close()
+            await speaker.stop()
+        }
+    }
+
+    @Test("S5: a snapshot was stored in one transaction: it takes 250 facts or 10 ms at most, and others write in between")
+    func shortTransactions() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try Runtime.test(.ingest, in: folder).openStore(applicationID: 2, migrations: Self.hearing)
+            let facts = (1...600).map { number in
+                StreamEvent(
+                    header: StreamHeader(
+                        stream: Self.stream, epoch: "e", sequence: 1, head: 1, type: "number.v1", subject: "",
+                        at: Timestamp(milliseconds: 1), trace: ""), payload: Array("[\(number)]".utf8))
+            }
+            func taken(by body: @escaping @Sendable () -> Void) async throws -> [Int] {
+                let steps = Mutex<[Int]>([])
+                let rules = SnapshotRules.adding { _, _ in body() }
+                let taking = SnapshotTaking(store: store, rules: rules) { events in steps.withLock { $0.append(events.count) } }
+                try await taking.take(SnapshotPage(stream: Self.stream, facts: facts, isFirst: true, next: nil))
+                return steps.withLock { $0 }
+            }
+            let quick = try await taken {}
+            #expect(quick.allSatisfy { $0 <= 250 } && quick.reduce(0, +) == 600)
+            let slow = try await taken {
+                let begun = ContinuousClock.now
+                while ContinuousClock.now - begun < .milliseconds(3) {}
+            }
+            #expect(slow.allSatisfy { $0 <= 4 } && slow.reduce(0, +) == 600)
+            await store.close()
+        }
+    }
+
+    @Test(
+        "what is known is fresh while the other service lives, grows old when it is silent, and is very old before it was ever heard",
+        arguments: StreamUnderTest.all)
+    func freshness(streams: StreamUnderTest) async throws {
+        try await withTemporaryFolder { folder in
+            try makeKeys(in: folder)
+            let runtime = try streams.runtime(.ingest, folder, nil)
             let store = try runtime.openStore(applicationID: 2, migrations: Self.hearing)
             let follower = follower(runtime, store, Memory())
             let running = Task { try await follower.run() }
             #expect(follower.silentFor > .seconds(1_000_000))
-            let speaker = try await Speaker(in: folder)
+            let speaker = try await Speaker(over: streams, in: folder)
             try await eventually("heard") { follower.silentFor < .seconds(1) }
             await speaker.stop()
             try await eventually("silent") { follower.silentFor > .seconds(1.5) }
-            let again = try await Speaker(in: folder)
+            let again = try await Speaker(over: streams, in: folder)
             try await eventually("heard again") { follower.silentFor < .seconds(1) }
             running.cancel()
             _ = try? await running.value
@@ -155,17 +252,17 @@ struct FollowerTests {
         }
     }
 
-    @Test("an effect that fails is tried again and is never passed over; meanwhile what is known grows old")
-    func failingEffect() async throws {
+    @Test("an effect that fails is tried again and is never passed over; meanwhile what is known grows old", arguments: StreamUnderTest.all)
+    func failingEffect(streams: StreamUnderTest) async throws {
         try await withTemporaryFolder { folder in
             try makeKeys(in: folder)
-            let speaker = try await Speaker(in: folder)
+            let speaker = try await Speaker(over: streams, in: folder)
             try await speaker.say(1)
-            let runtime = try Runtime.test(.ingest, in: folder)
+            let runtime = try streams.runtime(.ingest, folder, nil)
             let store = try runtime.openStore(applicationID: 2, migrations: Self.hearing)
             let failures = Mutex(2)
             let memory = Memory()
-            let follower = Follower(family: Self.family, on: runtime, store: store) { db, event in
+            let apply: @Sendable (Database, StreamEvent) throws -> Void = { db, event in
                 let fails = failures.withLock { left in
                     defer { left -= 1 }
                     return left > 0
@@ -173,15 +270,14 @@ struct FollowerTests {
                 if fails { throw CocoaError(.fileReadUnknown) }
                 let number = try event.fact([Int].self, type: "number.v1")?.first ?? 0
                 try db.execute(sql: "INSERT INTO heard (number) VALUES (?)", arguments: [number])
-            } begin: { _, _, _ in
-            } after: { events in
-                memory.numbers.withLock { $0 += events.map { Int($0.header.sequence) } }
-            } begun: { _, _ in
             }
+            let follower = Follower(
+                family: Self.family, on: runtime, store: store, apply: apply, snapshot: .adding { _, _ in },
+                after: { events in memory.numbers.withLock { $0 += events.map { Int($0.header.sequence) } } })
             let running = Task { try await follower.run() }
             try await eventually("the snapshot") { follower.silentFor < .seconds(1) }
             try await speaker.say(2)
-            try await eventually("applied at last") { memory.all == [2] }
+            try await eventually("applied at last") { memory.all == [1, 2] }
             #expect(failures.withLock { $0 } < 0)
             running.cancel()
             _ = try? await running.value
@@ -191,11 +287,11 @@ struct FollowerTests {
         }
     }
 
-    @Test("facts that are stored sealed are not readable in the file and are replayed as they were said")
-    func sealed() async throws {
+    @Test("facts that are stored sealed are not readable in the file and are replayed as they were said", arguments: StreamUnderTest.all)
+    func sealed(streams: StreamUnderTest) async throws {
         try await withTemporaryFolder { folder in
             try makeKeys(in: folder)
-            let speaker = try await Speaker(in: folder, sealedUnder: .random())
+            let speaker = try await Speaker(over: streams, in: folder, sealedUnder: .random())
             try await speaker.say(123_456_789)
             let facts = speaker.facts
             let row = try await speaker.store.read { try StreamLog().rows($0, Self.stream, from: 1, limit: 1) }

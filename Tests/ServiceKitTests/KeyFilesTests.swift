@@ -91,7 +91,7 @@ struct KeyFilesTests {
 
         #expect(allowed["ingest"] == nil)
         #expect(allowed["trackme"]?.families == [])
-        #expect(allowed["trackme"]?.methods == ["add-device", "revoke-device", "forget-consumer"])
+        #expect(allowed["trackme"]?.methods == ["add-device", "revoke-device", "forget-consumer", "list-jobs", "resend-jobs"])
         #expect(allowed["sos-dispatcher"]?.families == ["ingest.samples", "ingest.devices"])
         #expect(allowed["sos-dispatcher"]?.methods.contains("read-latest") == true)
         #expect(allowed["sos-dispatcher"]?.methods.contains("revoke-device") == false)

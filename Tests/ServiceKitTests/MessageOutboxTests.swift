@@ -3,7 +3,6 @@
 import Contracts
 import Foundation
 import GRDB
-import Logging
 import Sealing
 import Storage
 import Synchronization
@@ -37,11 +36,15 @@ private struct Sender {
     let outbox: MessageOutbox
 
     init(_ folder: URL, _ counterpart: Counterpart, key: SymmetricKey) throws {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        store = try Store.open(
-            folder.appendingPathComponent("sender.db"), applicationID: 1,
-            migrations: [Migration(1, "outbox") { try MessageOutbox.create(in: $0) }], logger: logger)
-        outbox = MessageOutbox(in: store, sealedUnder: key, logger: logger) { try counterpart.take($0) }
+        self.init(
+            try Store.open(
+                folder.appendingPathComponent("sender.db"), applicationID: 1,
+                migrations: [Migration(1, "jobs") { try JobTable.create(in: $0) }], logger: JobHarness.logger), counterpart, key: key)
+    }
+
+    init(_ store: Store, _ counterpart: Counterpart, key: SymmetricKey) {
+        self.store = store
+        outbox = MessageOutbox(in: store, sealedUnder: key, logger: JobHarness.logger) { try counterpart.take($0) }
     }
 
     func enqueue(_ messages: SendMessage...) async throws {
@@ -147,6 +150,45 @@ struct MessageOutboxTests {
             }
             #expect(try await sender.waiting() == (code == .internal ? 1 : 0))
             await sender.store.close()
+        }
+    }
+
+    @Test("what an earlier version left waiting is handed over once, and is forgotten with its person")
+    func migrated() async throws {
+        try await play { folder, counterpart, key in
+            let old = Migration(1, "outbox") { try MessageOutbox.create(in: $0) }
+            let new = Migration(2, "jobs") { db in
+                try JobTable.create(in: db)
+                try MessageOutbox.moveToJobs(in: db)
+            }
+            func open(_ migrations: [Migration]) throws -> Store {
+                try Store.open(
+                    folder.appendingPathComponent("sender.db"), applicationID: 1, migrations: migrations, logger: JobHarness.logger)
+            }
+            let erased = PersonID.random()
+            let (sent, forgotten, late) = (message(.random()), message(erased), message(notAfter: Timestamp(milliseconds: 1)))
+            let first = try open([old])
+            for message in [sent, forgotten, late] {
+                let sealed = try Seal.seal(
+                    JSONEncoder().encode(message), key: key, context: Array("message_outbox|\(message.message)".utf8))
+                try await first.write { db in
+                    try db.execute(
+                        sql: "INSERT INTO message_outbox (message, person, sealed, not_after, retry_at) VALUES (?, ?, ?, ?, ?)",
+                        arguments: [
+                            Data(message.message.bytes), message.recipient.person.map { Data($0.bytes) }, Data(sealed),
+                            message.notAfter?.milliseconds, (Timestamp.now + .seconds(3600)).milliseconds,
+                        ])
+                }
+            }
+            await first.close()
+            for _ in 1...2 {
+                let sender = Sender(try open([old, new]), counterpart, key: key)
+                let outbox = sender.outbox
+                try await sender.store.write { db in _ = try outbox.forget(db, erased) }
+                try await sender.running { try await eventually("nothing waits") { try await sender.waiting() == 0 } }
+                await sender.store.close()
+            }
+            #expect(counterpart.taken == [sent.message])
         }
     }
 

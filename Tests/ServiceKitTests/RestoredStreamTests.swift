@@ -31,8 +31,8 @@ struct RestoredStreamTests {
         let facts: FactStream
 
         /// - Parameter ended: instead of the end of the process.
-        init(in folder: URL, ended: @escaping @Sendable () -> Void = {}) async throws {
-            runtime = try Runtime.test(.notifier, in: folder) { _ in ended() }
+        init(over streams: StreamUnderTest, in folder: URL, ended: @escaping @Sendable () -> Void = {}) async throws {
+            runtime = try streams.runtime(.notifier, folder) { _ in ended() }
             opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: RestoredStreamTests.migrations)
             let relay = try await opened.relay(of: RestoredStreamTests.family)
             facts = FactStream(stream: RestoredStreamTests.family.streams[0], epoch: opened.epoch, relay: relay)
@@ -67,8 +67,8 @@ struct RestoredStreamTests {
         private let positions = Mutex<[StreamPosition]>([])
         private let task = Mutex<Task<Void, any Error>?>(nil)
 
-        init(_ peer: Peer, in folder: URL) throws {
-            runtime = try Runtime.test(peer, in: folder)
+        init(_ peer: Peer, over streams: StreamUnderTest, in folder: URL) throws {
+            runtime = try streams.runtime(peer, folder, nil)
         }
 
         var words: [String] { heard.withLock { $0 } }
@@ -82,7 +82,6 @@ struct RestoredStreamTests {
                     let words = try events.map { try JSONDecoder().decode(String.self, from: Data($0.payload)) }
                     heard.withLock { $0 += words }
                     positions.withLock { $0 = next }
-                } restart: { _, _ in
                 }
             }
             task.withLock { $0 = running }
@@ -100,20 +99,22 @@ struct RestoredStreamTests {
         }
     }
 
-    @Test("S4: a volume put back with everything on it was not noticed, and its consumers were deaf to what it said: now they hear it")
-    func volume() async throws {
+    @Test(
+        "S4: a volume put back with everything on it was not noticed, and its consumers were deaf to what it said: now they hear it",
+        arguments: StreamUnderTest.all)
+    func volume(streams: StreamUnderTest) async throws {
         try await withTemporaryFolder { folder in
             for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
             let (snapshot, volume) = (folder.appendingPathComponent("snapshot"), folder.appendingPathComponent("notifier"))
-            var speaker = try await Speaker(in: folder)
-            let hearer = try Hearer(.consent, in: folder)
+            var speaker = try await Speaker(over: streams, in: folder)
+            let hearer = try Hearer(.consent, over: streams, in: folder)
             try await hearer.listen()
             try await eventually("it knows where to begin") { hearer.isPlaced }
             try await speaker.say("one", "two")
             try await eventually("it has heard") { hearer.words.count == 2 }
             try await speaker.stop()
             try FileManager.default.copyItem(at: volume, to: snapshot)
-            speaker = try await Speaker(in: folder)
+            speaker = try await Speaker(over: streams, in: folder)
             try await speaker.say("lost", "lost too")
             try await eventually("everything is heard") { hearer.words.count == 4 }
             try await speaker.stop()
@@ -121,12 +122,12 @@ struct RestoredStreamTests {
             try FileManager.default.removeItem(at: volume)
             try FileManager.default.copyItem(at: snapshot, to: volume)
             let hasEnded = Mutex(false)
-            speaker = try await Speaker(in: folder) { hasEnded.withLock { $0 = true } }
+            speaker = try await Speaker(over: streams, in: folder) { hasEnded.withLock { $0 = true } }
             let epoch = speaker.opened.epoch
             try await speaker.say("four")
             try await eventually("a consumer has shown it, and the process ends") { hasEnded.withLock { $0 } }
             try await speaker.stop(cleanly: false)
-            speaker = try await Speaker(in: folder)
+            speaker = try await Speaker(over: streams, in: folder)
             #expect(speaker.opened.epoch != epoch)
             try await speaker.say("five")
             try await eventually("what was said since is heard, before and after the new epoch") { hearer.words.count >= 6 }
@@ -136,13 +137,15 @@ struct RestoredStreamTests {
         }
     }
 
-    @Test("who was ahead of the copy hears what is new and nothing twice; who was away hears what it missed as well")
-    func putBack() async throws {
+    @Test(
+        "who was ahead of the copy hears what is new and nothing twice; who was away hears what it missed as well",
+        arguments: StreamUnderTest.all)
+    func putBack(streams: StreamUnderTest) async throws {
         try await withTemporaryFolder { folder in
             for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
             let (copy, store) = (folder.appendingPathComponent("copy.db"), folder.appendingPathComponent("notifier/notifier.db"))
-            var speaker = try await Speaker(in: folder)
-            let (awake, away) = (try Hearer(.consent, in: folder), try Hearer(.sosDispatcher, in: folder))
+            var speaker = try await Speaker(over: streams, in: folder)
+            let (awake, away) = (try Hearer(.consent, over: streams, in: folder), try Hearer(.sosDispatcher, over: streams, in: folder))
             for hearer in [awake, away] { try await hearer.listen() }
             try await eventually("both know where to begin") { awake.isPlaced && away.isPlaced }
             try await speaker.say("one", "two")
@@ -160,7 +163,7 @@ struct RestoredStreamTests {
                 try await speaker.stop()
                 for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store.path + suffix) }
                 try FileManager.default.copyItem(at: copy, to: store)
-                speaker = try await Speaker(in: folder)
+                speaker = try await Speaker(over: streams, in: folder)
                 // Fewer than were lost: their sequences were all given before.
                 try await speaker.say(expected[0])
                 try await speaker.say(expected[1])

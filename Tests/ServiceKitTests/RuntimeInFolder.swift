@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import Logging
+import Testing
 
 @testable import ServiceKit
 import Storage
@@ -22,4 +23,16 @@ extension Runtime {
             peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
             logger: Logger(label: peer.name) { _ in SwiftLogNoOpLogHandler() }, store: store)
     }
+}
+
+/// How the peers are made between which `StreamsTests`, `FollowerTests` and `RestoredStreamTests` hold the promises of streams. A second
+/// implementation is one more value here.
+struct StreamUnderTest: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// As `Runtime.test`.
+    let runtime: @Sendable (_ peer: Peer, _ folder: URL, _ onFatal: (@Sendable (Int32) -> Void)?) throws -> Runtime
+
+    static let zeroMQ = StreamUnderTest(testDescription: "ZeroMQ") { try Runtime.test($0, in: $1, onFatal: $2) }
+
+    static let all = [zeroMQ]
 }

@@ -27,12 +27,14 @@ struct StreamsTests {
             at: Timestamp(milliseconds: 1), trace: "")
     }
 
-    @Test("facts committed before, during and without a listener arrive once, in order, whatever order commits resume in")
-    func replayThenLive() async throws {
+    @Test(
+        "facts committed before, during and without a listener arrive once, in order, whatever order commits resume in",
+        arguments: StreamUnderTest.all)
+    func replayThenLive(streams: StreamUnderTest) async throws {
         try await withTemporaryFolder { folder in
             for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
-            let said = try Runtime.test(.ingest, in: folder)
-            let heard = try Runtime.test(.sosDispatcher, in: folder)
+            let said = try streams.runtime(.ingest, folder, nil)
+            let heard = try streams.runtime(.sosDispatcher, folder, nil)
             let store = try said.openStore(applicationID: 1, migrations: StreamsTests.migrations)
             let epoch = try await store.read { try StreamLog().epoch($0) }
             let family = StreamFamily.devices
@@ -65,7 +67,7 @@ struct StreamsTests {
             let running = Task {
                 try await consumer.run(from: []) { events, _ in
                     payloads.withLock { $0 += events.map { String(decoding: $0.payload, as: UTF8.self) } }
-                } restart: { _, _ in
+                } restart: { _ in
                 }
             }
             try await eventually("the first fifty are replayed") { payloads.withLock { $0.count } == 50 }

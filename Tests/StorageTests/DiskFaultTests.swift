@@ -24,9 +24,11 @@ struct DiskFaultTests {
         }
     }
 
-    @Test("a full disk refuses clearly, keeps what was acknowledged, and takes writes again when there is room")
-    func full() async throws {
-        try await withNotes { store in
+    @Test(
+        "a full disk refuses clearly, keeps what was acknowledged, and takes writes again when there is room",
+        arguments: CommitUnderTest.all)
+    func full(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit) { store in
             _ = try await store.write(NoteStore.insert("small"))
             let pages = try store.writeNow { db in
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -44,9 +46,9 @@ struct DiskFaultTests {
         }
     }
 
-    @Test("on a full disk the others of the group are refused, not lost in silence")
-    func fullGroup() async throws {
-        try await withNotes { store in
+    @Test("on a full disk the others of the group are refused, not lost in silence", arguments: CommitUnderTest.all)
+    func fullGroup(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit) { store in
             try store.writeNow { db in
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
                 try db.execute(sql: "PRAGMA max_page_count = \(pages + 2)")
@@ -66,11 +68,11 @@ struct DiskFaultTests {
 
     @Test(
         "an I/O error, damage or a file that is none ends the process before anybody is told of success",
-        arguments: [ResultCode.SQLITE_IOERR_FSYNC, .SQLITE_IOERR_WRITE, .SQLITE_CORRUPT, .SQLITE_NOTADB])
-    func fatalInBody(code: ResultCode) async throws {
+        arguments: CommitUnderTest.all, [ResultCode.SQLITE_IOERR_FSYNC, .SQLITE_IOERR_WRITE, .SQLITE_CORRUPT, .SQLITE_NOTADB])
+    func fatalInBody(commit: CommitUnderTest, code: ResultCode) async throws {
         let codes = Mutex<[Int32]>([])
         try await withTemporaryFolder { folder in
-            let store = try NoteStore.open(in: folder) { $0.onFatal = { code in codes.withLock { $0.append(code) } } }
+            let store = try commit.open(folder) { $0.onFatal = { code in codes.withLock { $0.append(code) } } }
             let release = store.holdWriter()
             let answers = Answers<Int64>()
             store.enqueue(NoteStore.insert("before"), answer: answers.add)
@@ -82,7 +84,7 @@ struct DiskFaultTests {
             #expect(codes.withLock { $0 } == [code.rawValue])
             await #expect(throws: StoreError.closed) { try await store.write(NoteStore.insert("later")) }
             await store.close()
-            let again = try NoteStore.open(in: folder)
+            let again = try commit.open(folder) { _ in }
             #expect(try await again.read(NoteStore.texts) == [])
             await again.close()
         }

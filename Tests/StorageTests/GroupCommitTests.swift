@@ -1,4 +1,4 @@
-// Many writes, one transaction, and none that suffers for another.
+// Many writes, one transaction, and none that suffers for another: whatever the way of committing.
 
 import Contracts
 import Dispatch
@@ -12,9 +12,11 @@ import Testing
 
 @Suite("Group commit")
 struct GroupCommitTests {
-    @Test("ING-14: a body that throws undoes only itself; its neighbours in the transaction are acknowledged and kept")
-    func isolation() async throws {
-        try await withNotes { store in
+    @Test(
+        "ING-14: a body that throws undoes only itself; its neighbours in the transaction are acknowledged and kept",
+        arguments: CommitUnderTest.all)
+    func isolation(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit) { store in
             let release = store.holdWriter()
             let answers = Answers<Int64>()
             store.enqueue(NoteStore.insert("before"), answer: answers.add)
@@ -32,9 +34,9 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("a body's own database error comes back unchanged")
-    func ownError() async throws {
-        try await withNotes { store in
+    @Test("a body's own database error comes back unchanged", arguments: CommitUnderTest.all)
+    func ownError(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit) { store in
             let error = await #expect(throws: DatabaseError.self) {
                 try await store.write { try $0.execute(sql: "INSERT INTO notes (text) VALUES (NULL)") }
             }
@@ -42,9 +44,9 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("bodies run in the order in which they were handed over, across groups")
-    func order() async throws {
-        try await withNotes({ $0.groupLimit = 7 }) { store in
+    @Test("bodies run in the order in which they were handed over, across groups", arguments: CommitUnderTest.all)
+    func order(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit, { $0.groupLimit = 7 }) { store in
             let answers = Answers<Int64>()
             for number in 0..<500 { store.enqueue(NoteStore.insert("\(number)"), answer: answers.add) }
             try await eventually("500 answers") { answers.all.count == 500 }
@@ -53,9 +55,11 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("NFR-04: 10,000 writes at once are all there, each acknowledged once", arguments: [Duration.zero, .milliseconds(2)])
-    func many(window: Duration) async throws {
-        try await withNotes({ ($0.waitingLimit, $0.groupCommitWindow) = (10_000, window) }) { store in
+    @Test(
+        "NFR-04: 10,000 writes at once are all there, each acknowledged once",
+        arguments: CommitUnderTest.all, [Duration.zero, .milliseconds(2)])
+    func many(commit: CommitUnderTest, window: Duration) async throws {
+        try await withNotes(of: commit, { ($0.waitingLimit, $0.groupCommitWindow) = (10_000, window) }) { store in
             let ids = try await withThrowingTaskGroup(of: Int64.self) { group in
                 for number in 0..<10_000 { group.addTask { try await store.write(NoteStore.insert("\(number)")) } }
                 return try await group.reduce(into: Set<Int64>()) { $0.insert($1) }
@@ -65,9 +69,9 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("what waits is bounded: one more is refused as busy, and taken when there is room again")
-    func bound() async throws {
-        try await withNotes({ $0.waitingLimit = 8 }) { store in
+    @Test("what waits is bounded: one more is refused as busy, and taken when there is room again", arguments: CommitUnderTest.all)
+    func bound(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit, { $0.waitingLimit = 8 }) { store in
             let release = store.holdWriter()
             let answers = Answers<Int64>()
             for number in 0..<8 { store.enqueue(NoteStore.insert("\(number)"), answer: answers.add) }
@@ -79,23 +83,25 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("closing finishes what has been taken")
-    func closing() async throws {
+    @Test("closing finishes what has been taken", arguments: CommitUnderTest.all)
+    func closing(commit: CommitUnderTest) async throws {
         try await withTemporaryFolder { folder in
-            let store = try NoteStore.open(in: folder)
+            let store = try commit.open(folder) { _ in }
             let answers = Answers<Int64>()
             for number in 0..<100 { store.enqueue(NoteStore.insert("\(number)"), answer: answers.add) }
             await store.close()
             #expect(answers.all.count { (try? $0.get()) != nil } == 100)
-            let again = try NoteStore.open(in: folder)
+            let again = try commit.open(folder) { _ in }
             #expect(try await again.read(NoteStore.texts).count == 100)
             await again.close()
         }
     }
 
-    @Test("a body that makes SQLite undo the whole transaction is acknowledged to nobody, and the store goes on")
-    func undone() async throws {
-        try await withNotes { store in
+    @Test(
+        "a body that makes SQLite undo the whole transaction is acknowledged to nobody, and the store goes on",
+        arguments: CommitUnderTest.all)
+    func undone(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit) { store in
             _ = try await store.write(NoteStore.insert("first"))
             let release = store.holdWriter()
             let answers = Answers<Void>()
@@ -110,18 +116,18 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("a commit that fails acknowledges nobody")
-    func failedCommit() async throws {
-        try await withNotes { store in
+    @Test("a commit that fails acknowledges nobody", arguments: CommitUnderTest.all)
+    func failedCommit(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit) { store in
             await #expect(throws: StoreError.self) { try await store.write(NoteStore.insert("dangling", answers: 99)) }
             let texts = try await store.read(NoteStore.texts)
             #expect(texts == [])
         }
     }
 
-    @Test("planted fault: acknowledging before the commit loses what it acknowledged")
-    func planted() async throws {
-        try await withNotes({ $0.acknowledge = .beforeCommit }) { store in
+    @Test("planted fault: acknowledging before the commit loses what it acknowledged", arguments: CommitUnderTest.all)
+    func planted(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit, { $0.acknowledge = .beforeCommit }) { store in
             let id = try await store.write(NoteStore.insert("dangling", answers: 99))
             #expect(id == 1)
             try await store.write { _ in }
@@ -129,9 +135,9 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("a blocking write from a thread is as durable as another")
-    func blocking() async throws {
-        try await withNotes { store in
+    @Test("a blocking write from a thread is as durable as another", arguments: CommitUnderTest.all)
+    func blocking(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit) { store in
             let id = try store.writeNow(NoteStore.insert("now"))
             #expect(id == 1)
             #expect(throws: Refused.self) { try store.writeNow { _ in throw Refused() } }
@@ -172,9 +178,9 @@ private final class Rounds: Sendable {
 
 @Suite("Gathered bodies")
 struct GatheredBodyTests {
-    @Test("neighbours of one type are performed together, in their order, and each gets its own value")
-    func together() async throws {
-        try await withNotes { store in
+    @Test("neighbours of one type are performed together, in their order, and each gets its own value", arguments: CommitUnderTest.all)
+    func together(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit) { store in
             let rounds = Rounds()
             let release = store.holdWriter()
             let answers = Answers<Int64>()
@@ -189,9 +195,11 @@ struct GatheredBodyTests {
         }
     }
 
-    @Test("ING-14: where one throws, all of them are performed again one by one; it alone is refused, its neighbours are kept once")
-    func oneThrows() async throws {
-        try await withNotes { store in
+    @Test(
+        "ING-14: where one throws, all of them are performed again one by one; it alone is refused, its neighbours are kept once",
+        arguments: CommitUnderTest.all)
+    func oneThrows(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit) { store in
             let rounds = Rounds()
             let release = store.holdWriter()
             let answers = Answers<Int64>()
@@ -205,9 +213,11 @@ struct GatheredBodyTests {
         }
     }
 
-    @Test("what was committed is said once, before anybody is answered; of what was refused or undone nothing is said")
-    func committed() async throws {
-        try await withNotes { store in
+    @Test(
+        "what was committed is said once, before anybody is answered; of what was refused or undone nothing is said",
+        arguments: CommitUnderTest.all)
+    func committed(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit) { store in
             let (rounds, committed, seen) = (Rounds(), Rounds(), Rounds())
             func enqueue(_ texts: [String]) {
                 let release = store.holdWriter()
@@ -228,9 +238,9 @@ struct GatheredBodyTests {
         }
     }
 
-    @Test("a body that comes alone waits for nobody, however long the window is")
-    func alone() async throws {
-        try await withNotes({ $0.groupCommitWindow = .seconds(3600) }) { store in
+    @Test("a body that comes alone waits for nobody, however long the window is", arguments: CommitUnderTest.all)
+    func alone(commit: CommitUnderTest) async throws {
+        try await withNotes(of: commit, { $0.groupCommitWindow = .seconds(3600) }) { store in
             for text in ["one", "two", "three"] { _ = try await store.write(NoteStore.insert(text)) }
             #expect(try await store.read(NoteStore.texts) == ["one", "two", "three"])
         }

@@ -6,6 +6,7 @@ import GRDB
 import Logging
 import Synchronization
 import TestKit
+import Testing
 
 @testable import Storage
 
@@ -53,12 +54,24 @@ enum NoteStore {
     }
 }
 
+/// How the store commits whose promises `GroupCommitTests`, `GatheredBodyTests` and `DiskFaultTests` hold. Another way through
+/// `GroupCommit.commit` is one more value here.
+struct CommitUnderTest: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// Opens the store of notes that is in the folder, or makes it.
+    let open: @Sendable (_ folder: URL, _ change: (inout StoreSettings) -> Void) throws -> Store
+
+    static let fileAlone = CommitUnderTest(testDescription: "to the file alone") { try NoteStore.open(in: $0, $1) }
+
+    static let all = [fileAlone]
+}
+
 /// Opens a store in a folder of its own and closes it afterwards.
 func withNotes<Value>(
-    _ change: (inout StoreSettings) -> Void = { _ in }, _ body: (Store) async throws -> Value
+    of commit: CommitUnderTest = .fileAlone, _ change: (inout StoreSettings) -> Void = { _ in }, _ body: (Store) async throws -> Value
 ) async throws -> Value {
     try await withTemporaryFolder { folder in
-        let store = try NoteStore.open(in: folder, change)
+        let store = try commit.open(folder, change)
         do {
             let value = try await body(store)
             await store.close()

@@ -17,6 +17,7 @@ struct TableTests {
             try ConsumerPositions.create(in: db)
             try AnswerTable.create(in: db)
             try IdempotencyKeys.create(in: db)
+            try SnapshotMarks.create(in: db)
             try WrappedKeys.create(in: db)
         }
         try await withTemporaryFolder { folder in
@@ -81,6 +82,40 @@ struct TableTests {
             #expect(try table.expire(db, now: at + IdempotencyKeys.lifetime) == 0)
             #expect(try table.expire(db, now: at + IdempotencyKeys.lifetime + .milliseconds(1)) == 1)
             #expect(try find([1], [1], [5]) == .unused)
+        }
+    }
+
+    @Test("S11: keys and answers that are too old are forgotten 500 at a time, the oldest first, and no others")
+    func expiresInSteps() async throws {
+        try await withTables { [at] db throws in
+            for number in 0..<1200 {
+                let key = withUnsafeBytes(of: number) { Array($0) }
+                let time = at + .milliseconds(number)
+                try IdempotencyKeys().remember(db, scope: [1], key: key, bodyHash: [], status: 200, answer: [], at: time)
+                try AnswerTable().remember(db, to: .trackme, id: "\(number)", answer: [], at: time)
+            }
+            let now = at + .milliseconds(1100) + IdempotencyKeys.lifetime
+            #expect(IdempotencyKeys.lifetime == AnswerTable.lifetime)
+            var forgotten: [[Int]] = [[], []]
+            for _ in 0..<4 {
+                forgotten[0].append(try IdempotencyKeys().expire(db, now: now))
+                forgotten[1].append(try AnswerTable().expire(db, now: now))
+            }
+            #expect(forgotten == [[500, 500, 100, 0], [500, 500, 100, 0]])
+            #expect(try AnswerTable().answer(db, to: .trackme, id: "1099") == nil)
+            #expect(try AnswerTable().answer(db, to: .trackme, id: "1100") == [])
+        }
+    }
+
+    @Test("S5: marks of a snapshot are its stream's own, count once, and are cleared a few at a time")
+    func marks() async throws {
+        try await withTables { db throws in
+            let marks = SnapshotMarks()
+            for key in [[1], [2], [2], [3]] as [[UInt8]] { try marks.mark(db, "a", key) }
+            try marks.mark(db, "b", [4])
+            #expect(try [[1], [2], [3], [4]].map { try marks.isMarked(db, "a", $0) } == [true, true, true, false])
+            #expect(try [2, 2, 2].map { try marks.clear(db, "a", limit: $0) } == [2, 1, 0])
+            #expect(try marks.isMarked(db, "b", [4]) && !marks.isMarked(db, "a", [3]))
         }
     }
 

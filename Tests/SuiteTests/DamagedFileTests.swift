@@ -101,7 +101,8 @@ struct DamagedFileTests {
                 let folder = fixture.appendingPathComponent(peer.name)
                 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
                 let own = suite.layout.data.appendingPathComponent(peer.name)
-                for name in ["\(peer).db", "\(peer)-keys.db"] {
+                let stores = try FileManager.default.contentsOfDirectory(atPath: own.path).filter { $0.hasSuffix(".db") }
+                for name in stores {
                     try await DatabaseQueue(path: own.appendingPathComponent(name).path)
                         .vacuum(into: folder.appendingPathComponent(name).path)
                 }

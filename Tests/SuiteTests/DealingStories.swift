@@ -200,7 +200,7 @@ struct DealingStories {
                     let name = "\(operation.method) \(operation.path)"
                     guard !told.contains(name) else { continue }
                     charged += 1
-                    #expect(!operation.schemes.isEmpty && operation.schemes.isSubset(of: ["organisation", "member"]), "\(name)")
+                    #expect(!operation.schemes.isEmpty && operation.schemes.isSubset(of: ["clientCredentials", "member"]), "\(name)")
                     let path = operation.path.replacing("/{payment}", with: "/\(PaymentID.random())")
                         .replacing("/{invoice}", with: "/2026-000001").replacing("/{request}", with: "/\(RequestID.random())")
                         .replacing("/{file}", with: "/\(JobID.random())").replacing("/{part}", with: "/data-0001.csv")

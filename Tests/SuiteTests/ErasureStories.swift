@@ -223,11 +223,11 @@ struct ErasureStories {
             let certificate = try await anna.certificate(of: said.decoded())
             #expect(certificate.scope == .account)
             #expect(certificate.services.map(\.service) == ["consent", "ingest", "sos-dispatcher", "notifier", "thirdparty-gateway"])
-            #expect(
-                certificate.services.flatMap { $0.stores.map(\.store) }
-                    == ["consent", "ingest", "sos-dispatcher", "notifier", "thirdparty-gateway"].flatMap {
-                        ["\($0).db", "\($0)-keys.db", "\($0)-keys.db backups"]
-                    })
+            let stores: [String] = certificate.services.flatMap { service -> [String] in
+                let own = ["\(service.service).db", "\(service.service)-keys.db", "\(service.service)-keys.db backups"]
+                return service.service == "consent" ? own + ["consent-accesses.db"] : own
+            }
+            #expect(certificate.services.flatMap { $0.stores.map(\.store) } == stores)
             #expect(try await suite.get("/ingest/v1/entries?type=heart-rate", as: anna.watch).status == 401)
             #expect(try await suite.ask(ReadSupervision(person: anna.person)).subscribed == false)
 

@@ -12,11 +12,14 @@ import Testing
 @testable import Ingest
 @testable import Notifier
 @testable import SOSDispatcher
+@testable import ServiceKit
 @testable import ThirdPartyGateway
 
 @Suite("The schemas of all services")
 struct SchemaTests {
-    private static let schemas: [(name: String, applicationID: Int32, migrations: [Migration])] = [
+    private typealias Schema = (name: String, applicationID: Int32, migrations: [Migration])
+
+    private static let schemas: [Schema] = [
         ("consent", ConsentSchema.applicationID, ConsentSchema.migrations),
         ("ingest", IngestSchema.applicationID, IngestSchema.migrations),
         ("notifier", Notifier.Migrations.applicationID, Notifier.Migrations.all),
@@ -26,14 +29,16 @@ struct SchemaTests {
 
     /// Each service's store, new and empty.
     private static func each(_ body: (_ name: String, Store) async throws -> Void) async throws {
-        for schema in schemas {
-            try await withTemporaryFolder { folder in
-                let store = try Store.open(
-                    folder.appendingPathComponent("store.db"), applicationID: schema.applicationID, migrations: schema.migrations,
-                    settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-                try await body(schema.name, store)
-                await store.close()
-            }
+        for schema in schemas { try await with(schema) { try await body(schema.name, $0) } }
+    }
+
+    private static func with(_ schema: Schema, _ body: (Store) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let store = try Store.open(
+                folder.appendingPathComponent("store.db"), applicationID: schema.applicationID, migrations: schema.migrations,
+                settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await body(store)
+            await store.close()
         }
     }
 
@@ -65,6 +70,52 @@ struct SchemaTests {
                         """)
             }
             #expect(unserved.isEmpty, "\(name)")
+        }
+    }
+
+    /// What SQLite's changesets need, by which another machine can follow a store: rows that can be named, and no effects of their own.
+    @Test("Every table of every store has a primary key, and no store has a trigger")
+    func keys() async throws {
+        let further: [Schema] = [
+            ("keys", PersonKeys.applicationID, PersonKeys.migrations),
+            ("consent-accesses", AccessStore.applicationID, AccessStore.migrations),
+        ]
+        for schema in Self.schemas + further {
+            try await Self.with(schema) { store in
+                let (keyless, triggers) = try await store.read { db in (try Self.keyless(db), try Self.triggers(db)) }
+                #expect(keyless == [], "\(schema.name)")
+                #expect(triggers == [], "\(schema.name)")
+            }
+        }
+    }
+
+    private static func keyless(_ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT name FROM pragma_table_list AS tables
+                WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                AND NOT EXISTS (SELECT 1 FROM pragma_table_info(tables.name) WHERE pk > 0)
+                """)
+    }
+
+    private static func triggers(_ db: Database) throws -> [String] {
+        try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    }
+
+    @Test("The check bites: a table with row ids alone and a trigger are found")
+    func bites() async throws {
+        let planted = Migration(1, "planted") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE keyed (one INTEGER PRIMARY KEY, other INTEGER) STRICT;
+                    CREATE TABLE keyless (one INTEGER NOT NULL UNIQUE) STRICT;
+                    CREATE TRIGGER planted AFTER DELETE ON keyed BEGIN DELETE FROM keyless; END;
+                    """)
+        }
+        try await Self.with(("planted", 1, [planted])) { store in
+            let (keyless, triggers) = try await store.read { db in (try Self.keyless(db), try Self.triggers(db)) }
+            #expect(keyless == ["keyless"] && triggers == ["planted"])
         }
     }
 }

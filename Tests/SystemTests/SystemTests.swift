@@ -1,4 +1,4 @@
-// The suite of all tests with real processes: one after the other, since each wants the machine for itself.
+// The suite of all tests with real processes: one after the other, since each wants a core for itself. `make test` begins them first.
 
 import Testing
 
@@ -12,6 +12,6 @@ import Testing
 ///
 /// What third parties are promised (folder `ThirdParties`) is not in that matrix. In full, with a receiver that is down for two minutes,
 /// ten kills of the gateway (`TRACKME_FAULT_GATEWAY_KILLS`, else 3) and five histories (`TRACKME_FAULT_HISTORIES`, else 1):
-/// `TRACKME_FAULT_FULL=1 TRACKME_FAULT_CYCLES=20 swift test --disable-xctest --filter '/(Delivery|Revocation|History)Tests'`.
+/// `TRACKME_FAULT_FULL=1 TRACKME_FAULT_CYCLES=20 Tests/run --filter '/(Delivery|Revocation|History)Tests'`.
 @Suite("The suite as real processes", .serialized)
 struct SystemTests {}

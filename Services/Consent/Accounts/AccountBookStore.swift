@@ -15,7 +15,7 @@ struct AccountBook: Sendable {
     let mail: AccountMail
     let links: MailLinks
     let consents: ConsentRecords
-    let duties: DutyTable
+    let jobs: AccountJobStore
     let credentials: CredentialTable
     let table = AccountTable()
 
@@ -26,7 +26,7 @@ struct AccountBook: Sendable {
         try AccountTable.create(in: db)
         try ConsentRecords.create(in: db)
         try AccountMail.create(in: db)
-        try DutyTable.create(in: db)
+        try AccountDuties.create(in: db)
         try AnnouncementTable.create(in: db)
     }
 
@@ -41,6 +41,8 @@ struct AccountBook: Sendable {
         let row: AccountRow
         let news: [EventRelay.Committed]
         let correctionToken: String
+        /// The job that joins AutomatedSOS; nil where the person does not want to.
+        let joining: String?
     }
 
     // MARK: Registering
@@ -80,7 +82,7 @@ struct AccountBook: Sendable {
             db, account: number, hash: password.hash,
             temporaryUntil: password.mailed == nil ? nil : at + settings.temporaryPasswordTime, at: at)
         if registration.guardian == nil { try acceptConditions(db, number, subject, profile, by: .person, guardian: nil, at: at) }
-        try addDuties(db, number, person, profile, held: state != .active, at: at)
+        let joining = try addJobs(db, person, profile, held: state != .active, at: at)
         let row = try require(db, number)
         // Only an account that works is announced as one that does.
         if state == .active {
@@ -93,7 +95,7 @@ struct AccountBook: Sendable {
         }
         if claims, let guardian = registration.guardian { try mail.guardianConsent(db, row, profile, to: guardian, at: at) }
         let token = try links.make(db, purpose: .correctAddress, account: number, at: at, lasting: Self.correctionTime)
-        return Registered(row: row, news: try said(db, number, at: at, trace: trace), correctionToken: token)
+        return Registered(row: row, news: try said(db, number, at: at, trace: trace), correctionToken: token, joining: joining)
     }
 
     private func isFree(_ db: Database, _ keys: AccountTable.Keys) throws -> Bool {
@@ -125,27 +127,19 @@ struct AccountBook: Sendable {
         }
     }
 
-    private func addDuties(
-        _ db: Database, _ number: AccountNumber, _ person: PersonID, _ profile: Profile, held: Bool, at: Timestamp
-    ) throws {
-        try recordMeasured(db, number, person, profile, [.bodyWeight, .bodyHeight], held: held, at: at)
-        guard profile.automatedSOS.status == .asked else { return }
-        try duties.add(
-            db, .joinSOS, SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), account: number, of: .person(person),
-            held: held, dueAt: at + AccountDuties.head)
+    private func addJobs(_ db: Database, _ person: PersonID, _ profile: Profile, held: Bool, at: Timestamp) throws -> String? {
+        try recordMeasured(db, person, profile, [.bodyWeight, .bodyHeight], held: held, at: at)
+        return profile.automatedSOS.status == .asked ? try jobs.join(db, person, held: held, at: at) : nil
     }
 
     /// Weight and height are also data entries (table ACC-F).
     func recordMeasured(
-        _ db: Database, _ number: AccountNumber, _ person: PersonID, _ profile: Profile, _ metrics: [Metric], held: Bool, at: Timestamp
+        _ db: Database, _ person: PersonID, _ profile: Profile, _ metrics: [Metric], held: Bool, at: Timestamp
     ) throws {
         let samples = metrics.map { metric in
             Sample(type: metric, at: at, value: metric == .bodyWeight ? profile.weight : profile.height)
         }
-        guard !samples.isEmpty else { return }
-        try duties.add(
-            db, .recordEntries, RecordEntries(person: person, samples: samples), account: number, of: .person(person), held: held,
-            dueAt: at)
+        if !samples.isEmpty { try jobs.record(db, samples, of: person, held: held) }
     }
 
     /// Conditions and choices, with version and time (ACC-05, ACC-32).
@@ -174,7 +168,9 @@ struct AccountBook: Sendable {
     func sendAgain(_ db: Database, _ number: AccountNumber, to corrected: EmailAddress?, at: Timestamp) throws -> AccountRow {
         let row = try require(db, number)
         guard row.addressConfirmedAt == nil else {
-            throw AccountProblem.addressConfirmed.problem("Nothing was sent. Log in; another address is chosen in the profile.")
+            throw AccountProblem.addressConfirmed.problem(
+                "Nothing was sent. Log in; another address is chosen in the profile.",
+                italian: "Nulla è stato inviato. Acceda; un altro indirizzo si sceglie nel profilo.")
         }
         try requireFewMails(db, number, .confirmAddress, at: at)
         var profile = try vault.profile(row)
@@ -265,7 +261,7 @@ struct AccountBook: Sendable {
         guard next != row.state else { return [] }
         try table.setState(db, number, next)
         if next == .awaitingGuardian, let guardian = profile.guardian { try mail.guardianConsent(db, row, profile, to: guardian, at: at) }
-        if next == .active { try duties.release(db, account: number, at: at) }
+        if next == .active, let person = row.subject.person { try jobs.release(db, of: person) }
         return try said(db, number, at: at, trace: trace)
     }
 
@@ -291,15 +287,15 @@ struct AccountBook: Sendable {
     /// Deletes an account that nobody has used yet; the person's key is to be destroyed after the commit.
     func forget(_ db: Database, _ row: AccountRow, at: Timestamp, trace: String) throws -> [EventRelay.Committed] {
         let news = try [news.say(db, row, isGone: true, at: at, trace: trace)].compactMap { $0 }
-        if let person = row.subject.person { try mail.outbox.forget(db, person) }
+        if let person = row.subject.person { try JobTable().forget(db, person) }
         _ = try AnonymousSharing().delete(db, of: row.number)
         try table.delete(db, row.number)
         return news
     }
 
     /// What became of the wish to join AutomatedSOS.
-    func settleSOS(_ db: Database, _ number: AccountNumber, _ wish: AutomatedSOSWish, at: Timestamp) throws {
-        guard let row = try table.find(db, number: number) else { return }
+    func settleSOS(_ db: Database, of person: PersonID, _ wish: AutomatedSOSWish, at: Timestamp) throws {
+        guard let row = try table.find(db, person: person) else { return }
         var profile = try vault.profile(row)
         let before = profile.automatedSOS
         guard wish != before else { return }
@@ -311,6 +307,6 @@ struct AccountBook: Sendable {
             db,
             ConsentRecord(
                 what: .automatedSOS, given: wish.status == .active, version: Conditions.version,
-                by: profile.guardian == nil ? .person : .guardian), account: number, of: row.subject, at: at)
+                by: profile.guardian == nil ? .person : .guardian), account: row.number, of: row.subject, at: at)
     }
 }

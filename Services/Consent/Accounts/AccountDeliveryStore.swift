@@ -17,8 +17,6 @@ struct AccountDeliveries: Sendable {
     }
 
     func follower(on runtime: Runtime, store: Store) -> Follower {
-        Follower(
-            family: .deliveries, on: runtime, store: store, apply: { try apply($0, $1) },
-            begin: { db, _, snapshot in for event in snapshot { try apply(db, event) } })
+        Follower(family: .deliveries, on: runtime, store: store, apply: { try apply($0, $1) })
     }
 }

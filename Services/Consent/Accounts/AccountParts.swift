@@ -29,8 +29,8 @@ struct AccountParts: Sendable {
         let logger: Logger
         /// Of log-ins.
         let ending: SessionEnding
-        /// Rung after a profile has changed.
-        var profilesBell = Bell()
+        /// Notified after a profile has changed.
+        var profilesWakeUp = WakeUpSignal()
     }
 
     let book: AccountBook
@@ -40,10 +40,10 @@ struct AccountParts: Sendable {
     let guardians: GuardianService
     let profiles: ProfileService
     let announcements: AnnouncementService
-    let duties: AccountDuties
+    let jobs: AccountJobs
     private let store: Store
 
-    /// Needs `AccountBook`, `CredentialTable` and `MailLinks`, `AnonymousSharing`, `MessageOutbox`, `IdempotencyKeys` in the store.
+    /// Needs `AccountBook`, `CredentialTable` and `MailLinks`, `AnonymousSharing`, `JobTable`, `IdempotencyKeys` in the store.
     /// - Parameter tell: hands committed facts of `consent.people` to their relay.
     init(
         on ground: Ground, settings: AccountSettings, neighbours: AccountNeighbours,
@@ -57,22 +57,22 @@ struct AccountParts: Sendable {
         let book = AccountBook(
             settings: settings, vault: vault, lookups: ground.lookups,
             news: PeopleNews(epoch: ground.epoch, vault: vault), mail: mail, links: links, consents: ConsentRecords(vault: vault),
-            duties: DutyTable(vault: vault), credentials: ground.credentials)
+            jobs: AccountJobStore(vault: vault), credentials: ground.credentials)
         let places = try Self.places(settings)
         let (store, logger) = (ground.store, ground.logger)
-        let duties = AccountDuties(store: store, book: book, neighbours: neighbours, logger: logger)
+        let jobs = AccountJobs(store: store, book: book, neighbours: neighbours, logger: logger)
         registrations = RegistrationService(
-            store: store, book: book, places: places, passwordRule: ground.passwordRule, desk: ground.desk, duties: duties,
+            store: store, book: book, places: places, passwordRule: ground.passwordRule, desk: ground.desk, jobs: jobs,
             firstAnswers: FirstAnswers(secret: ground.answersKey), tell: tell, logger: logger,
             limits: RegistrationLimits(perHour: settings.registrationsPerHour))
-        addresses = AddressService(store: store, book: book, duties: duties, ending: ground.ending, tell: tell)
-        guardians = GuardianService(store: store, book: book, duties: duties, tell: tell, logger: logger)
+        addresses = AddressService(store: store, book: book, ending: ground.ending, tell: tell)
+        guardians = GuardianService(store: store, book: book, tell: tell, logger: logger)
         profiles = ProfileService(
-            store: store, book: book, places: places, duties: duties, tell: tell,
-            profileChanged: { [bell = ground.profilesBell] in bell.ring() })
+            store: store, book: book, places: places, tell: tell,
+            profileChanged: { [wakeUp = ground.profilesWakeUp] in wakeUp.notify() })
         announcements = AnnouncementService(
             store: store, firstAnswers: FirstAnswers(secret: ground.answersKey), vault: vault, outbox: ground.outbox, logger: logger)
-        (self.book, self.places, self.duties, self.store) = (book, places, duties, store)
+        (self.book, self.places, self.jobs, self.store) = (book, places, jobs, store)
     }
 
     /// - Parameter answerRequest: sharing's answer in an adult's name.
@@ -85,7 +85,7 @@ struct AccountParts: Sendable {
 
     /// What runs in the background: questions to other services, registrations that no adult answers, and letters about breaches.
     var services: [any Service] {
-        [Background(duties.run), Background(guardians.run), Background(announcements.run)]
+        jobs.all.map { Background($0.run) } + [Background(guardians.run), Background(announcements.run)]
     }
 
     /// Whom sharing deals with.

@@ -29,7 +29,7 @@ struct AccountRoutes: Sendable {
             ], answers: [.json(200, "At most `limit` places", Page<PlaceItem>.schema)], yields: .search
         ) { exchange in
             let prefix = try exchange.required(
-                "prefix", exchange.query("prefix", expected: "2 to 100 characters") { (2...100).contains($0.count) ? $0 : nil })
+                "prefix", exchange.query("prefix", orElse: .wrongLength(2...100)) { (2...100).contains($0.count) ? $0 : nil })
             let limit = try exchange.queryInteger("limit", in: 1...Self.mostPlaces) ?? 20
             let found = places.search(prefix, pastToo: try exchange.queryFlag("past") ?? false, limit: limit)
             return try .json(Page(items: found.map(PlaceItem.init), next: nil))
@@ -49,7 +49,7 @@ struct AccountRoutes: Sendable {
 
     private var conditions: Route {
         Route(
-            .get, "/consent/v1/terms", access: .anyone, summary: "The conditions to be accepted",
+            .get, "/consent/v1/terms", as: "getTerms", access: .anyone, summary: "The conditions to be accepted",
             description: "In one language with `lang`, else in all.",
             parameters: [.query("lang", AccountSchemas.language, "`it` or `en`.")],
             answers: [.json(200, "Version and texts", ConditionsItem.schema)]
@@ -71,7 +71,7 @@ struct AccountRoutes: Sendable {
                 """,
             body: BodyShape(
                 [.init(MediaType.json, AccountSchemas.registration, examples: [AccountSchemas.registrationExample])], limit: 1 << 16,
-                inflatedLimit: 1 << 16),
+                inflatedLimit: 1 << 16, isChecked: true),
             answers: [
                 .json(201, "The registration is stored", RegistrationItem.schema),
                 .problem(409, AccountProblem.userNameTaken.rawValue),
@@ -95,7 +95,7 @@ struct AccountRoutes: Sendable {
 
     private var firstMailState: Route {
         Route(
-            .post, "/consent/v1/accounts/first-mail/state", access: .anyone, summary: "How the first mail fares",
+            .post, "/consent/v1/accounts/first-mail/state", as: "getFirstMailState", access: .anyone, summary: "How the first mail fares",
             body: .json(FirstMailBody.schema),
             answers: [.json(200, "Whether it came back", FirstMailItem.schema), .problem(404, AccountProblem.linkNotValid.rawValue)]
         ) { exchange in
@@ -107,7 +107,8 @@ struct AccountRoutes: Sendable {
 
     private var firstMailAgain: Route {
         Route(
-            .post, "/consent/v1/accounts/first-mail", access: .anyone, summary: "Sends the first mail again, or to another address",
+            .post, "/consent/v1/accounts/first-mail", as: "resendFirstMail", access: .anyone,
+            summary: "Sends the first mail again, or to another address",
             description: "For a day, with the token of the registration's answer, until somebody has confirmed the address.",
             body: .json(FirstMailBody.schema),
             answers: [
@@ -129,7 +130,7 @@ extension EmailAddress {
     /// - Throws: `invalid-body` at `/email`.
     static func required(_ typed: String) throws(Problem) -> EmailAddress {
         guard let address = EmailAddress(typed) else {
-            throw .invalidBody([.init(pointer: "/email", detail: "expected an e-mail address such as anna@example.org")])
+            throw .invalidBody([.init(pointer: "/email", .notAnEmail)])
         }
         return address
     }

@@ -12,7 +12,6 @@ struct AddressService: Sendable {
 
     let store: Store
     let book: AccountBook
-    let duties: AccountDuties
     let ending: SessionEnding
     let tell: @Sendable ([EventRelay.Committed]) -> Void
 
@@ -58,7 +57,6 @@ struct AddressService: Sendable {
         // Only now, so that the mail to the owner is on its way.
         if case .taken(let conflict) = claim { throw conflict }
         tell(news)
-        duties.bell.ring()
     }
 
     // MARK: Correcting, before anybody has confirmed

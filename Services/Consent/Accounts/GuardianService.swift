@@ -38,7 +38,6 @@ struct GuardianService: Sendable {
 
     let store: Store
     let book: AccountBook
-    let duties: AccountDuties
     let tell: @Sendable ([EventRelay.Committed]) -> Void
     let logger: Logger
 
@@ -86,7 +85,6 @@ struct GuardianService: Sendable {
             return try book.advance(db, row.number, at: at, trace: trace)
         }
         tell(news)
-        duties.bell.ring()
         logger.notice("a guardian has consented")
     }
 

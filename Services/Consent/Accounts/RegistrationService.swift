@@ -60,7 +60,7 @@ struct RegistrationService: Sendable {
     let places: PlaceList
     let passwordRule: PasswordRule
     let desk: PasswordDesk
-    let duties: AccountDuties
+    let jobs: AccountJobs
     let firstAnswers: FirstAnswers<RegistrationReceipt>
     let tell: @Sendable ([EventRelay.Committed]) -> Void
     let logger: Logger
@@ -107,19 +107,16 @@ struct RegistrationService: Sendable {
             return try await register(again: origin)
         }
         tell(registered.news)
-        if registered.row.state == .active {
-            duties.bell.ring()
-            if registration.joinsAutomatedSOS { await join(registered.row.number) }
-        }
+        if registered.row.state == .active, let joining = registered.joining { await join(joining, person) }
         logger.notice("an account was made", metadata: ["kind": "person", "state": "\(registered.row.state.rawValue)"])
         return try await outcome(
             RegistrationReceipt(account: registered.row.number, correctionToken: registered.correctionToken), isRepeated: false)
     }
 
     /// The account exists whatever the dispatcher says (ACC-06).
-    private func join(_ account: AccountNumber) async {
+    private func join(_ job: String, _ person: PersonID) async {
         do {
-            _ = try await duties.joinNow(account)
+            try await jobs.joinNow(job, of: person)
         } catch {
             logger.warning("whether AutomatedSOS was joined is not stored yet; it is asked again")
         }
@@ -144,7 +141,7 @@ struct RegistrationService: Sendable {
             fields: ProfileFields(country: settings.country, places: places, mandatory: settings.alsoMandatory),
             termsVersion: Conditions.version,
             isPasswordMailed: settings.passwordSource == .mailed,
-            passwordFault: { [passwordRule] password, personal in passwordRule.fault(of: password, personal: personal)?.detail },
+            passwordFault: { [passwordRule] password, personal in passwordRule.fault(of: password, personal: personal)?.fieldFault },
             guardianAge: settings.guardianAge, fiscalCodeMatch: settings.fiscalCodeMatch, today: CivilDate(at))
     }
 

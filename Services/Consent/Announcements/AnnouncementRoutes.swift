@@ -57,7 +57,7 @@ struct AnnouncementRoutes: Sendable {
     private var announce: Route {
         Route(
             .post, "/consent/v1/announcements", access: .operator, summary: "Announces something to everybody",
-            body: BodyShape([.init(MediaType.json, AnnouncementItem.form)], limit: 1 << 16, inflatedLimit: 1 << 16),
+            body: BodyShape([.init(MediaType.json, AnnouncementItem.form)], limit: 1 << 16, inflatedLimit: 1 << 16, isChecked: true),
             answers: [
                 .json(201, "It is announced", AnnouncementItem.schema),
                 .problem(422, AccountProblem.invalidAnnouncement.rawValue, "invalid-body"),

@@ -21,7 +21,7 @@ struct AnnouncementService: Sendable {
     let logger: Logger
     private let table = AnnouncementTable()
     private let accounts = AccountTable()
-    private let wake = Bell()
+    private let wake = WakeUpSignal()
 
     init(store: Store, firstAnswers: FirstAnswers<Int64>, vault: ProfileVault, outbox: MessageOutbox, logger: Logger) {
         (self.store, self.firstAnswers, self.vault, self.outbox, self.logger) = (store, firstAnswers, vault, outbox, logger)
@@ -41,7 +41,7 @@ struct AnnouncementService: Sendable {
             return try table.find(db, number)
         }
         guard let announcement else { throw Problem.notFound }
-        if announcement.isBreach { wake.ring() }
+        if announcement.isBreach { wake.notify() }
         logger.notice("something was announced", metadata: ["operator": "\(maker)", "announcement": "\(announcement.number)"])
         return announcement
     }
@@ -50,7 +50,9 @@ struct AnnouncementService: Sendable {
         switch AnnouncementForm.check(form, now: now) {
         case .right(let checked): return checked
         case .wrong(let errors):
-            throw AccountProblem.invalidAnnouncement.problem("Nothing was announced. Correct the named fields.", errors: errors)
+            throw AccountProblem.invalidAnnouncement.problem(
+                "Nothing was announced. Correct the named fields.", italian: "Nulla è stato annunciato. Corregga i campi indicati.",
+                errors: errors)
         }
     }
 

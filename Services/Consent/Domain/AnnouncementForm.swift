@@ -24,11 +24,11 @@ struct AnnouncementForm: Hashable, Sendable {
 
     static func check(_ form: JSONTree, now: Timestamp) -> Judgement {
         var reader = FormReader(form)
-        let time = "expected a time like 2026-01-10T00:31:00.000Z"
-        let from = reader.read("from", expected: time) { Timestamp(rfc3339: $0) }
-        let to = reader.read("to", expected: time) { Timestamp(rfc3339: $0) }
-        if let from, let to, to <= from || to - from > longest { reader.wrong("to", "expected later than from, by at most a year") }
-        if let to, to <= now { reader.wrong("to", "lies in the past") }
+        let from = reader.read("from", orElse: .notATime) { Timestamp(rfc3339: $0) }
+        let to = reader.read("to", orElse: .notATime) { Timestamp(rfc3339: $0) }
+        if let from, let to, to <= from { reader.wrong("to", .notAfter("from")) }
+        if let from, let to, to - from > longest { reader.wrong("to", .periodTooLong(days: 366, from: "from")) }
+        if let to, to <= now { reader.wrong("to", .inThePast) }
         let (isMaintenance, isBreach) = (reader.flag("maintenance"), reader.flag("breach"))
         let italian = text(&reader, "italianTitle", "italianText")
         let english = text(&reader, "englishTitle", "englishText")

@@ -11,16 +11,6 @@ enum PasswordFault: Hashable, Sendable {
     case personal
     /// A name of this service.
     case service
-
-    /// What is wrong and what to do.
-    var detail: String {
-        switch self {
-        case .length(let fault): fault.detail
-        case .common: "is one of the most used passwords, which are tried first: choose another"
-        case .personal: "is your name, user name or e-mail address: choose something that others do not know of you"
-        case .service: "is the name of this service: choose another"
-        }
-    }
 }
 
 /// NIST SP 800-63B §5.1.1.2, OWASP ASVS 5.0 §6.2: length, a list of the most used, words of the context, no rules about kinds of

@@ -27,11 +27,11 @@ extension ProfileChange {
         var refused: [Problem.FieldError] = []
         for name in fixed where reader.mentions(name) {
             _ = reader.value(name, isRequired: false)
-            refused.append(.init(pointer: "/" + name, detail: "is fixed after registration; ask whoever runs the suite to correct it"))
+            refused.append(.init(pointer: "/" + name, .fixed))
         }
         if reader.mentions("email") {
             _ = reader.value("email", isRequired: false)
-            refused.append(.init(pointer: "/email", detail: "is changed by POST /consent/v1/profile/email, which asks the new address"))
+            refused.append(.init(pointer: "/email", .changedElsewhere("POST /consent/v1/profile/email")))
         }
         var new = profile
         readNeeded(&reader, fields, &new)

@@ -15,13 +15,13 @@ struct ProfileFields: Sendable {
     let mandatory: Set<Open>
 
     func cityOfResidence(_ form: inout FormReader) -> String? {
-        form.read("cityOfResidence", expected: "expected the code of a place of today, from /consent/v1/places") { code in
+        form.read("cityOfResidence", orElse: .notAPlace(listedAt: "/consent/v1/places")) { code in
             places.offered(code)?.isCurrent == true ? code : nil
         }
     }
 
     func cityOfBirth(_ form: inout FormReader) -> String? {
-        form.read("cityOfBirth", expected: "expected the code of a place, from /consent/v1/places?past=true") { code in
+        form.read("cityOfBirth", orElse: .notAPlace(listedAt: "/consent/v1/places?past=true")) { code in
             places.offered(code) == nil ? nil : code
         }
     }
@@ -35,11 +35,11 @@ struct ProfileFields: Sendable {
     }
 
     func weight(_ form: inout FormReader) -> Double? {
-        form.number("weight", in: Plausible.weight, unit: "kg")
+        form.number("weight", in: Plausible.weight, .kilograms)
     }
 
     func height(_ form: inout FormReader) -> Double? {
-        form.number("height", in: Plausible.height, unit: "cm")
+        form.number("height", in: Plausible.height, .centimetres)
     }
 
     // MARK: Open fields
@@ -50,14 +50,12 @@ struct ProfileFields: Sendable {
 
     func userName(_ form: inout FormReader) -> UserName? {
         form.read(
-            "userName", isRequired: mandatory.contains(.userName),
-            expected: "expected 3 to 32 letters, digits, full stops, hyphens or underscores, and nothing like a fiscal code"
+            "userName", isRequired: mandatory.contains(.userName), orElse: .notAUserName
         ) { country.identifier.hasForm($0) ? nil : UserName($0) }
     }
 
     func phone(_ form: inout FormReader) -> TelephoneNumber? {
-        form.read("phone", isRequired: mandatory.contains(.phone), expected: "expected a telephone number such as \(country.exampleNumber)")
-        {
+        form.read("phone", isRequired: mandatory.contains(.phone), orElse: .notATelephoneNumber(like: country.exampleNumber)) {
             TelephoneNumber($0, in: country)
         }
     }
@@ -68,12 +66,12 @@ struct ProfileFields: Sendable {
 
     func workHoursPerDay(_ form: inout FormReader) -> Double? {
         form.number(
-            "workHoursPerDay", isRequired: mandatory.contains(.workHoursPerDay), in: Plausible.workHours, unit: "hours a day")
+            "workHoursPerDay", isRequired: mandatory.contains(.workHoursPerDay), in: Plausible.workHours, .hoursPerDay)
     }
 
     func sportHoursPerWeek(_ form: inout FormReader) -> Double? {
         form.number(
-            "sportHoursPerWeek", isRequired: mandatory.contains(.sportHoursPerWeek), in: Plausible.sportHours, unit: "hours a week")
+            "sportHoursPerWeek", isRequired: mandatory.contains(.sportHoursPerWeek), in: Plausible.sportHours, .hoursPerWeek)
     }
 
     /// Absent is English.

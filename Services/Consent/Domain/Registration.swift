@@ -32,7 +32,7 @@ struct RegistrationRules: Sendable {
     var termsVersion: String
     var isPasswordMailed = false
     /// What is wrong with a password, given the person's own words; nil where nothing is.
-    var passwordFault: @Sendable (_ password: String, _ personal: [String]) -> String?
+    var passwordFault: @Sendable (_ password: String, _ personal: [String]) -> FieldFault?
     var guardianAge: Int64
     var fiscalCodeMatch: FiscalCodeMatch
     var today: CivilDate
@@ -62,16 +62,16 @@ extension Registration {
         for name in acceptances {
             let accepted = reader.value(name, isRequired: false)
             if accepted != .text(rules.termsVersion) {
-                reader.wrong(name, "is not accepted; read /consent/v1/terms and send the version \(rules.termsVersion)")
+                reader.wrong(name, .conditionsNotAccepted(version: rules.termsVersion, at: "/consent/v1/terms"))
             }
         }
-        let metrics = reader.list("anonymousTypes", most: Metric.all.count, expected: "expected the code of a metric, each once") {
+        let metrics = reader.list("anonymousTypes", most: Metric.all.count, orElse: .notAMetric(listedAt: "/ingest/v1/metrics")) {
             Metric(code: $0)
         }
         let joins = reader.flag("joinsAutomatedSOS")
         let clauses = reader.flag("acceptedSOSClauses")
         if joins, !clauses {
-            reader.wrong("acceptedSOSClauses", "must be true to join AutomatedSOS; its clauses are shown with the choice")
+            reader.wrong("acceptedSOSClauses", .sosClausesNotAccepted)
         }
         let guardian = readGuardian(&reader, rules, profile)
         reader.finish()
@@ -95,8 +95,8 @@ extension Registration {
         let fields = rules.fields
         let name = reader.text("name")
         let surname = reader.text("surname")
-        let email = reader.read("email", expected: "expected an e-mail address such as anna@example.org") { EmailAddress($0) }
-        let birthDate = reader.read("birthDate", expected: "expected a real date in the past such as 1940-05-01") { text in
+        let email = reader.read("email", orElse: .notAnEmail) { EmailAddress($0) }
+        let birthDate = reader.read("birthDate", orElse: .notABirthDate) { text in
             BirthDate(text).flatMap { $0.isPlausible(today: rules.today) ? $0 : nil }
         }
         let (birth, residence) = (fields.cityOfBirth(&reader), fields.cityOfResidence(&reader))
@@ -120,12 +120,12 @@ extension Registration {
         do {
             let identifier = try PersonIdentifier(checking: typed, as: rules.fields.country.identifier)
             if case .fiscalCode(let code) = identifier, rules.fields.places.place(code.place) == nil {
-                reader.wrong("fiscalCode", "names a place of birth that does not exist; check it")
+                reader.wrong("fiscalCode", .fiscalCodeNoSuchPlace)
                 return nil
             }
             return identifier
         } catch {
-            reader.wrong("fiscalCode", error.detail)
+            reader.wrong("fiscalCode", error.fieldFault)
             return nil
         }
     }
@@ -134,16 +134,16 @@ extension Registration {
         guard case .fiscalCode(let code) = code, match != .check else { return }
         let birth = profile.birthDate.date
         if !code.fits(year: Int(birth.year), month: Int(birth.month), day: Int(birth.day)) {
-            reader.wrong("fiscalCode", "says another date of birth; check both")
+            reader.wrong("fiscalCode", .fiscalCodeOtherBirthDate)
         }
         if !code.fits(place: profile.cityOfBirth) {
-            reader.wrong("fiscalCode", "says another place of birth; choose the place as it was called at the birth")
+            reader.wrong("fiscalCode", .fiscalCodeOtherPlace)
         }
         guard match == .all else { return }
-        if !code.fits(surname: profile.surname) { reader.wrong("fiscalCode", "says another surname; check both") }
-        if !code.fits(name: profile.name) { reader.wrong("fiscalCode", "says another name; give all names as registered") }
+        if !code.fits(surname: profile.surname) { reader.wrong("fiscalCode", .fiscalCodeOtherSurname) }
+        if !code.fits(name: profile.name) { reader.wrong("fiscalCode", .fiscalCodeOtherName) }
         if let gender = profile.gender, gender != .other, gender.rawValue != code.sex.rawValue {
-            reader.wrong("fiscalCode", "says another sex; check both, or leave the gender out")
+            reader.wrong("fiscalCode", .fiscalCodeOtherSex)
         }
     }
 
@@ -151,7 +151,7 @@ extension Registration {
         guard !rules.isPasswordMailed else { return nil }
         let (first, second) = (secret(&reader, "password"), secret(&reader, "passwordAgain"))
         guard let first, let second else { return nil }
-        if first != second { reader.wrong("passwordAgain", "is not the same as the password; type both again") }
+        if first != second { reader.wrong("passwordAgain", .notTheSame) }
         let personal = profile.map { [$0.name, $0.surname, $0.email.text, $0.userName?.text].compactMap { $0 } } ?? []
         if let fault = rules.passwordFault(first, personal) { reader.wrong("password", fault) }
         return first
@@ -161,24 +161,22 @@ extension Registration {
     private static func secret(_ reader: inout FormReader, _ name: String) -> String? {
         guard let value = reader.value(name, isRequired: true) else { return nil }
         guard case .text(let text) = value, !text.isEmpty, text.utf8.count <= 4096 else {
-            reader.wrong(name, "expected a text")
+            reader.wrong(name, .wrongType(.text))
             return nil
         }
         return text
     }
 
     private static func readGuardian(_ reader: inout FormReader, _ rules: RegistrationRules, _ profile: Profile?) -> EmailAddress? {
-        let given = reader.read(guardianField, isRequired: false, expected: "expected the e-mail address of an adult") { EmailAddress($0) }
+        let given = reader.read(guardianField, isRequired: false, orElse: .notAnEmail) { EmailAddress($0) }
         guard let profile, profile.birthDate.age(on: rules.today) < rules.guardianAge else { return nil }
         guard let given else {
             if !reader.mentions(guardianField) || reader.clears(guardianField) {
-                reader.wrong(
-                    guardianField, "below \(rules.guardianAge) years an adult must consent; give the e-mail address of a parent or guardian"
-                )
+                reader.wrong(guardianField, .guardianNeeded(below: rules.guardianAge))
             }
             return nil
         }
-        if given.folded == profile.email.folded { reader.wrong(guardianField, "must be another address than the account's own") }
+        if given.folded == profile.email.folded { reader.wrong(guardianField, .guardianIsOneself) }
         return given
     }
 }

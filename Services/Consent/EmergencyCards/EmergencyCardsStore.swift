@@ -20,15 +20,15 @@ struct EmergencyCards: Sendable {
     let store: Store
     let book: AccountBook
     let places: PlaceList
-    let news: EmergencyCardNews
+    private let facts: StateStream<EmergencyCardState>
     let relay: EventRelay
-    let bell: Bell
+    let wakeUp: WakeUpSignal
     let logger: Logger
     private let table = EmergencySubscribers()
 
-    init(store: Store, book: AccountBook, places: PlaceList, epoch: String, relay: EventRelay, bell: Bell, logger: Logger) {
-        (self.store, self.book, self.places, self.relay, self.bell, self.logger) = (store, book, places, relay, bell, logger)
-        news = EmergencyCardNews(epoch: epoch, vault: book.vault)
+    init(store: Store, book: AccountBook, places: PlaceList, epoch: String, relay: EventRelay, wakeUp: WakeUpSignal, logger: Logger) {
+        (self.store, self.book, self.places, self.relay, self.wakeUp, self.logger) = (store, book, places, relay, wakeUp, logger)
+        facts = StateStream(epoch: epoch, vault: book.vault)
     }
 
     /// Of `sos.subscriptions`.
@@ -38,17 +38,24 @@ struct EmergencyCards: Sendable {
             apply: { [table] db, event in
                 if let state = try event.fact(SubscriptionState.self, type: SubscriptionState.type) { try table.note(db, state) }
             },
-            begin: { [table] db, _, snapshot in
-                try table.replace(
-                    db, by: try snapshot.compactMap { try $0.fact(SubscriptionState.self, type: SubscriptionState.type) })
-            }, after: { [bell] _ in bell.ring() })
+            snapshot: SnapshotRules { [table] db, event in
+                guard let state = try event.fact(SubscriptionState.self, type: SubscriptionState.type) else { return nil }
+                try table.note(db, state)
+                return state.person.bytes
+            } known: { [table] db, _, after, limit in
+                try table.known(db, after: after, limit: limit).map(\.bytes)
+            } forget: { [table] db, key in
+                if let person = PersonID(bytes: key) { try table.note(db, left: person) }
+                return nil
+            },
+            after: { [wakeUp] _ in wakeUp.notify() })
     }
 
     /// Says what is due until it is cancelled. A part of the service (`Background`).
     func run() async throws {
         while !Task.isCancelled {
             do {
-                if try await sayDue() < Self.atOnce { await bell.wait(atMost: Self.look) }
+                if try await sayDue() < Self.atOnce { await wakeUp.wait(atMost: Self.look) }
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
@@ -79,12 +86,12 @@ struct EmergencyCards: Sendable {
         do {
             let status = try book.vault.profile(row).automatedSOS.status
             if state.subscribed {
-                try book.settleSOS(db, row.number, AutomatedSOSWish(status: .active), at: now)
+                try book.settleSOS(db, of: state.person, AutomatedSOSWish(status: .active), at: now)
             } else if status == .active {
-                try book.settleSOS(db, row.number, AutomatedSOSWish(status: .left), at: now)
+                try book.settleSOS(db, of: state.person, AutomatedSOSWish(status: .left), at: now)
             }
             let card = state.subscribed ? EmergencyCard(try book.vault.profile(row), places: places) : nil
-            let fact = try news.say(db, EmergencyCardState(person: state.person, card: card), at: now)
+            let fact = try facts.append(db, EmergencyCardState(person: state.person, card: card), about: state.person, at: now)
             try table.settle(db, state)
             return fact
         } catch is KeyDestroyed {
@@ -94,29 +101,25 @@ struct EmergencyCards: Sendable {
     }
 
     func render(_ row: StreamRow) throws -> [UInt8]? {
-        try news.render(row)
+        try facts.render(row)
     }
 
-    /// One page of all cards; `after` is the last person.
+    /// One page of all cards.
     func snapshot(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
-        let after = try asked.after.map { text in
-            guard let person = PersonID(text) else { throw Failure(.invalid, "after is the next of the page before") }
-            return person
-        }
-        return try await store.read { [table, book, places, news] db in
-            let people = try table.subscribed(db, after: after, limit: Self.snapshotPage)
-            let facts = try people.compactMap { state -> ReplayStream.Fact? in
-                guard let row = try book.table.find(db, person: state.person), row.state != .closing else { return nil }
-                do {
-                    let card = EmergencyCard(try book.vault.profile(row), places: places)
-                    return try news.fact(db, EmergencyCardState(person: state.person, card: card))
-                } catch is KeyDestroyed {
-                    return nil
-                }
+        try await store.read { [table, facts] db in
+            try facts.snapshot(db, asked, limit: Self.snapshotPage) { (after: PersonID, limit: Int) in
+                try table.subscribed(db, after: after, limit: limit).map { ($0.person, $0.person, try card(db, of: $0.person)) }
             }
-            return SnapshotStream.Reply(
-                epoch: news.epoch, sequence: try news.head(db), facts: facts,
-                next: people.count == Self.snapshotPage ? people.last.map { "\($0.person)" } : nil)
+        }
+    }
+
+    /// Nil for who has no account, or is leaving it.
+    private func card(_ db: Database, of person: PersonID) throws -> EmergencyCardState? {
+        guard let row = try book.table.find(db, person: person), row.state != .closing else { return nil }
+        do {
+            return EmergencyCardState(person: person, card: EmergencyCard(try book.vault.profile(row), places: places))
+        } catch is KeyDestroyed {
+            return nil
         }
     }
 }

@@ -28,10 +28,18 @@ struct EmergencySubscribers: Sendable {
             .execute(arguments: [Data(state.person.bytes), state.subscribed])
     }
 
-    /// As a snapshot has it: who is not in it has left.
-    func replace(_ db: Database, by states: [SubscriptionState]) throws {
-        try db.execute(sql: "UPDATE emergency_subscribers SET subscribed = 0, due = 1")
-        for state in states { try note(db, state) }
+    /// A whole snapshot did not have this person.
+    func note(_ db: Database, left person: PersonID) throws {
+        try db.cachedStatement(sql: "UPDATE emergency_subscribers SET subscribed = 0, due = 1 WHERE person = ?")
+            .execute(arguments: [Data(person.bytes)])
+    }
+
+    /// Everybody, in order, also who has left and of whom that is not said yet.
+    func known(_ db: Database, after: [UInt8], limit: Int) throws -> [PersonID] {
+        try Data.fetchAll(
+            db.cachedStatement(sql: "SELECT person FROM emergency_subscribers WHERE person > ? ORDER BY person LIMIT ?"),
+            arguments: [Data(after), limit]
+        ).compactMap { PersonID(bytes: $0) }
     }
 
     /// The profile has changed, in the same transaction.
@@ -44,9 +52,8 @@ struct EmergencySubscribers: Sendable {
         try states(db, "due = 1 ORDER BY person LIMIT ?", [limit])
     }
 
-    func subscribed(_ db: Database, after: PersonID?, limit: Int) throws -> [SubscriptionState] {
-        try states(
-            db, "subscribed = 1 AND person > ? ORDER BY person LIMIT ?", [after.map { Data($0.bytes) } ?? Data(), limit])
+    func subscribed(_ db: Database, after: PersonID, limit: Int) throws -> [SubscriptionState] {
+        try states(db, "subscribed = 1 AND person > ? ORDER BY person LIMIT ?", [Data(after.bytes), limit])
     }
 
     /// It is said; of who has left nothing is kept.
@@ -71,59 +78,23 @@ struct EmergencySubscribers: Sendable {
     }
 }
 
-/// The stream `consent.emergency-cards`: its rows are sealed under each person's own key.
-struct EmergencyCardNews: Sendable {
-    static let stream = StreamFamily.emergencyCards.streams[0]
-
-    let epoch: String
-    let vault: ProfileVault
-    private let log = StreamLog()
-
+extension StateStream<EmergencyCardState> {
+    /// `consent.emergency-cards`: its rows are sealed under each person's own key.
     init(epoch: String, vault: ProfileVault) {
-        (self.epoch, self.vault) = (epoch, vault)
-    }
-
-    func say(_ db: Database, _ state: EmergencyCardState, at: Timestamp) throws -> EventRelay.Committed {
-        let payload = try Self.payload(state)
-        let sealed = try vault.seal(payload, at: Self.place(at), of: .person(state.person))
-        let sequence = try log.append(
-            db, stream: Self.stream, type: EmergencyCardState.type, subject: state.person, at: at, trace: "", body: sealed)
-        return EventRelay.Committed(header: header(state.person, sequence, at)) { payload }
-    }
-
-    /// As it was published, byte for byte; nil where the person's key is gone.
-    func render(_ row: StreamRow) throws -> [UInt8]? {
-        guard let person = row.subject else { return nil }
-        do {
-            return try vault.open(row.body, at: Self.place(row.at), of: .person(person))
-        } catch is KeyDestroyed {
-            return nil
-        }
-    }
-
-    func fact(_ db: Database, _ state: EmergencyCardState) throws -> ReplayStream.Fact {
-        ReplayStream.Fact(
-            header: header(state.person, try log.head(db, Self.stream), Timestamp(milliseconds: 0)),
-            payload: String(decoding: try Self.payload(state), as: UTF8.self))
-    }
-
-    func head(_ db: Database) throws -> Int64 {
-        try log.head(db, Self.stream)
-    }
-
-    private func header(_ person: PersonID, _ sequence: Int64, _ at: Timestamp) -> StreamHeader {
-        StreamHeader(
-            stream: Self.stream, epoch: epoch, sequence: sequence, head: sequence, type: EmergencyCardState.type,
-            subject: person.description, at: at, trace: "")
-    }
-
-    private static func place(_ at: Timestamp) -> String {
-        "stream_log.\(stream) \(at.milliseconds)"
-    }
-
-    private static func payload(_ state: EmergencyCardState) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Array(try encoder.encode(state))
+        let stream = StreamFamily.emergencyCards.streams[0]
+        @Sendable func place(_ at: Timestamp) -> String { "stream_log.\(stream) \(at.milliseconds)" }
+        self.init(
+            EmergencyCardState.type, stream: stream, epoch: epoch,
+            seal: FactSeal { payload, fact in
+                guard let person = fact.subject else { throw KeyDestroyed() }
+                return try vault.seal(payload, at: place(fact.at), of: .person(person))
+            } open: { row in
+                guard let person = row.subject else { return nil }
+                do {
+                    return try vault.open(row.body, at: place(row.at), of: .person(person))
+                } catch is KeyDestroyed {
+                    return nil
+                }
+            })
     }
 }

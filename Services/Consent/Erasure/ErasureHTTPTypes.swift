@@ -97,15 +97,18 @@ struct ErasureItem: Codable, Sendable, Documented {
 
 extension Problem {
     static let erasureNotConfirmed = Problem(
-        "erasure-not-confirmed", status: 422, title: "The erasure was not confirmed",
+        "erasure-not-confirmed", status: 422, title: "The erasure was not confirmed", italianTitle: "La cancellazione non è confermata",
         detail: "Nothing was erased. The dialogue is too old or was another one: begin again.",
-        errors: [.init(pointer: "/confirmation", detail: "is not the one that was given for this account just now")])
+        italianDetail: "Nulla è stato cancellato. La richiesta di conferma è scaduta o era un'altra: ricominci.",
+        errors: [.init(pointer: "/confirmation", .otherConfirmation)])
 
     static let erasureWrongPassword = Problem(
-        "erasure-wrong-password", status: 422, title: "The password is wrong", detail: "Nothing was erased. Type the password again.",
-        errors: [.init(pointer: "/password", detail: "is wrong")])
+        "erasure-wrong-password", status: 422, title: "The password is wrong", italianTitle: "La password non è giusta",
+        detail: "Nothing was erased. Type the password again.", italianDetail: "Nulla è stato cancellato. Scriva di nuovo la password.",
+        errors: [.init(pointer: "/password", .wrongPassword)])
 
     static let erasureUnderWay = Problem(
-        "erasure-under-way", status: 409, title: "An erasure is under way already",
-        detail: "It was ordered before and is being carried out; its certificate is coming by mail.")
+        "erasure-under-way", status: 409, title: "An erasure is under way already", italianTitle: "Una cancellazione è già in corso",
+        detail: "It was ordered before and is being carried out; its certificate is coming by mail.",
+        italianDetail: "È stata ordinata prima e si sta eseguendo; il certificato arriverà per e-mail.")
 }

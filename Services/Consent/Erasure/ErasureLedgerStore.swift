@@ -95,21 +95,16 @@ struct ErasureLedger: Sendable {
 
     /// The orders that not every service has confirmed.
     func snapshot(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
-        guard let after = Int64(asked.after ?? "0") else { throw Failure(.invalid, "after is the next of the page before") }
-        return try await store.read { [self] db in
-            let rows = try table.open(db, after: after, limit: Self.snapshotPage)
-            let orders = rows.compactMap { row in
-                row.person.map {
-                    (
-                        subject: $0,
-                        body: PersonErased(
-                            erasure: row.erased.erasure, person: $0, scope: row.erased.scope, orderedAt: row.erased.orderedAt)
-                    )
+        try await store.read { [table, facts] db in
+            try StateStream<PersonErased>(PersonErased.type, in: facts.log).snapshot(db, asked, limit: Self.snapshotPage) {
+                (after: Int64, limit: Int) in
+                try table.open(db, after: after, limit: limit).map { row in
+                    let order = row.person.map {
+                        PersonErased(erasure: row.erased.erasure, person: $0, scope: row.erased.scope, orderedAt: row.erased.orderedAt)
+                    }
+                    return (row.number, row.person, order)
                 }
             }
-            return try facts.snapshot(
-                db, type: PersonErased.type, facts: orders.map { (subject: Optional($0.subject), body: $0.body) },
-                next: rows.count == Self.snapshotPage ? rows.last.map { String($0.number) } : nil)
         }
     }
 

@@ -26,9 +26,12 @@ struct ErasureParts: Sendable {
     let ledger: ErasureLedger
     let duties: ErasureFollower
 
-    /// - Parameter relay: of the family `.accounts`.
+    /// - Parameters:
+    ///   - relay: of the family `.accounts`.
+    ///   - further: consent's stores beside its own.
     init(
-        _ settings: ErasureSettings, on opened: OpenedStore, relay: EventRelay, neighbours: ErasureDesk.Neighbours, runtime: Runtime
+        _ settings: ErasureSettings, on opened: OpenedStore, relay: EventRelay, neighbours: ErasureDesk.Neighbours,
+        further: [FurtherStore], runtime: Runtime
     ) throws {
         let facts = FactStream(stream: StreamFamily.erasuresStream, epoch: opened.epoch, relay: relay)
         let secrets = ErasureSecrets(
@@ -39,7 +42,7 @@ struct ErasureParts: Sendable {
             secrets: secrets, logger: runtime.logger)
         let duties = ErasureFollower(
             of: runtime.peer, store: opened.store, keys: opened.keys,
-            steps: OwnErasure(sharing: neighbours.sharing, outbox: neighbours.outbox).steps, logger: runtime.logger
+            steps: OwnErasure(sharing: neighbours.sharing, further: further).steps, logger: runtime.logger
         ) { try await ledger.confirmed($0, by: .consent) }
         desk = ErasureDesk(
             store: opened.store, facts: facts, neighbours: neighbours, wishes: ErasureWishes(), duties: duties, secrets: secrets,

@@ -26,7 +26,7 @@ struct ErasureRoutes: Sendable {
 
     private var order: Route {
         Route(
-            .post, "/consent/v1/erasures/orders", access: .person, summary: "Confirms the erasure; it cannot be undone",
+            .post, "/consent/v1/erasures/orders", as: "orderErasure", access: .person, summary: "Confirms the erasure; it cannot be undone",
             description: """
                 From the answer on nothing of it can be read by anybody; every service erases it and confirms, and the certificate \
                 follows by mail. An account ends for all services, and every session with it.
@@ -54,7 +54,8 @@ struct ErasureRoutes: Sendable {
 
     private var certificate: Route {
         Route(
-            .get, "/consent/v1/erasures/certificates/{capability}", access: .anyone, summary: "How far an erasure is, and its certificate",
+            .get, "/consent/v1/erasures/certificates/{capability}", as: "getErasureCertificate", access: .anyone,
+            summary: "How far an erasure is, and its certificate",
             parameters: [.path("capability", .string(pattern: "^[A-Za-z0-9_-]{43}$"), "What the order's answer gave.")],
             answers: [.json(200, "The erasure", ErasureItem.schema)]
         ) { exchange in
@@ -77,7 +78,8 @@ struct ErasureRoutes: Sendable {
 
     private var list: Route {
         Route(
-            .get, "/consent/v1/operators/erasures", access: .operator, summary: "Erasures and whom they wait for, newest first",
+            .get, "/consent/v1/operators/erasures", as: "listErasures", access: .operator,
+            summary: "Erasures and whom they wait for, newest first",
             parameters: [.limit, .after], answers: [.json(200, "Erasures, without whose they are", Page<ErasureItem>.schema)]
         ) { exchange in
             let limit = try exchange.pageLimit

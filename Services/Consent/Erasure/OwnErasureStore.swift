@@ -3,14 +3,15 @@
 import Contracts
 import GRDB
 import ServiceKit
+import Storage
 
 struct OwnErasure: Sendable {
     let sharing: SharingClosing
-    let outbox: MessageOutbox
+    let further: [FurtherStore]
     private let accounts = AccountTable()
 
-    init(sharing: SharingClosing, outbox: MessageOutbox) {
-        (self.sharing, self.outbox) = (sharing, outbox)
+    init(sharing: SharingClosing, further: [FurtherStore]) {
+        (self.sharing, self.further) = (sharing, further)
     }
 
     var steps: ErasureSteps {
@@ -21,7 +22,7 @@ struct OwnErasure: Sendable {
                 return StreamFamily.people.streams + StreamFamily.emergencyCards.streams + StreamFamily.grants.streams
                     + StreamFamily.requests.streams
                     + [StreamFamily.sessionsStream]
-            }, kept: "first answers to repeated requests, sealed, gone within 24 hours")
+            }, kept: "first answers to repeated requests, sealed, gone within 24 hours", further: further)
     }
 
     /// Frees e-mail, user name and fiscal code (ACC-31); what refers to the account goes with its row.
@@ -29,7 +30,7 @@ struct OwnErasure: Sendable {
         guard scope == .account else { return 0 }
         let shared = try sharing.erase(db, person, scope: scope)
         guard shared == 0 else { return shared }
-        var count = try outbox.forget(db, person)
+        var count = try JobTable().forget(db, person)
         count += try EmergencySubscribers().forget(db, person)
         guard let account = try accounts.find(db, person: person) else { return count }
         try accounts.delete(db, account.number)

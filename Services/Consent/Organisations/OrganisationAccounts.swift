@@ -92,8 +92,8 @@ struct OrganisationAccounts: Sendable {
     }
 
     private func chosen(_ password: String?, _ email: EmailAddress) throws(Failure) -> String {
-        guard let password else { throw Failure(.invalid, "is missing; fill it in") }
-        if let fault = passwordRule.fault(of: password, personal: [email.text]) { throw Failure(.invalid, fault.detail) }
+        guard let password else { throw Failure(.invalid, FieldFault.required.english) }
+        if let fault = passwordRule.fault(of: password, personal: [email.text]) { throw Failure(.invalid, fault.fieldFault.english) }
         return password
     }
 

@@ -19,17 +19,14 @@ struct NewPassword: Sendable {
     ///   - old: where it is known, the new one must be another.
     func faults(_ rule: PasswordRule, of contact: AccountContact, old: String? = nil, at pointers: Pointers) -> [Problem.FieldError] {
         if let fault = rule.fault(of: typed, personal: [contact.email.text, contact.name, contact.surname]) {
-            return [.init(pointer: pointers.first, detail: fault.detail)]
+            return [.init(pointer: pointers.first, fault.fieldFault)]
         }
         if let old, PasswordLength.normalised(old) == PasswordLength.normalised(typed) {
-            return [.init(pointer: pointers.first, detail: "is the old one: choose another")]
+            return [.init(pointer: pointers.first, .oldPassword)]
         }
         // Compared as typed: the second entry is there to find slips.
         guard typed == again else {
-            return [
-                .init(pointer: pointers.first, detail: "is not the same in both fields"),
-                .init(pointer: pointers.second, detail: "is not the same in both fields"),
-            ]
+            return [.init(pointer: pointers.first, .notTheSame), .init(pointer: pointers.second, .notTheSame)]
         }
         return []
     }

@@ -10,7 +10,7 @@ struct PasswordRoutes: Sendable {
 
     private var change: Route {
         Route(
-            .put, "/consent/v1/password", access: .passwordChange, summary: "Changes the password",
+            .put, "/consent/v1/password", as: "changePassword", access: .passwordChange, summary: "Changes the password",
             description: """
                 The old one once, the new one twice. Also the only thing that somebody can do who logged in with a temporary password; \
                 the access token of the answer is then good for everything. A wrong old password counts as a failed log-in.

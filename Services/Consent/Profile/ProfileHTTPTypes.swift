@@ -65,10 +65,12 @@ extension ProfileItem: Documented {
         .required("addressState", AddressItem.schema), .required("language", AccountSchemas.language),
         .required("fiscalCode", .string(), "Fixed after registration, as are birth date and city of birth."),
         .required("birthDate", .string(format: "date")), .optional("cityOfBirth", PlaceItem.schema),
-        .optional("cityOfResidence", PlaceItem.schema), .required("address", .string()), .required("occupation", .string()),
+        .optional("cityOfResidence", PlaceItem.schema), .required("address", .string()),
+        .required("occupation", .oneOf(Occupation.allCases.map(\.rawValue))),
         .required("weight", .number(in: Plausible.weight), "kg"), .required("height", .number(in: Plausible.height), "cm"),
-        .optional("gender", .string()), .optional("userName", .string()), .optional("phone", .string()),
-        .optional("socialStatus", .string()), .optional("workHoursPerDay", .number()), .optional("sportHoursPerWeek", .number()),
+        .optional("gender", .oneOf(Gender.allCases.map(\.rawValue))), .optional("userName", .string()), .optional("phone", .string()),
+        .optional("socialStatus", .oneOf(SocialStatus.allCases.map(\.rawValue))), .optional("workHoursPerDay", .number()),
+        .optional("sportHoursPerWeek", .number()),
         .required("automatedSOS", AutomatedSOSItem.schema), .optional("acceptedTerms", .string(), "The version that was accepted."),
         .required("areas", .map(of: .string()), "Paths of the profile's areas.")
     ).named("Profile")

@@ -26,7 +26,7 @@ struct ProfileRoutes: Sendable {
             description: "Only what is named changes: all of it, or nothing where one field is wrong.",
             body: BodyShape(
                 [.init(MediaType.json, AccountSchemas.profileChange, examples: [["occupation": "employed"]])], limit: 1 << 16,
-                inflatedLimit: 1 << 16),
+                inflatedLimit: 1 << 16, isChecked: true),
             answers: [
                 .json(200, "The profile as it is now", ProfileItem.schema), .problem(409, AccountProblem.userNameTaken.rawValue),
                 .problem(422, AccountProblem.invalidProfile.rawValue, AccountProblem.fixedField.rawValue, "invalid-body"),
@@ -43,7 +43,7 @@ struct ProfileRoutes: Sendable {
 
     private var changeEmail: Route {
         Route(
-            .post, "/consent/v1/profile/email", access: .personAnew, summary: "Asks for another e-mail address",
+            .post, "/consent/v1/profile/email", as: "requestEmailChange", access: .personAnew, summary: "Asks for another e-mail address",
             description: """
                 A link goes to the new address; until it is followed, the old one stays. The old one is told at once, and for seven days \
                 after the change a link in that mail takes it back. Where the new one is another account's, its \
@@ -64,7 +64,8 @@ struct ProfileRoutes: Sendable {
 
     private var mailAgain: Route {
         Route(
-            .post, "/consent/v1/profile/email/confirmation", access: .person, summary: "Sends the confirmation of the address again",
+            .post, "/consent/v1/profile/email/confirmation", as: "resendEmailConfirmation", access: .person,
+            summary: "Sends the confirmation of the address again",
             answers: [Answer(202, "It is on its way"), .problem(409, AccountProblem.addressConfirmed.rawValue)], isRateLimited: true
         ) { exchange in
             let person = try exchange.person

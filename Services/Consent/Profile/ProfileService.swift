@@ -8,7 +8,6 @@ struct ProfileService: Sendable {
     let store: Store
     let book: AccountBook
     let places: PlaceList
-    let duties: AccountDuties
     let tell: @Sendable ([EventRelay.Committed]) -> Void
     /// After a commit: what depends on a profile is brought up to date.
     var profileChanged: @Sendable () -> Void = {}
@@ -36,13 +35,11 @@ struct ProfileService: Sendable {
                 try book.table.setUserName(db, row.number, lookup: change.profile.userName.map(book.lookups.userName))
             }
             try book.setProfile(db, row, change.profile)
-            try book.recordMeasured(
-                db, row.number, person, change.profile, change.measured, held: row.state != .active, at: at)
+            try book.recordMeasured(db, person, change.profile, change.measured, held: row.state != .active, at: at)
             let news = change.profile.language == old.language ? [] : try book.said(db, row.number, at: at, trace: trace)
             return (Known(row: try book.require(db, row.number), profile: change.profile), news)
         }
         tell(news)
-        duties.bell.ring()
         profileChanged()
         return known
     }

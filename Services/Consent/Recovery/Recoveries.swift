@@ -35,7 +35,7 @@ struct Recoveries: Sendable {
     let now: @Sendable () -> Timestamp
     private let accounts = AccountTable()
     private let links = MailLinks()
-    private let bell = Bell()
+    private let wakeUp = WakeUpSignal()
     private let limiter: RateLimiter<String>
 
     init(
@@ -58,12 +58,12 @@ struct Recoveries: Sendable {
     /// - Throws: `invalid-body` where no mail can be sent to the address; 429 for whoever asks too often.
     func ask(email typed: String, language: Language, address: String) async throws {
         guard let email = EmailAddress(typed) else {
-            throw Problem.invalidBody([.init(pointer: "/email", detail: "is not an e-mail address: it looks like name@example.org")])
+            throw Problem.invalidBody([.init(pointer: "/email", .notAnEmail)])
         }
         try limiter.admit(address)
         let time = now()
         try await store.write { [wishes] db in try wishes.add(db, email, language, at: time) }
-        bell.ring()
+        wakeUp.notify()
     }
 
     // MARK: Mailing
@@ -74,7 +74,7 @@ struct Recoveries: Sendable {
         while true {
             while try await answerWishes(upTo: last) {}
             try Task.checkCancellation()
-            await bell.wait(atMost: Self.look)
+            await wakeUp.wait(atMost: Self.look)
             // Those that come during the pause wait for the next one.
             last = try await lastRequest()
             try await Task.sleep(for: .milliseconds(Int.random(in: Self.pause)))

@@ -64,23 +64,13 @@ struct RecoveryPages: Sendable {
                     "I miei dispositivi associati possono continuare a leggere i miei dati. Lasci vuoto se un estraneo può aver avuto "
                         + "accesso; continuano comunque a misurare."),
                 "button": say("Save the password", "Salva la password"), "hasError": !faults.isEmpty,
-                "errors": Self.texts(faults, language),
+                "errors": texts(faults),
             ], language: language, status: faults.isEmpty ? 200 : 422)
     }
 
-    /// The faults of the API are in English; here they are said in the reader's language.
-    private static func texts(_ faults: [Problem.FieldError], _ language: Language) -> [String] {
-        guard language == .italian else { return Array(Set(faults.map { "The password " + $0.detail + "." })).sorted() }
-        return Array(Set(faults.map { italian($0.detail) })).sorted()
-    }
-
-    private static func italian(_ detail: String) -> String {
-        if detail.hasPrefix("is too short") { return "La password è troppo corta." }
-        if detail.hasPrefix("is too long") { return "La password è troppo lunga." }
-        if detail.hasPrefix("is one of the most used") { return "La password è tra le più usate: ne scelga un'altra." }
-        if detail.hasPrefix("is the name of this") { return "La password è il nome di questo servizio: ne scelga un'altra." }
-        if detail.hasPrefix("is your name") { return "La password è il suo nome o indirizzo: ne scelga un'altra." }
-        return "Le due password non sono uguali."
+    /// Each once: two fields of one form may have the same.
+    private func texts(_ faults: [Problem.FieldError]) -> [String] {
+        Array(Set(faults.map { say("The password ", "La password ") + $0.fault.text(in: language) + "." })).sorted()
     }
 
     func chosen() throws -> HTTPAnswer {

@@ -23,7 +23,7 @@ struct RecoveryRoutes: Sendable {
 
     private var ask: Route {
         Route(
-            .post, "/consent/v1/recoveries", access: .anyone, summary: "Asks for a new password",
+            .post, "/consent/v1/recoveries", as: "requestPasswordRecovery", access: .anyone, summary: "Asks for a new password",
             description: "The answer is the same whether or not somebody has an account at this address; a mail is sent only if so.",
             body: .json(RecoveryBody.schema, examples: [["email": "anna@example.org"]]),
             answers: [.json(202, "If there is such an account, a mail is on its way", RecoveryAnswer.schema)], isRateLimited: true
@@ -37,7 +37,8 @@ struct RecoveryRoutes: Sendable {
 
     private var choose: Route {
         Route(
-            .post, "/consent/v1/recoveries/password", access: .anyone, summary: "Chooses a new password by a mailed link",
+            .post, "/consent/v1/recoveries/password", as: "recoverPassword", access: .anyone,
+            summary: "Chooses a new password by a mailed link",
             description: """
                 The token is the end of the link. It can be used once; all sessions end, and devices that were paired before read nothing any \
                 more unless `keepDevices` says so (they go on delivering). Log in afterwards.
@@ -60,7 +61,7 @@ struct RecoveryRoutes: Sendable {
 
     private var askPage: Route {
         Route(
-            .get, "/consent/v1/recovery", access: .anyone, summary: "The page that asks for a new password",
+            .get, "/consent/v1/recovery", as: "getRecoveryPage", access: .anyone, summary: "The page that asks for a new password",
             answers: [.page(200, "A form for the address")]
         ) { exchange in
             try RecoveryPages(language: exchange.language).asking()
@@ -69,7 +70,7 @@ struct RecoveryRoutes: Sendable {
 
     private var askForm: Route {
         Route(
-            .post, "/consent/v1/recovery", access: .anyone, summary: "Sends the form of that page",
+            .post, "/consent/v1/recovery", as: "submitRecoveryPage", access: .anyone, summary: "Sends the form of that page",
             body: .form(.object(.optional("email", .string()))),
             answers: [.page(200, "The neutral answer"), .page(422, "The form again"), .problem(403, "wrong-origin")],
             isRateLimited: true

@@ -19,7 +19,7 @@ struct SecondFactorRoutes: Sendable {
 
     private var begin: Route {
         Route(
-            .post, "/consent/v1/second-factor", access: .enrolment, summary: "Begins to enrol an authenticator",
+            .post, "/consent/v1/second-factor", as: "enrolSecondFactor", access: .enrolment, summary: "Begins to enrol an authenticator",
             description: """
                 The secret is shown this once, also as a link that authenticators read (RFC 6238: SHA-1, six digits, 30 s). Nothing is asked \
                 for until a code has confirmed it.
@@ -34,7 +34,8 @@ struct SecondFactorRoutes: Sendable {
 
     private var confirm: Route {
         Route(
-            .post, "/consent/v1/second-factor/confirmation", access: .enrolment, summary: "Confirms the authenticator with a code",
+            .post, "/consent/v1/second-factor/confirmation", as: "confirmSecondFactor", access: .enrolment,
+            summary: "Confirms the authenticator with a code",
             description: """
                 From now on each log-in asks for a code. The recovery codes are shown this once; each is good once in place of a code. The \
                 access token of the answer is good for everything; all other sessions end.
@@ -56,7 +57,8 @@ struct SecondFactorRoutes: Sendable {
 
     private var codes: Route {
         Route(
-            .post, "/consent/v1/second-factor/recovery-codes", access: .accountAnew, summary: "Makes new recovery codes",
+            .post, "/consent/v1/second-factor/recovery-codes", as: "replaceRecoveryCodes", access: .accountAnew,
+            summary: "Makes new recovery codes",
             answers: [
                 .json(200, "Shown this once; the earlier ones are worth nothing", RecoveryCodesItem.schema),
                 .problem(409, "second-factor-missing"),

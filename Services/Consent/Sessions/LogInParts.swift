@@ -39,6 +39,8 @@ struct LogInParts: Sendable {
         var vault: ProfileVault
         var lookups: AccountLookups
         var outbox: MessageOutbox
+        /// Begun.
+        var revoked: RevocationList?
         /// Hands committed facts of `consent.people` to their relay.
         var tellPeople: @Sendable ([EventRelay.Committed]) -> Void = { _ in }
         var now: @Sendable () -> Timestamp = { .now }
@@ -54,7 +56,8 @@ struct LogInParts: Sendable {
             facts: FactStream(stream: StreamFamily.signingKeysStream, epoch: ground.epoch, relay: ground.relay), checker: checker,
             period: settings.keyPeriod, logger: logger, now: now)
         let ending = SessionEnding(
-            facts: FactStream(stream: StreamFamily.sessionsStream, epoch: ground.epoch, relay: ground.relay), checker: checker)
+            facts: FactStream(stream: StreamFamily.sessionsStream, epoch: ground.epoch, relay: ground.relay), checker: checker,
+            revoked: ground.revoked)
         let desk = try PasswordDesk(cost: ground.cost)
         let common = try PublishedPasswords.shipped()
         passwordRule = PasswordRule(least: settings.leastPasswordLength, isCommon: common.contain)
@@ -76,7 +79,8 @@ struct LogInParts: Sendable {
             factors: factors, vault: ground.vault, desk: desk, issuer: issuer, ending: ending, outbox: ground.outbox, logger: logger,
             now: now)
         sessions = Sessions(
-            settings: settings, store: store, vault: ground.vault, logIns: table, issuer: issuer, ending: ending, logger: logger, now: now)
+            settings: settings, store: store, vault: ground.vault, logIns: table, issuer: issuer, ending: ending,
+            rotation: try runtime.key("refresh"), logger: logger, now: now)
         changes = PasswordChanges(
             rule: passwordRule, store: store, table: table, vault: ground.vault, desk: desk, issuer: issuer, ending: ending,
             outbox: ground.outbox, logger: logger, now: now)

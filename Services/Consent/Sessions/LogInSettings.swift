@@ -85,6 +85,9 @@ struct LogInSettings: Sendable {
     /// Whose accounts must have one.
     var secondFactorKinds: Set<AccountKind> { secondFactor == .required ? [.operator, .member] : [] }
 
+    /// What no session outlives.
+    var longestLife: Duration { max(life.absolute, operatorLife.absolute) }
+
     func life(of kind: AccountKind) -> SessionLife {
         kind == .operator ? operatorLife : life
     }

@@ -7,6 +7,8 @@ import Sealing
 struct RefreshToken: Hashable, Sendable {
     private static let familyBytes = 16
     private static let secretBytes = 32
+    /// How many refreshes a restore may have lost: five weeks of one each ten minutes.
+    private static let mostSuccessors = 5000
     /// Characters of the written form.
     static let length = 64
 
@@ -29,9 +31,25 @@ struct RefreshToken: Hashable, Sendable {
         self.init(family: Array(bytes.prefix(Self.familyBytes)), secret: Array(bytes.suffix(Self.secretBytes)))
     }
 
-    /// The next one of the same session.
-    func successor() -> RefreshToken {
-        RefreshToken(family: family, secret: Random.bytes(Self.secretBytes))
+    /// The next one of the same session. It follows from the digest of this one and a key that is in no store: nobody can guess it, and a
+    /// store that was put back can tell that a token follows one that it knows.
+    func successor(under key: SymmetricKey) -> RefreshToken {
+        RefreshToken(family: family, secret: Self.secret(after: secretDigest, under: key))
+    }
+
+    /// Whether it was given in place of the token with this digest, or of one that was, and so on.
+    func follows(_ digest: [UInt8], under key: SymmetricKey) -> Bool {
+        var digest = digest
+        for _ in 0..<Self.mostSuccessors {
+            let next = RefreshToken(family: family, secret: Self.secret(after: digest, under: key))
+            if Digest.constantTimeEqual(next.secret, secret) { return true }
+            digest = next.secretDigest
+        }
+        return false
+    }
+
+    private static func secret(after digest: [UInt8], under key: SymmetricKey) -> [UInt8] {
+        Digest.hmacSHA256(Array("refresh-successor|".utf8) + digest, key: key)
     }
 
     /// For the one who is to hold it; never for a log.

@@ -24,16 +24,28 @@ struct SessionEnding: Sendable {
     let facts: FactStream
     /// What the door of this service refuses from now on.
     let checker: TokenChecker
+    /// What a restore must not bring to life again.
+    private let revoked: RevocationList?
     private let table = SessionTable()
     private let accounts = AccountTable()
 
-    init(facts: FactStream, checker: TokenChecker) {
-        (self.facts, self.checker) = (facts, checker)
+    init(facts: FactStream, checker: TokenChecker, revoked: RevocationList? = nil) {
+        (self.facts, self.checker, self.revoked) = (facts, checker, revoked)
     }
 
     // MARK: In a transaction
 
+    /// - Parameter areOver: they ended by themselves, as they would in any copy of the store.
+    func end(_ db: Database, _ rows: [SessionRow], at now: Timestamp, areOver: Bool = false) throws -> EndedSessions {
+        if !areOver { try revoked?.add(rows.map(\.session), at: now) }
+        return try rows.reduce(into: EndedSessions()) { ended, row in ended.add(try remove(db, row, at: now)) }
+    }
+
     func end(_ db: Database, _ row: SessionRow, at now: Timestamp) throws -> EndedSessions {
+        try end(db, [row], at: now)
+    }
+
+    private func remove(_ db: Database, _ row: SessionRow, at now: Timestamp) throws -> EndedSessions {
         try table.remove(db, row.number)
         let until = SessionLife.lastTokenExpires(lastUsed: row.usedAt)
         let fact = SessionEnded(session: row.session, until: until)
@@ -45,9 +57,7 @@ struct SessionEnding: Sendable {
 
     /// Ends every session of the account but one.
     func endAll(_ db: Database, of account: AccountNumber, except kept: SessionID? = nil, at now: Timestamp) throws -> EndedSessions {
-        var all = EndedSessions()
-        for row in try table.all(db, of: account) where row.session != kept { all.add(try end(db, row, at: now)) }
-        return all
+        try end(db, table.all(db, of: account).filter { $0.session != kept }, at: now)
     }
 
     // MARK: After the commit
@@ -70,12 +80,11 @@ struct SessionEnding: Sendable {
 
     /// A page of `consent.sessions`: sessions whose tokens somebody might still believe.
     func snapshot(_ request: SnapshotStream, in store: Store, at now: Timestamp) async throws -> SnapshotStream.Reply {
-        guard let after = Int64(request.after ?? "0") else { throw Failure(.invalid, "after is the next of the page before") }
-        return try await store.read { [table, facts] db in
-            let rows = try table.ended(db, after: after, limit: Self.page, at: now)
-            return try facts.snapshot(
-                db, type: SessionEnded.type, facts: rows.map { (subject: nil, body: $0.ended) },
-                next: rows.count == Self.page ? rows.last.map { String($0.number) } : nil)
+        try await store.read { [table, facts] db in
+            try StateStream<SessionEnded>(SessionEnded.type, in: facts.log).snapshot(db, request, limit: Self.page) {
+                (after: Int64, limit: Int) in
+                try table.ended(db, after: after, limit: limit, at: now).map { ($0.number, nil, $0.ended) }
+            }
         }
     }
 }

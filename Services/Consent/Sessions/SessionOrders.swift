@@ -50,8 +50,7 @@ struct SessionOrders: Sendable {
                     owner = found.number
                 }
                 let rows = try sessions.page(db, of: owner, limit: Self.page)
-                var ended = EndedSessions()
-                for row in rows { ended.add(try ending.end(db, row, at: time)) }
+                let ended = try ending.end(db, rows, at: time)
                 if rows.count < Self.page { try answers.remember(EndSessions.Reply(sessions: count + rows.count), to: asked, in: db) }
                 return (ended, rows.count)
             }

@@ -15,7 +15,7 @@ struct SessionRoutes: Sendable {
 
     private var logIn: Route {
         Route(
-            .post, "/consent/v1/sessions", access: .anyone, summary: "Logs in",
+            .post, "/consent/v1/sessions", as: "logIn", access: .anyone, summary: "Logs in",
             description: """
                 People, members of organisations and operators alike. Whatever is wrong, the answer is the same. From the fifth failure \
                 in a row on, the next try must wait as long as `Retry-After` says, a minute at most. With `cookie` the tokens come as \
@@ -58,7 +58,7 @@ struct SessionRoutes: Sendable {
 
     private var refresh: Route {
         Route(
-            .post, "/consent/v1/sessions/refresh", access: .anyone, summary: "Gets the next access token",
+            .post, "/consent/v1/sessions/refresh", as: "refreshSession", access: .anyone, summary: "Gets the next access token",
             description: """
                 The refresh token is good once: the answer holds the next. One that was used before ends the session, except that for a \
                 minute the same request under the same `Idempotency-Key` gets the same answer. Browsers send `{}` and their cookies, and `Origin`.
@@ -87,7 +87,8 @@ struct SessionRoutes: Sendable {
 
     private var prove: Route {
         Route(
-            .post, "/consent/v1/sessions/current/authentication", access: .account, summary: "Proves once more who one is",
+            .post, "/consent/v1/sessions/current/authentication", as: "authenticateAgain", access: .account,
+            summary: "Proves once more who one is",
             description: """
                 Password, or code of the second factor, or both; where a second factor is enrolled, never the password alone. The access token of the answer opens for five minutes what asks for a \
                 fresh proof; elsewhere it is as any other. A wrong one counts as a failed log-in.
@@ -100,7 +101,7 @@ struct SessionRoutes: Sendable {
             let session = try exchange.account.session
             let body: ProofBody = try await exchange.json()
             guard let proof = body.proof else {
-                throw Problem.invalidBody([.init(pointer: "/password", detail: "is missing, and so is `code`: send one of them")])
+                throw Problem.invalidBody([.init(pointer: "/password", .proofMissing)])
             }
             let token = try await reauthentications.prove(proof, in: session)
             let expires = Int(SessionLife.accessToken.components.seconds)
@@ -126,7 +127,7 @@ struct SessionRoutes: Sendable {
 
     private var logOut: Route {
         Route(
-            .delete, "/consent/v1/sessions/current", access: .passwordChange, summary: "Logs out on this device",
+            .delete, "/consent/v1/sessions/current", as: "logOut", access: .passwordChange, summary: "Logs out on this device",
             description: "At once, in every service. What the answer names goes on until it is stopped by itself.",
             answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema).sending(.setCookie)]
         ) { exchange in
@@ -139,7 +140,7 @@ struct SessionRoutes: Sendable {
 
     private var end: Route {
         Route(
-            .delete, "/consent/v1/sessions/{session}", access: .accountAnew, summary: "Logs out on one device",
+            .delete, "/consent/v1/sessions/{session}", as: "logOutSession", access: .accountAnew, summary: "Logs out on one device",
             parameters: [.path("session", .identifier(Session.self), "One of one's own sessions.")],
             answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema), .problem(404, "not-found")]
         ) { exchange in
@@ -151,7 +152,7 @@ struct SessionRoutes: Sendable {
 
     private var endAll: Route {
         Route(
-            .delete, "/consent/v1/sessions", access: .accountAnew, summary: "Logs out everywhere",
+            .delete, "/consent/v1/sessions", as: "logOutEverywhere", access: .accountAnew, summary: "Logs out everywhere",
             parameters: [.query("keepCurrent", .boolean, "Whether this session stays; it ends unless told.")],
             answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema).sending(.setCookie)]
         ) { exchange in

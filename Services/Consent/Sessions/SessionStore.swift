@@ -23,6 +23,8 @@ struct SessionRow: Sendable {
     /// Digest of the secret half of the refresh token that is good now.
     let secret: [UInt8]
     let lastRefresh: LastRefresh?
+    /// The store was put back from a copy, and it was not refreshed since.
+    let isRestored: Bool
 
     /// What its access tokens are limited to; nil for everything.
     var scope: String? {
@@ -115,17 +117,22 @@ struct SessionTable: Sendable {
         ])
     }
 
-    /// - Parameter answer: what the refresh was answered with, sealed under the token that it spent.
+    /// - Parameters:
+    ///   - spent: the token that was shown.
+    ///   - answer: what the refresh was answered with, sealed under that one.
     func refresh(
-        _ db: Database, _ row: SessionRow, to token: RefreshToken, retryKey: [UInt8]?, answer: [UInt8], at: Timestamp, endsAt: Timestamp
+        _ db: Database, _ row: SessionRow, from spent: RefreshToken, to token: RefreshToken, retryKey: [UInt8]?, answer: [UInt8],
+        at: Timestamp, endsAt: Timestamp
     ) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE sessions SET secret = ?, used_at = ?, ends_at = ?, spent_secret = ?, spent_at = ?, spent_key = ?, spent_answer = ?
+                UPDATE sessions SET secret = ?, used_at = ?, ends_at = ?, spent_secret = ?, spent_at = ?, spent_key = ?, spent_answer = ?,
+                restored = 0
                 WHERE number = ?
                 """
         ).execute(arguments: [
-            Data(token.secretDigest), at.milliseconds, endsAt.milliseconds, Data(row.secret), at.milliseconds, retryKey.map { Data($0) },
+            Data(token.secretDigest), at.milliseconds, endsAt.milliseconds, Data(spent.secretDigest), at.milliseconds,
+            retryKey.map { Data($0) },
             Data(answer), row.number,
         ])
     }
@@ -200,8 +207,8 @@ struct SessionTable: Sendable {
         try db.cachedStatement(sql: "DELETE FROM sessions WHERE number = ?").execute(arguments: [number])
     }
 
-    /// After a restore: log-ins that were ended since the copy was made, perhaps because of a thief, must not live again. Which they are
-    /// is not known, so everybody logs in anew.
+    /// After a restore, where it is not known which log-ins were ended since the copy was made, perhaps because of a thief: none may live
+    /// again, so everybody logs in anew.
     func endAll(_ db: Database, at now: Timestamp) throws {
         try db.execute(
             sql: "INSERT OR IGNORE INTO ended_sessions (session, until) SELECT session, ? FROM sessions",
@@ -211,7 +218,7 @@ struct SessionTable: Sendable {
 
     private static let columns = """
         SELECT number, session, account, label, created_at, used_at, must_change, secret, spent_secret, spent_at, spent_key, spent_answer,
-        must_enrol, authenticated_at, authenticated_by FROM sessions
+        must_enrol, authenticated_at, authenticated_by, restored FROM sessions
         """
 
     private func row(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> SessionRow? {
@@ -256,6 +263,6 @@ extension SessionRow {
             number: row[0], session: session, account: row[2], label: [UInt8](row[3] as Data),
             createdAt: Timestamp(milliseconds: row[4]), usedAt: Timestamp(milliseconds: row[5]), mustChange: row[6], mustEnrol: row[12],
             authentication: (row[13] as Int64?).map { Authentication(at: Timestamp(milliseconds: $0), written: row[14]) },
-            secret: [UInt8](row[7] as Data), lastRefresh: last)
+            secret: [UInt8](row[7] as Data), lastRefresh: last, isRestored: row[15])
     }
 }

@@ -30,6 +30,8 @@ struct Sessions: Sendable {
     let logIns: LogInStore
     let issuer: TokenIssuer
     let ending: SessionEnding
+    /// Of successors of refresh tokens.
+    private let rotation: SymmetricKey
     let logger: Logger
     let now: @Sendable () -> Timestamp
     private let table = SessionTable()
@@ -37,10 +39,10 @@ struct Sessions: Sendable {
 
     init(
         settings: LogInSettings, store: Store, vault: ProfileVault, logIns: LogInStore, issuer: TokenIssuer, ending: SessionEnding,
-        logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now }
+        rotation: SymmetricKey, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.store, self.vault, self.logIns) = (settings, store, vault, logIns)
-        (self.issuer, self.ending, self.logger, self.now) = (issuer, ending, logger, now)
+        (self.issuer, self.ending, self.rotation, self.logger, self.now) = (issuer, ending, rotation, logger, now)
     }
 
     /// Where a session's label is sealed.
@@ -69,7 +71,7 @@ struct Sessions: Sendable {
             guard let row = try table.find(db, family: token.familyDigest), let account = try accounts.find(db, number: row.account) else {
                 return .unknown
             }
-            guard Digest.constantTimeEqual(row.secret, token.secretDigest) else {
+            guard isGood(token, for: row) else {
                 if let last = row.lastRefresh, last.secret == token.secretDigest,
                     SpentTokenVerdict.judge(spentAt: last.at, key: last.retryKey, retryKey: key, now: time) == .sameAnswer
                 {
@@ -81,12 +83,12 @@ struct Sessions: Sendable {
             guard account.state != .closing, !life.isOver(created: row.createdAt, lastUsed: row.usedAt, at: time) else {
                 return .over(try ending.end(db, row, at: time))
             }
-            let next = token.successor()
+            let next = token.successor(under: rotation)
             let endsAt = life.end(created: row.createdAt, lastUsed: time)
             let issued = try issuer.tokens(
                 for: account.subject, row, refresh: next, until: endsAt, at: time)
             let answer = try Seal.seal(JSONEncoder().encode(issued), key: token.key(), context: Self.context(row.session))
-            try table.refresh(db, row, to: next, retryKey: key, answer: answer, at: time, endsAt: endsAt)
+            try table.refresh(db, row, from: token, to: next, retryKey: key, answer: answer, at: time, endsAt: endsAt)
             return .tokens(issued)
         }
         switch refreshed {
@@ -98,6 +100,12 @@ struct Sessions: Sendable {
         case .unknown: break
         }
         throw Problem.sessionOver
+    }
+
+    /// The session's own token. Where the store was put back, and the session was not refreshed since, also one of those that came after it,
+    /// of which the store knows nothing; whoever holds another of them is found out when it is shown.
+    private func isGood(_ token: RefreshToken, for row: SessionRow) -> Bool {
+        Digest.constantTimeEqual(row.secret, token.secretDigest) || row.isRestored && token.follows(row.secret, under: rotation)
     }
 
     private static func open(_ answer: [UInt8], _ token: RefreshToken, _ session: SessionID) throws -> IssuedTokens {
@@ -203,9 +211,7 @@ struct Sessions: Sendable {
                     case .over: try table.over(db, at: time, limit: Self.sweepPage)
                     case .unused: try table.unused(db, since: time - settings.life.idle, limit: Self.sweepPage)
                     }
-                var ended = EndedSessions()
-                for row in rows { ended.add(try ending.end(db, row, at: time)) }
-                return (ended, rows.count)
+                return (try ending.end(db, rows, at: time, areOver: true), rows.count)
             }
             ending.committed(ended)
             removed = count

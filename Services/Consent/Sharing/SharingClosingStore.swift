@@ -51,11 +51,11 @@ struct SharingClosing: Sendable {
     }
 
     /// Takes a slice of the rows away, before the account's own row; what was collected is not here, so that erasing it alone takes nothing.
-    /// What was read may be very much, and goes first.
+    /// What earlier versions kept of accesses may be very much, and goes first.
     /// - Returns: how many rows; to be called again until it is none.
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         guard scope == .account else { return 0 }
-        let accesses = try AccessTable().delete(db, of: person)
+        let accesses = try EarlierAccesses().delete(db, of: person)
         guard accesses == 0, let account = try AccountTable().find(db, person: person)?.number else { return accesses }
         return try accesses + receipts.delete(db, of: account) + table.delete(db, of: account) + AnonymousSharing().delete(db, of: account)
     }

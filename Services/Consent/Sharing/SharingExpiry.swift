@@ -26,7 +26,7 @@ struct SharingExpiry: Sendable {
             try await endRunOut()
             let next = try await service.store.read { [table] db in try table.nextDue(db) }
             let nap = next.map { max(.milliseconds(1), min($0 - service.clock(), Self.longestNap)) } ?? Self.longestNap
-            await service.bell.wait(atMost: nap)
+            await service.wakeUp.wait(atMost: nap)
         }
         throw CancellationError()
     }

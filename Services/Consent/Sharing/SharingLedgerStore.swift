@@ -108,12 +108,12 @@ struct SharingLedger: Sendable {
     private func sign(
         _ db: Database, _ row: StoredRequest, _ details: RequestDetails, _ event: ConsentEvent?, by actor: ConsentActor,
         language: Language, _ moment: Moment
-    ) throws -> (id: ReceiptID, text: String) {
+    ) throws -> String {
         let id = ReceiptID.random()
         let receipt = ConsentReceipt(id, of: row.request, details, event: event, by: actor, language: language)
         let text = try receipts.sign(receipt)
         try receiptTable.add(
             db, id, of: (row.number, row.account), receipt.event.eventState, jws: text, key: key(of: row.request.person), at: moment.now)
-        return (id, text)
+        return text
     }
 }

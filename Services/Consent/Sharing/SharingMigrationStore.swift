@@ -8,6 +8,6 @@ enum SharingTables {
         try SharingTable.create(in: db)
         try ReceiptTable.create(in: db)
         try AnonymousSharing.create(in: db)
-        try AccessTable.create(in: db)
+        try EarlierAccesses.create(in: db)
     }
 }

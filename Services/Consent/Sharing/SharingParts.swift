@@ -19,6 +19,8 @@ struct SharingParts: Sendable {
         let outbox: MessageOutbox
         /// Of the families `consent.grants` and `consent.requests`.
         let relays: SharingRelays
+        /// Of `AccessMove.open`.
+        let accesses: Store
     }
 
     let service: SharingService
@@ -26,9 +28,9 @@ struct SharingParts: Sendable {
     let closing: SharingClosing
     let expiry: SharingExpiry
     let receipts: ReceiptRoutes
-    let record: AccessRecord
+    let accesses: AccessService
+    let accessFollower: Follower
     private let news: SharingNews
-    private let follower: Follower
 
     init(
         on ground: Ground, settings: SharingSettings, people: SharingPeople, runtime: Runtime,
@@ -44,13 +46,14 @@ struct SharingParts: Sendable {
         closing = SharingClosing(ledger: ledger, relays: ground.relays)
         expiry = SharingExpiry(service: service)
         receipts = ReceiptRoutes(store: ground.store, desk: desk, people: people, keys: ground.keys)
-        record = AccessRecord(store: ground.store, sharing: ledger)
-        follower = record.follower(on: runtime)
+        accesses = AccessService(
+            store: ground.accesses, consent: ground.store, sharing: ledger, retention: settings.accessTime, clock: clock)
+        accessFollower = accesses.follower(on: runtime)
         self.news = news
     }
 
     var routes: [Route] {
-        SharingRoutes(service: service, policy: policy).all + receipts.all + AccessRoutes(record: record).all
+        SharingRoutes(service: service, policy: policy).all + receipts.all + AccessRoutes(service: accesses).all
     }
 
     func register(in methods: inout Methods) {
@@ -59,7 +62,7 @@ struct SharingParts: Sendable {
 
     /// What runs in the background: the clock of requests, and what the holders of data say was read.
     var services: [any Service] {
-        [Background(expiry.run), Background(follower.run)]
+        [Background(expiry.run), Background(accessFollower.run), Background(accesses.run)]
     }
 
     // MARK: For the service's one StreamSource

@@ -12,19 +12,25 @@ enum SharingProblem: String, CaseIterable, Sendable {
     /// The problem without its details; written out so that docs/problems.md can be made from it.
     private var plain: Problem {
         switch self {
-        case .alreadyAnswered: Problem("already-answered", status: 409, title: "The request was answered before")
-        case .noLongerOpen: Problem("no-longer-open", status: 409, title: "The request is no longer open")
-        case .grantNotInForce: Problem("grant-not-in-force", status: 409, title: "The grant is not in force")
-        case .guardianMustAnswer: Problem("guardian-must-answer", status: 403, title: "A guardian must give this consent")
+        case .alreadyAnswered:
+            Problem(
+                "already-answered", status: 409, title: "The request was answered before",
+                italianTitle: "Alla richiesta è già stata data risposta")
+        case .noLongerOpen:
+            Problem("no-longer-open", status: 409, title: "The request is no longer open", italianTitle: "La richiesta non è più aperta")
+        case .grantNotInForce:
+            Problem("grant-not-in-force", status: 409, title: "The grant is not in force", italianTitle: "Il consenso non è in vigore")
+        case .guardianMustAnswer:
+            Problem(
+                "guardian-must-answer", status: 403, title: "A guardian must give this consent",
+                italianTitle: "Questo consenso spetta a un tutore")
         }
     }
 
     var status: Int { plain.status }
 
-    func problem(_ detail: String, errors: [Problem.FieldError]? = nil) -> Problem {
-        var problem = plain
-        (problem.detail, problem.errors) = (detail, errors)
-        return problem
+    func problem(_ detail: String, italian: String? = nil, errors: [Problem.FieldError]? = nil) -> Problem {
+        plain.saying(detail, italian: italian, errors: errors)
     }
 }
 
@@ -34,15 +40,23 @@ extension RequestRefusal {
         case .alreadyAnswered(let accepted, let at):
             SharingProblem.alreadyAnswered.problem(
                 "You \(accepted ? "accepted" : "refused") it at \(at.rfc3339), and the first answer stands."
-                    + (accepted ? " To take it back, withdraw the grant." : " The organisation may ask again."))
+                    + (accepted ? " To take it back, withdraw the grant." : " The organisation may ask again."),
+                italian: "L'ha \(accepted ? "accettata" : "rifiutata") il \(at.rfc3339), e vale la prima risposta."
+                    + (accepted ? " Per ripensarci, revochi il consenso." : " L'organizzazione può chiedere di nuovo."))
         case .noLongerOpen(let since):
             SharingProblem.noLongerOpen.problem(
-                "It was not answered by \(since.rfc3339) and counts as refused; nothing is shared. The organisation may ask again.")
+                "It was not answered by \(since.rfc3339) and counts as refused; nothing is shared. The organisation may ask again.",
+                italian: """
+                    Non ha avuto risposta entro il \(since.rfc3339) e vale come rifiutata; nulla è condiviso. L'organizzazione può \
+                    chiedere di nuovo.
+                    """)
         case .stillOpen(let until):
-            SharingProblem.noLongerOpen.problem("It can be answered until \(until.rfc3339).")
+            SharingProblem.noLongerOpen.problem(
+                "It can be answered until \(until.rfc3339).", italian: "Si può rispondere fino al \(until.rfc3339).")
         case .notApproved(let status):
             SharingProblem.grantNotInForce.problem(
-                "Its request is \(status.rawValue): nothing is shared under it, so nothing need be done.")
+                "Its request is \(status.rawValue): nothing is shared under it, so nothing need be done.",
+                italian: "La richiesta è nello stato \(status.rawValue): nulla viene condiviso, e non occorre fare nulla.")
         case .neverGranted: Problem.notFound
         }
     }

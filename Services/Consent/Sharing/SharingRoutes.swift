@@ -51,7 +51,7 @@ struct SharingRoutes: Sendable {
 
     private var answer: Route {
         Route(
-            .post, "/consent/v1/requests/{request}/answer", access: .person, summary: "Accepts or refuses a request",
+            .post, "/consent/v1/requests/{request}/answer", as: "answerRequest", access: .person, summary: "Accepts or refuses a request",
             description: "Each request is answered by itself. The first answer stands; the same answer again changes nothing.",
             parameters: [Self.requestID], body: .json(AnswerBody.schema, examples: [["answer": "accept"]]),
             answers: [
@@ -87,7 +87,8 @@ struct SharingRoutes: Sendable {
 
     private var anonymous: Route {
         Route(
-            .put, "/consent/v1/policy/anonymous/{type}", access: .person, summary: "Shares a data type anonymously, or no longer",
+            .put, "/consent/v1/policy/anonymous/{type}", as: "setAnonymousSharing", access: .person,
+            summary: "Shares a data type anonymously, or no longer",
             parameters: [Self.metric], body: .json(AnonymousBody.schema, examples: [["shared": true]]),
             answers: [
                 .json(200, "The choice as it stands", AnonymousItem.schema), .problem(403, SharingProblem.guardianMustAnswer.rawValue),
@@ -113,7 +114,8 @@ struct SharingRoutes: Sendable {
 
     private var withdrawal: Route {
         Route(
-            .delete, "/consent/v1/grants/{grant}", access: .person, summary: "Withdraws a grant wholly", parameters: [Self.grantID],
+            .delete, "/consent/v1/grants/{grant}", as: "withdrawGrant", access: .person, summary: "Withdraws a grant wholly",
+            parameters: [Self.grantID],
             answers: Self.withdrawalAnswers
         ) { exchange in
             try await withdraw(exchange, types: nil)
@@ -122,7 +124,8 @@ struct SharingRoutes: Sendable {
 
     private var typeWithdrawal: Route {
         Route(
-            .delete, "/consent/v1/grants/{grant}/types/{type}", access: .person, summary: "Withdraws one data type of a grant",
+            .delete, "/consent/v1/grants/{grant}/types/{type}", as: "withdrawGrantType", access: .person,
+            summary: "Withdraws one data type of a grant",
             description: "Withdrawing the last one withdraws the grant.", parameters: [Self.grantID, Self.metric],
             answers: Self.withdrawalAnswers
         ) { exchange in
@@ -149,7 +152,13 @@ struct SharingRoutes: Sendable {
     }
 
     private static let guardianMustAnswer = SharingProblem.guardianMustAnswer.problem(
-        "You are too young to share data by yourself. Your guardian has a message with a link to answer; you may always refuse.")
+        "You are too young to share data by yourself. Your guardian has a message with a link to answer; you may always refuse.",
+        italian:
+            """
+            Lei è troppo giovane per condividere dati da sé. Il suo tutore ha un messaggio con un collegamento per rispondere; può \
+            sempre rifiutare.
+            """
+    )
 
     private static func metric(_ exchange: Exchange) throws(Problem) -> Metric {
         guard let metric = Metric(code: exchange.path("type")) else { throw .notFound }

@@ -40,7 +40,7 @@ struct SharingService: Sendable {
     let relays: SharingRelays
     let answers: StoredAnswers
     let unknownCodes: LookupKey
-    let bell: Bell
+    let wakeUp: WakeUpSignal
     let logger: Logger
     let clock: @Sendable () -> Timestamp
     private let table = SharingTable()
@@ -52,7 +52,7 @@ struct SharingService: Sendable {
     ) {
         (self.store, self.settings, self.ledger, self.relays) = (store, settings, ledger, relays)
         (self.answers, self.unknownCodes, self.logger, self.clock) = (answers, unknownCodes, logger, clock)
-        bell = Bell()
+        wakeUp = WakeUpSignal()
     }
 
     // MARK: Opening
@@ -111,7 +111,7 @@ struct SharingService: Sendable {
         switch opening {
         case .opened(let reply, let facts):
             relays.tell(facts)
-            bell.ring()
+            wakeUp.notify()
             logger.notice("a request was opened", metadata: ["request": "\(reply.request)", "trace": "\(context.trace)"])
             return reply
         case .refused(let failure, let facts):

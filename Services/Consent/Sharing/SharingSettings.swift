@@ -11,6 +11,8 @@ struct SharingSettings: Sendable {
     let retryWait: Duration
     /// Fiscal codes of nobody that one organisation may ask for on one day (CON-15).
     let unknownPerDay: Int
+    /// How long counts of accesses by the hour are kept (SHR-24).
+    let accessTime: Duration
 
     init(_ reader: inout SettingsReader) {
         answerTime = reader.read(
@@ -22,5 +24,10 @@ struct SharingSettings: Sendable {
         unknownPerDay = reader.read(
             .integer(
                 "shr.unknown_per_day", default: 20, in: 1...1_000_000, "Unknown fiscal codes that an organisation may ask for on one day."))
+        let days = reader.read(
+            .integer(
+                "shr.access_days", default: 730, in: 1...3650,
+                "How many days people can see who read which of their data; by the hour after the first."))
+        accessTime = .seconds(days * 86_400)
     }
 }

@@ -22,16 +22,16 @@ struct NewActivity: Codable, Sendable {
         var errors: [Problem.FieldError] = []
         func time(_ text: String, _ field: String) -> Timestamp? {
             let read = Timestamp(rfc3339: text)
-            if read == nil { errors.append(.init(pointer: "/\(field)", detail: "expected a time like 2026-01-10T00:31:00.000Z")) }
+            if read == nil { errors.append(.init(pointer: "/\(field)", .notATime)) }
             return read
         }
         let (start, end) = (time(start, "start"), time(end, "end"))
-        if let start, start.milliseconds <= 0 { errors.append(.init(pointer: "/start", detail: "must lie after 1970-01-01T00:00:00Z")) }
-        if let start, let end, end <= start { errors.append(.init(pointer: "/end", detail: "must lie after start")) }
+        if let start, start.milliseconds <= 0 { errors.append(.init(pointer: "/start", .beforeEpoch)) }
+        if let start, let end, end <= start { errors.append(.init(pointer: "/end", .notAfter("start"))) }
         if let start, let end, end - start > ActivityDraft.longest {
-            errors.append(.init(pointer: "/end", detail: "an activity lasts at most seven days"))
+            errors.append(.init(pointer: "/end", .periodTooLong(days: 7, from: "start")))
         }
-        if let end, end > now + clockSkew { errors.append(.init(pointer: "/end", detail: "lies in the future")) }
+        if let end, end > now + clockSkew { errors.append(.init(pointer: "/end", .inTheFuture)) }
         guard errors.isEmpty, let start, let end else { throw .invalidBody(errors) }
         return ActivityDraft(kind: kind, name: name, start: start, end: end)
     }

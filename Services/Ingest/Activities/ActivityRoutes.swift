@@ -33,10 +33,12 @@ struct ActivityRoutes: Sendable {
                 case .contradicted:
                     throw IngestProblem.conflictingActivity.problem(
                         "There is another activity with the same start and end. Delete it first, or correct the times.",
-                        errors: [.init(pointer: "/start", detail: "used by another activity with the same end")])
+                        italian: "C'è un'altra attività con lo stesso inizio e la stessa fine. Prima la elimini, o corregga gli orari.",
+                        errors: [.init(pointer: "/start", .sameTimes)])
                 case .tooMany:
                     throw IngestProblem.tooManyActivities.problem(
-                        "A person has at most \(ActivityStore.perPerson) activities. Delete some first.")
+                        "A person has at most \(ActivityStore.perPerson) activities. Delete some first.",
+                        italian: "Una persona ha al massimo \(ActivityStore.perPerson) attività. Prima ne elimini qualcuna.")
                 }
             }
         }

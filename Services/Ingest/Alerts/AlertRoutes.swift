@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import HTTPKit
+import ServiceKit
 
 struct AlertRoutes: Sendable {
     let alerted: AlertedPeople
@@ -18,10 +19,11 @@ struct AlertRoutes: Sendable {
                 events: "Events for as long as the device listens"
             ) { exchange in
                 let device = try IngestRoutes.device(exchange)
-                let turns = alerted.changes.watch(device.person)
+                guard let watcher = alerted.changes.watch(device.person) else { throw Problem.tooManyStreams(alerted.changes.limit) }
+                watcher.notify()
                 return EventSource {
-                    var iterator = turns.makeAsyncIterator()
-                    guard await iterator.next() != nil, !device.isEnded else { return nil }
+                    await watcher.wait()
+                    guard !Task.isCancelled, !device.isEnded else { return nil }
                     let asked = try JSONEncoder().encode(alerted.asked(of: device) ?? .normal)
                     return ServerEvent(event: "supervision", data: String(decoding: asked, as: UTF8.self))
                 }

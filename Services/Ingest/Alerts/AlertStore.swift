@@ -31,10 +31,6 @@ struct AlertTable: Sendable {
         }
         try db.execute(sql: "INSERT OR REPLACE INTO alerted_people (person, rate) VALUES (?, ?)", arguments: [person, rate])
     }
-
-    func clear(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM alerted_people")
-    }
 }
 
 /// Follows `sos.emergencies`: store first, then memory, then whoever listens.
@@ -54,16 +50,11 @@ struct AlertFollower: Sendable {
         return Follower(family: .emergencies, on: runtime, store: store) { [table] db, event in
             guard let changed = try event.fact(EmergencyChanged.self, type: EmergencyChanged.type) else { return }
             try table.apply(db, changed)
-        } begin: { [table] db, _, _ in
-            // Another store of the dispatcher's: what it had opened before, it does not know itself any more.
-            try table.clear(db)
         } after: { events in
             for event in events {
                 guard let changed = try? event.fact(EmergencyChanged.self, type: EmergencyChanged.type) else { continue }
                 note(changed)
             }
-        } begun: { _, _ in
-            alerted.takeOver([:])
         }
     }
 

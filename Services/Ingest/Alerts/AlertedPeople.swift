@@ -1,6 +1,8 @@
 // Who is in an alert, and how often their devices are to measure meanwhile (SOS-11).
 
 import Contracts
+import HTTPKit
+import ServiceKit
 import Synchronization
 
 /// What a device is asked for. Without an alert it measures as it declared.
@@ -21,8 +23,8 @@ struct AskedRate: Hashable, Codable, Sendable {
 final class AlertedPeople: Sendable {
     private let count = Atomic<Int>(0)
     private let rates = Mutex<[PersonID: Double]>([:])
-    /// Tells devices that listen.
-    let changes = Arrivals()
+    /// Devices that listen.
+    let changes = Watchers<PersonID>(limit: HTTPLimits().streamsPerCaller)
 
     /// Takes over what is alerted now, everybody at the start and one person later.
     func takeOver(_ alerted: [PersonID: Double]) {
@@ -32,7 +34,7 @@ final class AlertedPeople: Sendable {
             count.store(rates.count, ordering: .releasing)
             return changed
         }
-        for person in changed { changes.tell(person) }
+        for person in changed { changes.notify(person) }
     }
 
     func set(_ rate: Double?, of person: PersonID) {
@@ -43,7 +45,7 @@ final class AlertedPeople: Sendable {
             }
             return rates[person] != rate
         }
-        if isNew { changes.tell(person) }
+        if isNew { changes.notify(person) }
     }
 
     func rate(of person: PersonID) -> Double? {

@@ -229,7 +229,10 @@ enum DeviceSchemas {
     static let progress = JSONSchema.object(
         .required("state", .oneOf(PairingOffer.State.allCases.map(\.rawValue))),
         .optional("number", number, "To be shown from now on; it is another one after a wrong number."), .required("expiresAt", .time),
-        .optional("device", device), .optional("token", .string(), "The Bearer token of every upload; given until it is first used.")
+        .optional("device", device),
+        .optional(
+            "token", .string(pattern: DeviceToken.pattern),
+            "The Bearer token of every upload; given until it is first used. Before its dot: the last two characters of the person's id.")
     ).named("PairingProgress")
 
     static let confirmation = JSONSchema.object(

@@ -123,20 +123,21 @@ final class DeviceRegistry: Sendable {
 
     // MARK: Asking
 
-    func tokenLookup(_ token: String) -> [UInt8] {
-        lookupKey.lookup(token)
+    func tokenLookup(_ token: DeviceToken) -> [UInt8] {
+        lookupKey.lookup(token.secret)
     }
 
     /// The active device with this token. Tokens are 256 random bits and only keyed digests of them are compared. The digest of a
     /// token never changes and costs more than the rest of the search, so it is remembered; which device it stands for is looked
-    /// up each time.
+    /// up each time. The token's shard finds nobody: it is compared with the person's when the secret has told who that is.
     func device(withToken token: String) -> KnownDevice? {
         let fingerprint = fingerprints.of(token)
         let remembered = state.withLock { state in state.digests[fingerprint].flatMap { state.byToken[$0] } }
         if let remembered { return remembered }
-        let word = Self.word(tokenLookup(token))
+        let shown = DeviceToken(text: token)
+        let word = Self.word(tokenLookup(shown))
         return state.withLock { state in
-            guard let known = state.byToken[word] else {
+            guard let known = state.byToken[word], shown.mayBe(of: known.person) else {
                 state.digests[fingerprint] = nil
                 return nil
             }

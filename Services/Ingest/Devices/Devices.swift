@@ -34,10 +34,6 @@ struct Devices: Sendable {
         ending = DeviceEnding(registry: registry, news: news)
     }
 
-    static func newToken() -> String {
-        "tmd_" + Base64URL.encode(Random.bytes(32))
-    }
-
     /// Binds a sealed name to its device.
     static func place(ofNameOf device: DeviceID) -> String { "devices.name \(device)" }
     static func place(ofModelOf device: DeviceID) -> String { "devices.model \(device)" }
@@ -55,10 +51,11 @@ struct Devices: Sendable {
         } catch is KeyDestroyed {
             throw Failure(.notFound, "there is no such person")
         }
-        let reply = AddDevice.Reply(person: person, device: .random(), token: Self.newToken())
+        let token = DeviceToken.random(of: person)
+        let reply = AddDevice.Reply(person: person, device: .random(), token: token.text)
         let now = Timestamp.now
         let new = NewDevice(
-            device: reply.device, tokenLookup: registry.tokenLookup(reply.token),
+            device: reply.device, tokenLookup: registry.tokenLookup(token),
             name: try vault.seal(text: Array(request.name.utf8), at: Self.place(ofNameOf: reply.device), of: person, key: key),
             intervalMs: request.intervalMs)
         try await households.change({ [table] db in
@@ -114,7 +111,6 @@ struct Devices: Sendable {
         guard request.stream == DeviceNews.stream else {
             throw Failure(.invalid, "\(request.stream) keeps no state; newcomers start at its head")
         }
-        guard let after = DeviceNews.Place(request.after) else { throw Failure(.invalid, "after is the next of the page before") }
-        return try await store.read { [news] db in try news.snapshot(db, after: after) }
+        return try await store.read { [news] db in try news.snapshot(db, request) }
     }
 }

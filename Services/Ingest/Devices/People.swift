@@ -74,17 +74,10 @@ struct People: Sendable {
             events.compactMap { try? $0.fact(PersonState.self, type: PersonState.type) }
         }
         return Follower(
-            family: .people, on: runtime, store: store,
-            apply: { db, event in
-                guard let state = try event.fact(PersonState.self, type: PersonState.type) else { return }
-                // It may come later than the order to erase the person.
-                if try !keys.isDestroyed(state.person) { try accounts.put(db, state) }
-            },
-            begin: { db, _, snapshot in
-                // Nobody is forgotten who is not in it: an account that ends is told and erased by itself, and a consent that was put
-                // back from a copy does not know who has registered since. Their entries are still taken, and their hearts watched.
-                for state in states(snapshot) { try accounts.put(db, state) }
-            },
+            family: .people, on: runtime, store: store, apply: { db, event in try accounts.apply(db, event, keys) },
+            // Nobody is forgotten who is not in a snapshot: an account that ends is told and erased by itself, and a consent that was put
+            // back from a copy does not know who has registered since. Their entries are still taken, and their hearts watched.
+            snapshot: .adding { db, event in try accounts.apply(db, event, keys) },
             after: { [registry] events in registry.takeOver(states(events)) })
     }
 }

@@ -63,48 +63,8 @@ enum EntryFault: Hashable, Sendable {
         }
     }
 
-    /// Says what is wrong and what would be right, never the value that was sent.
-    var detail: String {
-        switch self {
-        case .notAnObject: "An entry is a JSON object."
-        case .malformedJSON(let fault): fault.detail
-        case .tooLong: "One entry takes at most \(UploadLimits.entryBytes) bytes."
-        case .missing(let field): "\(field.rawValue) is missing."
-        case .twice(let field): "\(field.rawValue) is given twice."
-        case .wrongKind(let field): "\(field.rawValue) is not \(field.expectation)."
-        case .unreadableTime: "at is neither an RFC 3339 time with an offset nor whole milliseconds since 1970."
-        case .timeNotPositive: "at must lie after 1970-01-01T00:00:00Z."
-        case .timeInFuture: "at lies further in the future than clocks may differ."
-        case .unknownMetric(let name):
-            "There is no metric \(name.map { "\"\($0)\"" } ?? "of this name"); GET /ingest/v1/metrics lists them."
-        case .wrongUnit(let metric): "\(metric.code) is measured in \(metric.definition.unit)."
-        case .valueOfPosition: "A position has no value; it has latitude and longitude."
-        case .impossibleValue(let metric): metric.possibleValues
-        case .offEarth:
-            "latitude is within -90...90, longitude within -180...180, altitude within -12000...100000 m, accuracy within 0...1000000 m."
-        case .conflict: "Another value is stored for this metric and time; it stays."
-        case .notTracked(let metric):
-            "\(metric.code) is not tracked from this device. Nothing was recorded; the person chooses sources at /ingest/v1/tracking."
-        case .paused:
-            "Monitoring is paused, so nothing was recorded; a call for help still counts. Entries measured before the pause may be sent again after it."
-        case .measuredWhilePaused: "This was measured while monitoring was paused, so it is not recorded."
-        }
-    }
-}
-
-extension EntryField {
-    fileprivate var expectation: String {
-        switch self {
-        case .type, .unit: "a string"
-        case .at: "a time"
-        case .position: "an object"
-        case .value, .latitude, .longitude, .altitude, .accuracy: "a number"
-        }
-    }
-}
-
-extension Metric {
-    fileprivate var possibleValues: String { "\(code) can only be \(definition.possibleInWords)." }
+    /// Says what is wrong and what would be right, never the value that was sent; to programs in English.
+    var detail: String { fieldFault.english }
 }
 
 /// What one upload may be; each limit keeps a stranger from making the service work or remember without bound.

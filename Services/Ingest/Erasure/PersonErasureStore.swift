@@ -41,13 +41,17 @@ struct PersonErasure: Sendable {
             count += some
             guard some < Self.slice else { return count }
         }
-        count += try run(
-            db, "DELETE FROM idempotency_keys WHERE scope IN (SELECT device FROM devices WHERE person = ?)", number)
+        // A device that sends each second leaves 86,400 in a day.
+        var keys = DeletionSlice()
+        try keys.delete(
+            db, from: "idempotency_keys", key: "scope, key", where: "scope IN (SELECT device FROM devices WHERE person = ?)", [number])
+        count += keys.deleted
+        guard keys.deleted < DeletionSlice.rows else { return count }
         return scope == .account ? count + (try eraseAccount(db, number)) : count
     }
 
     private func eraseWithoutNumber(_ db: Database, _ person: PersonID) throws -> Int {
-        let grants = try GrantTable().erase(db, person, scope: .account)
+        let grants = try GrantProjection().erase(db, person, scope: .account)
         let messages = try outbox.forget(db, person)
         try db.execute(sql: "DELETE FROM alerted_people WHERE person = ?", arguments: [Data(person.bytes)])
         try db.execute(sql: "DELETE FROM known_accounts WHERE person = ?", arguments: [Data(person.bytes)])

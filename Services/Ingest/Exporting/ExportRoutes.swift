@@ -35,7 +35,13 @@ struct ExportRoutes: Sendable {
                 case .exhausted(let wait):
                     throw Refusal(
                         IngestProblem.tooManyExports.problem(
-                            "At most \(exports.perDay) exports in 24 hours. Download the last one, or wait as long as `Retry-After` says."),
+                            "At most \(exports.perDay) exports in 24 hours. Download the last one, or wait as long as `Retry-After` says.",
+                            italian:
+                                """
+                                Al massimo \(exports.perDay) esportazioni in 24 ore. Scarichi l'ultima, o attenda quanto dice \
+                                `Retry-After`.
+                                """
+                        ),
                         retryAfter: wait)
                 }
             }
@@ -88,7 +94,9 @@ struct ExportRoutes: Sendable {
             return try await OwnDataDoor.answering {
                 let export = try await existing(job, exchange)
                 guard export.row.state != .open else {
-                    throw IngestProblem.notReady.problem("The export is still being written. Look at its state, then download again.")
+                    throw IngestProblem.notReady.problem(
+                        "The export is still being written. Look at its state, then download again.",
+                        italian: "L'esportazione è ancora in corso. Ne guardi lo stato, poi scarichi di nuovo.")
                 }
                 guard export.row.state == .done, let number = export.result?.files.firstIndex(where: { $0.name == name }),
                     let file = export.result?.files[number]

@@ -4,6 +4,7 @@ import Contracts
 import GRDB
 import ServiceKit
 import Storage
+import Synchronization
 
 /// What was taken of one series by one grant.
 struct GrantedStretch: Sendable {
@@ -106,5 +107,26 @@ struct GrantedAccess: GatheredBody {
         }
         try facts.finish(db)
         return outcomes
+    }
+}
+
+/// Reads grants for who asks for the same ones again and again: a row that holds what it held is not decoded anew.
+final class GrantMemory: Sendable {
+    /// More are not remembered.
+    private static let most = 10_000
+
+    private let grants = GrantProjection()
+    private let decoded = Mutex<[GrantID: (row: GrantProjection.Stored, state: GrantState)]>([:])
+
+    /// As `GrantProjection.find`.
+    func find(_ db: Database, _ grant: GrantID) throws -> GrantState? {
+        guard let row = try grants.row(db, grant) else { return nil }
+        if let known = decoded.withLock({ $0[grant] }), known.row == row { return known.state }
+        let state = try row.decoded()
+        decoded.withLock { decoded in
+            if decoded.count >= Self.most { decoded.removeAll() }
+            decoded[grant] = (row, state)
+        }
+        return state
     }
 }

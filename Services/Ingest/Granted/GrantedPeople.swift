@@ -46,12 +46,4 @@ final class GrantedPeople: Sendable {
     func settle(on grant: GrantState) {
         state.withLock { $0.set(grant, grant.active ? MetricSet(grant.types) : nil) }
     }
-
-    /// A snapshot says everything.
-    func replace(by grants: [GrantState]) {
-        state.withLock { state in
-            state = State()
-            for grant in grants where grant.active { state.set(grant, MetricSet(grant.types)) }
-        }
-    }
 }

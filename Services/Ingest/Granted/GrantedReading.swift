@@ -82,28 +82,31 @@ struct GrantedParts: Sendable {
     init(
         store: Store, vault: ChunkVault, epoch: String, relay: EventRelay, people: GrantedPeople = GrantedPeople(), on runtime: Runtime
     ) {
-        let table = GrantTable()
-        let follower = Follower(family: .grants, on: runtime, store: store) { db, event in
-            // What is said of a grant may come later than the order to erase its person.
-            if let person = PersonID(event.header.subject), try vault.keys.isDestroyed(person) { return }
-            try table.apply(db, event)
-            if let state = try GrantTable.state(event) { people.widen(by: state) }
-        } begin: { db, _, snapshot in
-            try table.begin(db, snapshot)
-            for state in try snapshot.compactMap(GrantTable.state) { people.widen(by: state) }
-        } after: { events in
-            // What the table holds, not what was said: a consent that was put back may say more than was left.
-            for event in events {
-                guard let said = try? GrantTable.state(event) else { continue }
-                if let held = try? await store.read({ db in try table.find(db, said.grant) }) {
-                    people.settle(on: held)
-                } else if !said.active {
-                    people.settle(on: said)
+        let (grants, keys) = (GrantProjection(), vault.keys)
+        let follower = Follower(
+            family: .grants, on: runtime, store: store,
+            apply: { db, event in
+                guard let published = try GrantProjection.fact(of: event, keys: keys) else { return }
+                people.widen(by: try grants.save(db, published))
+            },
+            snapshot: SnapshotRules { db, event in
+                guard let published = try GrantProjection.fact(of: event, keys: keys) else { return nil }
+                people.widen(by: try grants.save(db, published))
+                return published.grant.bytes
+            } known: { db, _, after, limit in
+                try grants.known(db, after: after, limit: limit).map(\.bytes)
+            } forget: { db, key in
+                guard let grant = GrantID(bytes: key), let over = try grants.end(db, grant) else { return nil }
+                return { people.settle(on: over) }
+            },
+            after: { events in
+                let published = events.compactMap { try? $0.fact(GrantState.self, type: GrantState.type) }
+                // What the table holds, not what was published: that may be more than is left.
+                guard let held = try? await store.read({ db in try published.map { try grants.find(db, $0.grant) } }) else { return }
+                for (published, held) in zip(published, held) {
+                    if let held { people.settle(on: held) } else if !published.active { people.settle(on: published) }
                 }
-            }
-        } begun: { _, _ in
-            if let held = try? await store.read({ db in try table.active(db) }) { people.replace(by: held) }
-        }
+            })
         let accesses = FactStream(stream: StreamFamily.accesses.streams[0], epoch: epoch, relay: relay)
         reading = GrantedReading(store: store, vault: vault, accesses: accesses, logger: runtime.logger) { follower.silentFor }
         (self.follower, self.people) = (follower, people)

@@ -46,7 +46,9 @@ struct ImportRoutes: Sendable {
                     try await save(exchange, as: job, of: reader)
                     guard let begun = try await imports.begin(job, format, of: reader, now: exchange.receivedAt) else {
                         throw Refusal(
-                            IngestProblem.tooManyImports.problem("At most \(Imports.waiting) files may wait. Try again when one is done."),
+                            IngestProblem.tooManyImports.problem(
+                                "At most \(Imports.waiting) files may wait. Try again when one is done.",
+                                italian: "Possono attendere al massimo \(Imports.waiting) file. Riprovi quando uno è finito."),
                             retryAfter: .seconds(60))
                     }
                     return try .json(item(begun), status: 202)

@@ -22,7 +22,9 @@ struct MakerRoutes: Sendable {
 
     private func entries(_ source: MakerSource) -> Route {
         Route(
-            .post, "/ingest/v1/makers/\(source.name)/entries", access: .device, summary: "Delivers entries in \(source.name)'s format",
+            .post, "/ingest/v1/makers/\(source.name)/entries",
+            as: "upload\(source.name.prefix(1).uppercased())\(source.name.dropFirst())Entries", access: .device,
+            summary: "Delivers entries in \(source.name)'s format",
             description: """
                 \(source.described). Judged, stored and answered like any other entries; items that are no measurements are passed over \
                 and count for nothing. Sending again adds nothing.

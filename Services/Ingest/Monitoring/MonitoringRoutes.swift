@@ -41,7 +41,7 @@ struct MonitoringRoutes: Sendable {
 
     private var report: Route {
         Route(
-            .post, "/ingest/v1/device-state", access: .device, summary: "A device says how it is",
+            .post, "/ingest/v1/device-state", as: "reportDeviceState", access: .device, summary: "A device says how it is",
             description: "Charging, worn, battery, and how often it measures from now on; what is absent stays as it was.",
             body: .json(DeviceSchemas.condition, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [.json(200, "What is measured now, for the device to show", DeviceSchemas.monitoring)], isRateLimited: true

@@ -59,10 +59,14 @@ struct ManualEntries: Sendable {
 
     private static func problem(_ faults: [ManualFault]) -> Problem {
         let kind = faults.first.flatMap { IngestProblem(rawValue: $0.name) } ?? .malformedEntry
-        let detail = faults.count == 1 ? faults[0].detail : "\(faults.count) entries are not as they should be."
+        let (detail, italian) =
+            faults.count == 1
+            ? (faults[0].fault.english, faults[0].fault.italian)
+            : ("\(faults.count) entries are not as they should be.", "\(faults.count) misure non sono corrette.")
         return kind.problem(
             "\(detail) Nothing was stored: correct what is named and confirm again.",
-            errors: faults.prefix(UploadLimits.namedInAnswer).map { .init(pointer: $0.pointer, detail: $0.detail) })
+            italian: "\(italian) Nulla è stato salvato: corregga quanto indicato e confermi di nuovo.",
+            errors: faults.prefix(UploadLimits.namedInAnswer).map { .init(pointer: $0.pointer, $0.fault) })
     }
 
     // MARK: For another service
@@ -107,7 +111,7 @@ struct ManualFault: Hashable, Sendable {
     let name: String
     /// JSON Pointer into the body.
     let pointer: String
-    let detail: String
+    let fault: FieldFault
 }
 
 /// Where entries stand in a document, for pointers.
@@ -125,13 +129,13 @@ struct EntryPlaces: Sendable {
     }
 
     func fault(_ fault: EntryFault, at index: Int) -> ManualFault {
-        ManualFault(index: index, name: fault.name, pointer: pointer(index, fault.field), detail: fault.detail)
+        ManualFault(index: index, name: fault.name, pointer: pointer(index, fault.field), fault: fault.fieldFault)
     }
 
     /// ING-09.
     func outOfDate(at index: Int, oldest: Duration) -> ManualFault {
         ManualFault(
             index: index, name: IngestProblem.outOfDate.rawValue, pointer: pointer(index, .at),
-            detail: "at is more than \(oldest.wholeMilliseconds / 3_600_000) hours old. Measure again and enter the current value.")
+            fault: .outOfDate(hours: oldest.wholeMilliseconds / 3_600_000))
     }
 }

@@ -13,7 +13,8 @@ struct ManualEntryRoutes: Sendable {
     var all: [Route] {
         [
             Route(
-                .post, "/ingest/v1/manual-entries", access: .person, summary: "Stores entries that were typed in",
+                .post, "/ingest/v1/manual-entries", as: "createManualEntries", access: .person,
+                summary: "Stores entries that were typed in",
                 description: """
                     One entry, an array, or `{"entries":[…]}`: stored entirely or not at all, marked as entered by hand. A wrong value is \
                     named with its field and what is allowed; nothing older than \(entries.oldest.wholeMilliseconds / 3_600_000) hours is \

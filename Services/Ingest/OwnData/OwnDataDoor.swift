@@ -26,7 +26,7 @@ enum OwnDataDoor {
         var metrics: [Metric] = []
         for code in codes {
             guard let metric = Metric(code: code) else {
-                throw invalid("type", "expected the code of a metric; GET /ingest/v1/metrics lists them")
+                throw invalid("type", .notAMetric(listedAt: "/ingest/v1/metrics"))
             }
             if !metrics.contains(metric) { metrics.append(metric) }
         }
@@ -40,13 +40,11 @@ enum OwnDataDoor {
         if told == nil, usual == nil { _ = try exchange.required("from", told) }
         let from = told ?? max(0, to - (usual ?? 0))
         guard from <= to else {
-            throw Problem(
-                "invalid-parameter", status: 400, title: "A parameter cannot be understood",
-                detail: "The period begins after its end. Choose the period again.",
-                errors: [
-                    .init(pointer: "query:from", detail: "expected not after to"),
-                    .init(pointer: "query:to", detail: "expected not before from"),
-                ])
+            throw .invalidParameters([
+                .init(pointer: "query:from", .after("to")), .init(pointer: "query:to", .before("from")),
+            ]).saying(
+                "The period begins after its end. Choose the period again.",
+                italian: "Il periodo inizia dopo la sua fine. Scelga di nuovo il periodo.")
         }
         return DataFilter(metrics: try metrics(exchange), range: from..<to)
     }
@@ -54,15 +52,13 @@ enum OwnDataDoor {
     static func calendar(_ exchange: Exchange) throws(Problem) -> ChartCalendar {
         guard let name = try exchange.query("timezone") else { return .utc }
         guard let calendar = ChartCalendar(zone: name) else {
-            throw invalid("timezone", "expected a name of the IANA's time zones, such as Europe/Rome")
+            throw invalid("timezone", .notATimeZone)
         }
         return calendar
     }
 
-    static func invalid(_ name: String, _ detail: String) -> Problem {
-        Problem(
-            "invalid-parameter", status: 400, title: "A parameter cannot be understood", detail: "Correct the named parameter.",
-            errors: [.init(pointer: "query:\(name)", detail: detail)])
+    static func invalid(_ name: String, _ fault: FieldFault) -> Problem {
+        .invalidParameter("query:\(name)", fault)
     }
 
     /// Translates what the keys say.

@@ -15,7 +15,7 @@ struct OwnDataParts: Sendable {
     let imports: Imports
     let desk: TransferDesk
     private let people: People
-    let arrivals: Arrivals
+    let arrivals: Watchers<PersonID>
 
     init(
         _ settings: IngestSettings, uploads: Uploads, readings: Readings, people: People, registry: DeviceRegistry,

@@ -54,7 +54,7 @@ struct PairingRoutes: Sendable {
 
     private var poll: Route {
         Route(
-            .post, "/ingest/v1/pairings/{pairing}/poll", access: .anyone, summary: "How the device's own offer stands",
+            .post, "/ingest/v1/pairings/{pairing}/poll", as: "pollPairing", access: .anyone, summary: "How the device's own offer stands",
             description: """
                 To be asked each second or two. After a wrong number the device shows the new one; once confirmed it gets its token. \
                 What is not there or already used is 404.
@@ -74,7 +74,8 @@ struct PairingRoutes: Sendable {
 
     private var withdraw: Route {
         Route(
-            .post, "/ingest/v1/pairings/{pairing}/withdrawal", access: .anyone, summary: "The device offers itself no more",
+            .post, "/ingest/v1/pairings/{pairing}/withdrawal", as: "withdrawPairing", access: .anyone,
+            summary: "The device offers itself no more",
             parameters: [Self.pairing], body: .json(DeviceSchemas.poll, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [Answer(204, "The offer is over")], isRateLimited: true
         ) { exchange in
@@ -103,7 +104,7 @@ struct PairingRoutes: Sendable {
             let named = try exchange.queryValues("pairing")
             let ids = named.compactMap { PairingID($0) }
             guard ids.count == named.count, (1...Pairings.mostNearby).contains(ids.count) else {
-                throw IngestRoutes.invalid("pairing", "expected 1 to \(Pairings.mostNearby) ids that begin with \(Pairing.prefix)_")
+                throw OwnDataDoor.invalid("pairing", .notAnIdentifier(prefix: Pairing.prefix))
             }
             return try await IngestRoutes.answering {
                 try .json(Page(items: try await pairings.nearby(ids, at: exchange.receivedAt), next: nil))
@@ -113,7 +114,8 @@ struct PairingRoutes: Sendable {
 
     private var confirm: Route {
         Route(
-            .post, "/ingest/v1/pairings/{pairing}/confirmation", access: .personAnew, summary: "Pairs the device whose number was typed",
+            .post, "/ingest/v1/pairings/{pairing}/confirmation", as: "confirmPairing", access: .personAnew,
+            summary: "Pairs the device whose number was typed",
             description: """
                 A wrong number makes the device show a new one; after \(PairingOffer.wrongNumbers) the offer is over. What the device \
                 measures is tracked from it at once, unless another device delivers it: that stays until the person says otherwise.
@@ -145,7 +147,11 @@ struct PairingRoutes: Sendable {
         case .wrong(let left):
             throw IngestProblem.wrongNumber.problem(
                 "The device now shows a new number; type that one. \(left == 1 ? "One try is" : "\(left) tries are") left. Nothing was changed.",
-                errors: [.init(pointer: "/number", detail: "is not the number that the device shows")])
+                italian: """
+                    Il dispositivo mostra ora un nuovo numero: scriva quello. \(left == 1 ? "Resta un tentativo" : "Restano \(left) tentativi"). \
+                    Nulla è stato cambiato.
+                    """,
+                errors: [.init(pointer: "/number", .otherNumber)])
         case .over(let state):
             let why =
                 switch state {

@@ -41,8 +41,9 @@ struct PairingSecret: Sendable {
         return numbers
     }
 
-    func token(of pairing: PairingID) -> String {
-        "tmd_" + Base64URL.encode(Digest.hmacSHA256(Array("device-token|\(pairing)".utf8), keyBytes: bytes))
+    /// Without a shard: whose device it will be is not known yet.
+    func token(of pairing: PairingID) -> DeviceToken {
+        DeviceToken(bits: Digest.hmacSHA256(Array("device-token|\(pairing)".utf8), keyBytes: bytes))
     }
 }
 

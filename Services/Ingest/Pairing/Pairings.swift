@@ -93,17 +93,18 @@ struct Pairings: Sendable {
         guard isProved else {
             throw IngestProblem.wrongSignature.problem(
                 "Sign `trackme-pairing.v1|<pairing>|<number shown>` with the key that was offered.",
-                errors: [.init(pointer: "/signature", detail: "is not that key's for the number shown")])
+                errors: [.init(pointer: "/signature", .otherSignature)])
         }
     }
 
     private func giveToken(_ secret: PairingSecret, _ row: PairingRow, _ progress: inout PairingProgress) async throws {
-        let token = secret.token(of: row.pairing)
-        guard let known = registry.device(withToken: token), !known.pulse.hasBeenHeard else {
+        var token = secret.token(of: row.pairing)
+        guard let known = registry.device(withToken: token.text), !known.pulse.hasBeenHeard else {
             try await store.write { [table] db in try table.delete(db, row.pairing) }
             throw Problem.notFound
         }
-        (progress.device, progress.token) = (known.device, token)
+        token.shard = VirtualShard(of: known.person)
+        (progress.device, progress.token) = (known.device, token.text)
     }
 
     /// The device leaves by itself.

@@ -236,7 +236,7 @@ struct HealthStatusAnswer: Codable, Hashable, Sendable {
                     .optional("low", .number(), "Lower bound; equal is in range."), .optional("high", .number(), "Upper bound."))),
             "The newest value of every metric that has any."),
         .optional("notice", NoticeItem.schema), .damaged
-    ).named("HealthStatus")
+    ).named("PersonHealthStatus")
 }
 
 /// What a person sees after log-in (MYD-01).

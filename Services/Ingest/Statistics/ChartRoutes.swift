@@ -9,7 +9,7 @@ struct ChartRoutes: Sendable {
     let charts: Charts
     let activities: Activities
     let people: People
-    let arrivals: Arrivals
+    let arrivals: Watchers<PersonID>
 
     var all: [Route] { [series, statistics, status, dashboard, dashboardEvents, track] }
 
@@ -18,7 +18,7 @@ struct ChartRoutes: Sendable {
 
     private var series: Route {
         Route(
-            .get, "/ingest/v1/series", access: .person, summary: "Own data as series for a chart",
+            .get, "/ingest/v1/series", as: "getSeries", access: .person, summary: "Own data as series for a chart",
             description: """
                 Several types at once, in stretches of the asked granularity: least, mean and greatest value and number of entries; `raw` \
                 gives the entries themselves. Days, weeks (from Monday) and months are those of `timezone`, and the period is widened to \
@@ -34,12 +34,12 @@ struct ChartRoutes: Sendable {
             yields: .statistics
         ) { exchange in
             let filter = try OwnDataDoor.filter(exchange)
-            if let position = filter.metrics?.first(where: { $0.definition.shape == .position }) {
-                throw OwnDataDoor.invalid("type", "\(position) cannot be drawn as a line; see /ingest/v1/track")
+            if filter.metrics?.contains(where: { $0.definition.shape == .position }) == true {
+                throw OwnDataDoor.invalid("type", .notForPositions)
             }
             let withCoverage = try exchange.queryFlag("coverage") ?? false
             guard !withCoverage || Int64(filter.range.count) <= Self.coverageDays * Granularity.dayWidth else {
-                throw OwnDataDoor.invalid("from", "expected at most \(Self.coverageDays) days before to, for coverage")
+                throw OwnDataDoor.invalid("from", .periodTooLong(days: Int(Self.coverageDays), from: "to"))
             }
             let request = ChartRequest(
                 metrics: filter.metrics, range: filter.range,
@@ -52,8 +52,16 @@ struct ChartRoutes: Sendable {
                     return .bytes(ChartAnswer.json(request, range, series, damaged: reader.damaged), contentType: MediaType.json)
                 } catch let excess as Charts.TooManyPoints {
                     throw IngestProblem.tooManyPoints.problem(
-                        "A series has at most \(Charts.mostPoints) points. Choose a shorter period, or `\(excess.granularity.coarser.rawValue)`.",
-                        errors: [.init(pointer: "query:granularity", detail: "too fine for this period")])
+                        """
+                        A series has at most \(Charts.mostPoints) points. Choose a shorter period, or \
+                        `\(excess.granularity.coarser.rawValue)`.
+                        """,
+                        italian:
+                            """
+                            Una serie ha al massimo \(Charts.mostPoints) punti. Scelga un periodo più breve, o \
+                            `\(excess.granularity.coarser.rawValue)`.
+                            """,
+                        errors: [.init(pointer: "query:granularity", .tooFine)])
                 }
             }
         }
@@ -61,7 +69,8 @@ struct ChartRoutes: Sendable {
 
     private var statistics: Route {
         Route(
-            .get, "/ingest/v1/statistics", access: .person, summary: "Least, mean and greatest values of the last week and month",
+            .get, "/ingest/v1/statistics", as: "getStatistics", access: .person,
+            summary: "Least, mean and greatest values of the last week and month",
             description: """
                 Of heart rate and blood pressure unless types are told. Where fewer than \(charts.rules.leastDaysOfWeek) days of the week \
                 or \(charts.rules.leastDaysOfMonth) of the month have entries, a notice says so beside what there is.
@@ -71,7 +80,7 @@ struct ChartRoutes: Sendable {
         ) { exchange in
             let metrics = try OwnDataDoor.metrics(exchange) ?? Charts.usualStatistics
             guard metrics.allSatisfy({ $0.definition.shape != .position }) else {
-                throw OwnDataDoor.invalid("type", "a position has no statistics")
+                throw OwnDataDoor.invalid("type", .notForPositions)
             }
             let calendar = try OwnDataDoor.calendar(exchange)
             return try await OwnDataDoor.answering {
@@ -119,15 +128,19 @@ struct ChartRoutes: Sendable {
         .events(
             "/ingest/v1/dashboard/events", access: .person, summary: "The dashboard as it changes",
             description:
-                "Server-sent events named `dashboard`, whose data is the summary as JSON: one at once, then one after new entries have come.",
+                """
+                Server-sent events named `dashboard`, whose data is the summary as JSON: one at once, then one after new entries \
+                have come.
+                """,
             events: "Events for as long as the caller listens", yields: .liveView
         ) { exchange in
             let person = try exchange.person
             let reader = try await OwnDataDoor.answering { try await people.reader(of: person) }
-            let turns = arrivals.watch(person)
+            guard let watcher = arrivals.watch(person) else { throw Problem.tooManyStreams(arrivals.limit) }
+            watcher.notify()
             return EventSource {
-                var iterator = turns.makeAsyncIterator()
-                guard await iterator.next() != nil else { return nil }
+                await watcher.wait()
+                guard !Task.isCancelled else { return nil }
                 let summary = try JSONEncoder().encode(await summary(of: reader, now: .now))
                 return ServerEvent(event: "dashboard", data: String(decoding: summary, as: UTF8.self))
             }
@@ -138,7 +151,10 @@ struct ChartRoutes: Sendable {
         Route(
             .get, "/ingest/v1/track", access: .person, summary: "Where one was, for a map",
             description:
-                "GeoJSON (RFC 7946): one feature with a line of at most \(ActivityFigures.mostPoints) points, thinned evenly; `properties.times` has the time of each.",
+                """
+                GeoJSON (RFC 7946): one feature with a line of at most \(ActivityFigures.mostPoints) points, thinned evenly; \
+                `properties.times` has the time of each.
+                """,
             parameters: [.query("from", .time, required: true, "Beginning of the period, included."), OwnDataDoor.to],
             answers: [Answer(200, "The track", contents: [.init(GeoJSON.mediaType, GeoJSON.schema)])]
         ) { exchange in

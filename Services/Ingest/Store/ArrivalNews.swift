@@ -1,7 +1,6 @@
 // SQL sentences for the stream `ingest.arrivals`: that something came in of somebody who shares it, in the upload's own transaction.
 
 import Contracts
-import Foundation
 import GRDB
 import ServiceKit
 import Storage
@@ -9,9 +8,32 @@ import Storage
 struct ArrivalNews: Sendable {
     static let stream = StreamFamily.arrivals.streams[0]
 
-    let people: GrantedPeople
-    let epoch: String
-    let relay: EventRelay
+    private let people: GrantedPeople
+    private let facts: FactStream
+
+    init(people: GrantedPeople, epoch: String, relay: EventRelay) {
+        (self.people, facts) = (people, FactStream(stream: Self.stream, epoch: epoch, relay: relay))
+    }
+
+    /// A fact's body as it will be if all of a group is new.
+    struct Rendered: Sendable {
+        let metric: Metric
+        let first: Int64
+        let last: Int64
+        let body: [UInt8]
+
+        fileprivate func tells(_ group: MetricGroup) -> Bool {
+            (metric, first, last) == (group.metric, group.first, group.last)
+        }
+    }
+
+    /// Before the writer's turn: what will most probably be said of an upload of the person.
+    func render(_ groups: [MetricGroup], of person: PersonID) throws -> [Rendered] {
+        guard let types = people.types(of: person) else { return [] }
+        return try groups.filter { types.contains($0.metric) }.map { group in
+            Rendered(metric: group.metric, first: group.first, last: group.last, body: try Self.payload(group))
+        }
+    }
 
     /// - Parameter groups: what of the upload is new; none is empty.
     /// - Returns: what is to be published after the commit.
@@ -21,25 +43,18 @@ struct ArrivalNews: Sendable {
         let person = upload.device.person
         guard !groups.isEmpty, let types = people.types(of: person) else { return [] }
         return try groups.filter { types.contains($0.metric) }.map { group in
-            let body = try Self.payload(
-                DataArrived(
-                    metric: group.metric, from: Timestamp(milliseconds: group.first), to: Timestamp(milliseconds: group.last + 1)))
-            let sequence = try news.append(
-                db, stream: Self.stream, type: DataArrived.type, subject: person, at: upload.receivedAt, trace: upload.trace, body: body)
-            let header = StreamHeader(
-                stream: Self.stream, epoch: epoch, sequence: sequence, head: sequence, type: DataArrived.type,
-                subject: upload.device.subject, at: upload.receivedAt, trace: upload.trace)
-            return EventRelay.Committed(header: header) { body }
+            let body = try upload.arrivals.first { $0.tells(group) }?.body ?? Self.payload(group)
+            return try facts.append(
+                db, in: &news, type: DataArrived.type, subject: person, payload: body, at: upload.receivedAt, trace: upload.trace)
         }
     }
 
-    func publish(_ facts: [EventRelay.Committed]) {
-        for fact in facts { relay.committed(fact) }
+    func publish(_ arrived: [EventRelay.Committed]) {
+        facts.publish(arrived)
     }
 
-    private static func payload(_ fact: DataArrived) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return Array(try encoder.encode(fact))
+    private static func payload(_ group: MetricGroup) throws -> [UInt8] {
+        try FactLog.payload(
+            DataArrived(metric: group.metric, from: Timestamp(milliseconds: group.first), to: Timestamp(milliseconds: group.last + 1)))
     }
 }

@@ -27,7 +27,7 @@ struct SealedChunk: Sendable {
 /// commits, so that "everything up to id n" names a state of a series.
 ///
 /// The index of times, `chunk_times`, is filled in batches and holds every chunk up to the id in `chunk_times_filled`. Later ones are
-/// in `fresh`, or found by reading the rows above that id.
+/// in `fresh`, or found by reading the rows above that id. Chunks go by `delete` alone, which takes them out of the index.
 struct ChunkTable: Sendable {
     let fresh: FreshChunks
 
@@ -134,6 +134,22 @@ struct ChunkTable: Sendable {
                 """)
     }
 
+    /// Ninth step: no trigger, since `delete` does what it did, and a primary key for the tables of one row.
+    static func dropTrigger(in db: Database) throws {
+        try db.execute(
+            sql: """
+                DROP TRIGGER IF EXISTS chunk_times_of_deleted;
+                CREATE TABLE chunk_times_filled_keyed (one INTEGER PRIMARY KEY CHECK (one = 1), through INTEGER NOT NULL) STRICT;
+                INSERT INTO chunk_times_filled_keyed SELECT 1, coalesce(max(through), 0) FROM chunk_times_filled;
+                DROP TABLE chunk_times_filled;
+                ALTER TABLE chunk_times_filled_keyed RENAME TO chunk_times_filled;
+                CREATE TABLE chunk_ids_keyed (one INTEGER PRIMARY KEY CHECK (one = 1), gone INTEGER NOT NULL) STRICT;
+                INSERT INTO chunk_ids_keyed SELECT 1, coalesce(max(gone), 0) FROM chunk_ids;
+                DROP TABLE chunk_ids;
+                ALTER TABLE chunk_ids_keyed RENAME TO chunk_ids;
+                """)
+    }
+
     /// The highest id that a chunk has ever had, also one that is gone; 0 in an empty store.
     func highestID(_ db: Database) throws -> Int64 {
         try Int64.fetchOne(
@@ -162,23 +178,45 @@ struct ChunkTable: Sendable {
         fresh.add(.init(id: id, first: chunk.outline.first, last: chunk.outline.last), to: chunk.series)
     }
 
-    func delete(_ db: Database, ids: [Int64]) throws {
+    /// Takes chunks out of the store and of its index of times. Those that are not there are passed over.
+    /// - Returns: how many there were.
+    @discardableResult
+    func delete(_ db: Database, ids: [Int64]) throws -> Int {
+        var (count, highest) = (0, Int64(0))
         for id in ids {
-            try db.cachedStatement(sql: "DELETE FROM chunks WHERE id = ?").execute(arguments: [id])
+            try db.run(
+                """
+                DELETE FROM chunk_times WHERE (person, metric, span_class, first, last, chunk) =
+                    (SELECT person, metric, span_class, first, last, id FROM chunks WHERE id = ?)
+                """
+            ) { $0.integer(id) }
+            try db.run("DELETE FROM chunks WHERE id = ?") { $0.integer(id) }
+            guard db.changesCount > 0 else { continue }
+            (count, highest) = (count + 1, max(highest, id))
         }
+        guard count > 0 else { return 0 }
+        // An id that was given is not given again.
+        try db.run("UPDATE chunk_ids SET gone = ? WHERE gone < ?") { row in
+            row.integer(highest)
+            row.integer(highest)
+        }
+        return count
     }
 
     /// Deletes chunks of one person.
     /// - Returns: how many; `limit` means that there may be more.
     func erase(_ db: Database, of person: Int64, limit: Int) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM chunks WHERE id IN (SELECT chunk FROM chunk_times WHERE person = ? LIMIT ?)")
-            .execute(arguments: [person, limit])
-        var count = db.changesCount
+        let indexed = try db.all("SELECT chunk FROM chunk_times WHERE person = ? LIMIT ?") { row in
+            row.integer(person)
+            row.integer(Int64(limit))
+        } read: {
+            $0.integer(0)
+        }
+        var count = try delete(db, ids: indexed)
         let filled = try Self.filled(db)
         for metric in Metric.all where count < limit {
             for chunk in try later(db, of: Series(person: person, metric: metric), above: filled) where count < limit {
-                try delete(db, ids: [chunk.id])
-                count += db.changesCount
+                count += try delete(db, ids: [chunk.id])
             }
         }
         return count

@@ -51,6 +51,21 @@ struct DayTable: Sendable {
                 """)
     }
 
+    /// Ninth step: the unique index of `roll_ups` is called its primary key. In the file both are the same index under the same name, so
+    /// only the declaration is changed: to copy everybody's minutes would keep a large store from starting for minutes (decision 0042).
+    static func declareKey(in db: Database) throws {
+        let version = try Int.fetchOne(db, sql: "PRAGMA schema_version") ?? 0
+        try db.execute(sql: "PRAGMA writable_schema = ON")
+        defer { try? db.execute(sql: "PRAGMA writable_schema = OFF") }
+        try db.execute(
+            sql: """
+                UPDATE sqlite_schema SET sql = replace(sql, 'UNIQUE (person, metric, day)', 'PRIMARY KEY (person, metric, day)')
+                WHERE type = 'table' AND name = 'roll_ups'
+                """)
+        // Makes every connection read the declarations anew.
+        try db.execute(sql: "PRAGMA schema_version = \(version + 1)")
+    }
+
     /// Notes that a chunk has come with entries of that day. Most days are known to be noted already; then the store is not asked.
     /// - Returns: what `noted` is to be told after the commit; nil where it was known.
     func touch(_ db: Database, _ key: DayKey) throws -> NotedDays.Written? {

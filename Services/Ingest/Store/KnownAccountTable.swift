@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import ServiceKit
 
 struct KnownAccountTable: Sendable {
     static func create(in db: Database) throws {
@@ -19,6 +20,13 @@ struct KnownAccountTable: Sendable {
 
     static func addReaders(in db: Database) throws {
         try db.execute(sql: "ALTER TABLE known_accounts ADD COLUMN readers_since INTEGER")
+    }
+
+    /// One fact of `consent.people`.
+    func apply(_ db: Database, _ event: StreamEvent, _ keys: PersonKeys) throws {
+        guard let state = try event.fact(PersonState.self, type: PersonState.type) else { return }
+        // It may come later than the order to erase the person.
+        if try !keys.isDestroyed(state.person) { try put(db, state) }
     }
 
     func put(_ db: Database, _ state: PersonState) throws {

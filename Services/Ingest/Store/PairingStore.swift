@@ -81,11 +81,13 @@ struct PairingStore: Sendable {
         if let old = request.replaces, household.device(old) == nil {
             throw IngestProblem.noSuchDevice.problem(
                 "Nothing was changed; the list of devices has the ones that can be replaced.",
-                errors: [.init(pointer: "/replaces", detail: "is none of the person's devices")])
+                italian: "Nulla è stato cambiato; l'elenco dei dispositivi contiene quelli che si possono sostituire.",
+                errors: [.init(pointer: "/replaces", .noSuchDevice)])
         }
         guard household.active.count < Devices.perPerson || request.replaces != nil else {
             throw IngestProblem.tooManyDevices.problem(
-                "A person has at most \(Devices.perPerson) devices. Remove one, or replace one by the new one.")
+                "A person has at most \(Devices.perPerson) devices. Remove one, or replace one by the new one.",
+                italian: "Una persona ha al massimo \(Devices.perPerson) dispositivi. Ne tolga uno, o lo sostituisca con il nuovo.")
         }
     }
 

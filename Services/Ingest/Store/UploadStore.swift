@@ -6,7 +6,7 @@ import Sealing
 import ServiceKit
 import Storage
 
-/// An upload with everything done that can be done before the writer's turn: sorted, encoded and sealed as if all of it were new.
+/// An upload with everything done that can be done before the writer's turn: sorted, encoded, sealed and rendered as if all of it were new.
 /// A class, because it is handed on often and holds much.
 final class ReadyUpload: Sendable {
     let device: KnownDevice
@@ -19,17 +19,23 @@ final class ReadyUpload: Sendable {
     let unstored: [Sample]
     /// One per group of the plan.
     let chunks: [SealedChunk]
+    /// What dispatchers are told of it; nil where nobody listened when it came.
+    let payload: [UInt8]?
+    /// What third parties are told of it.
+    let arrivals: [ArrivalNews.Rendered]
     let refused: RefusedEntries?
     let repeatable: RepeatableRequest?
     let alongside: UploadEffect?
 
     init(
         device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?, trace: String, key: SymmetricKey, plan: UploadPlan,
-        unstored: [Sample], chunks: [SealedChunk], refused: RefusedEntries?, repeatable: RepeatableRequest?, alongside: UploadEffect?
+        unstored: [Sample], chunks: [SealedChunk], payload: [UInt8]?, arrivals: [ArrivalNews.Rendered], refused: RefusedEntries?,
+        repeatable: RepeatableRequest?, alongside: UploadEffect?
     ) {
         (self.device, self.receivedAt, self.firstTriedAt, self.trace) = (device, receivedAt, firstTriedAt, trace)
         (self.key, self.plan, self.unstored) = (key, plan, unstored)
-        (self.chunks, self.refused, self.repeatable, self.alongside) = (chunks, refused, repeatable, alongside)
+        (self.chunks, self.payload, self.arrivals) = (chunks, payload, arrivals)
+        (self.refused, self.repeatable, self.alongside) = (refused, repeatable, alongside)
     }
 }
 
@@ -75,6 +81,8 @@ enum UploadOutcome: Sendable {
 final class StoredUpload: Sendable {
     /// What of it was new, and what was not.
     let plan: UploadPlan
+    /// Whether all that the store was handed was new.
+    let isWhole: Bool
     /// Its place in the person's stream; nil where nothing was new.
     let sequence: Int64?
     /// What third parties are told of it.
@@ -82,8 +90,8 @@ final class StoredUpload: Sendable {
     /// Of its days, as far as they were not noted before.
     let notes: [NotedDays.Written]
 
-    init(plan: UploadPlan, sequence: Int64?, arrivals: [EventRelay.Committed], notes: [NotedDays.Written]) {
-        (self.plan, self.sequence, self.arrivals, self.notes) = (plan, sequence, arrivals, notes)
+    init(plan: UploadPlan, isWhole: Bool, sequence: Int64?, arrivals: [EventRelay.Committed], notes: [NotedDays.Written]) {
+        (self.plan, self.isWhole, self.sequence, self.arrivals, self.notes) = (plan, isWhole, sequence, arrivals, notes)
     }
 }
 
@@ -91,6 +99,8 @@ final class StoredUpload: Sendable {
 final class UploadStore: Sendable {
     /// Entries closer than this are looked for in one search, those farther apart each by themselves.
     private static let nearby: Int64 = 10_000
+    /// Of more stretches than this each chunk is looked at once for all.
+    private static let mostStretches = 8
 
     let vault: ChunkVault
     let memory: SeriesMemory
@@ -136,7 +146,7 @@ final class UploadStore: Sendable {
                 at: upload.receivedAt)
         }
         try upload.alongside?.run(db, plan.repetitions, plan.count)
-        return .stored(StoredUpload(plan: plan, sequence: sequence, arrivals: said, notes: notes))
+        return .stored(StoredUpload(plan: plan, isWhole: !isChanged, sequence: sequence, arrivals: said, notes: notes))
     }
 
     func seal(_ group: MetricGroup, _ upload: ReadyUpload) throws -> SealedChunk {
@@ -167,16 +177,34 @@ final class UploadStore: Sendable {
         _ db: Database, at times: [Int64], of series: Series, _ upload: ReadyUpload
     ) throws -> [Int64: Sample] {
         var found: [Int64: Sample] = [:]
-        var start = 0
+        func take(_ chunk: ChunkRow, _ wanted: ArraySlice<Int64>) throws {
+            // Of a damaged chunk nothing is left: whoever delivers its entries again gives them back.
+            let opened = try vault.undamaged(chunk) { try vault.open($0, of: upload.device.person, key: upload.key) } ?? []
+            for sample in opened where wanted.hasElement(at: sample.at.milliseconds) { found[sample.at.milliseconds] = sample }
+        }
+        let stretches = Self.stretches(times)
+        guard stretches.count > Self.mostStretches else {
+            for wanted in stretches {
+                let period = wanted[wanted.startIndex]..<wanted[wanted.endIndex - 1] + 1
+                try chunks.each(db, of: series, in: period, where: { wanted.hasElement(within: $0) }) { try take($0, wanted) }
+            }
+            return found
+        }
+        // Each chunk once, however many of the times lie within it: what is scattered over months meets the same chunks at every time.
+        var needed: [Int64] = []
+        try chunks.eachOutline(db, of: series, in: times[0]..<times[times.count - 1] + 1) { id, outline, _ in
+            if times[...].hasElement(within: outline) { needed.append(id) }
+        }
+        for id in needed { if let chunk = try chunks.chunk(db, id: id) { try take(chunk, times[...]) } }
+        return found
+    }
+
+    private static func stretches(_ times: [Int64]) -> [ArraySlice<Int64>] {
+        var (found, start) = ([ArraySlice<Int64>](), 0)
         while start < times.count {
             var end = start + 1
-            while end < times.count, times[end] - times[end - 1] <= Self.nearby { end += 1 }
-            let wanted = times[start..<end]
-            try chunks.each(db, of: series, in: wanted[start]..<wanted[end - 1] + 1, where: { wanted.hasElement(within: $0) }) { chunk in
-                // Of a damaged chunk nothing is left: whoever delivers its entries again gives them back.
-                let opened = try vault.undamaged(chunk) { try vault.open($0, of: upload.device.person, key: upload.key) } ?? []
-                for sample in opened where wanted.hasElement(at: sample.at.milliseconds) { found[sample.at.milliseconds] = sample }
-            }
+            while end < times.count, times[end] - times[end - 1] <= nearby { end += 1 }
+            found.append(times[start..<end])
             start = end
         }
         return found

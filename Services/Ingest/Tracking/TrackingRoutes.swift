@@ -111,7 +111,7 @@ struct TrackingRoutes: Sendable {
         var wanted: [DeviceID: MetricSet] = [:]
         for (place, item) in choice.devices.enumerated() {
             guard wanted.updateValue(MetricSet(item.tracked.compactMap { Metric(code: $0) }), forKey: item.device) == nil else {
-                throw .invalidBody([.init(pointer: "/devices/\(place)/device", detail: "is named twice")])
+                throw .invalidBody([.init(pointer: "/devices/\(place)/device", .namedTwice)])
             }
         }
         return wanted
@@ -127,34 +127,34 @@ struct TrackingRoutes: Sendable {
     private static func problem(of items: [TrackedElsewhere], in choice: TrackingChoice) -> Problem {
         IngestProblem.trackedElsewhere.problem(
             "Nothing was changed. Send it again with whenTracked `keep`, to leave these parameters where they are, or `switch`.",
+            italian: "Nulla è stato cambiato. Invii di nuovo con whenTracked `keep`, per lasciare queste misure dove sono, o `switch`.",
             errors: items.map { item in
                 .init(
                     pointer: pointer(item.wanted, item.metric, in: choice),
-                    detail: """
-                        \(item.metric.code) is tracked from \(item.current), of kind \(item.currentKind.rawValue), which is more reliable
-                        """)
+                    .trackedElsewhere(item.metric, device: item.current, kind: item.currentKind.rawValue))
             })
     }
 
     private static func problem(of faults: [TrackingFault], in choice: TrackingChoice) -> Problem {
         IngestProblem.impossibleTracking.problem(
             "Nothing was changed. Correct the named devices and parameters.",
+            italian: "Nulla è stato cambiato. Corregga i dispositivi e le misure indicati.",
             errors: faults.map { fault in
                 switch fault {
                 case .unknownDevice(let device):
-                    .init(pointer: pointer(device, nil, in: choice), detail: "is none of the person's devices")
+                    .init(pointer: pointer(device, nil, in: choice), .noSuchDevice)
                 case .cannotMeasure(let device, let metric):
-                    .init(pointer: pointer(device, metric, in: choice), detail: "\(metric.code) cannot be measured by this device")
+                    .init(pointer: pointer(device, metric, in: choice), .notMeasured(metric))
                 case .twice(let metric, _, let second):
-                    .init(
-                        pointer: pointer(second, metric, in: choice), detail: "\(metric.code) can come from one device at a time")
+                    .init(pointer: pointer(second, metric, in: choice), .fromTwoDevices(metric))
                 }
             })
     }
 
     private var prefer: Route {
         Route(
-            .put, "/ingest/v1/tracking/priority", access: .person, summary: "Says which kinds of sources are trusted more",
+            .put, "/ingest/v1/tracking/priority", as: "setSourcePriority", access: .person,
+            summary: "Says which kinds of sources are trusted more",
             description: "What is tracked stays where it is; later choices are measured by it.",
             body: .json(DeviceSchemas.priority, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [.json(200, "As it is now", DeviceSchemas.tracking)]
@@ -162,7 +162,7 @@ struct TrackingRoutes: Sendable {
             let person = try exchange.person
             let choice = try await exchange.json(PriorityChoice.self)
             guard let priority = SourcePriority(chosen: choice.priority) else {
-                throw Problem.invalidBody([.init(pointer: "/priority", detail: "must name every kind once")])
+                throw Problem.invalidBody([.init(pointer: "/priority", .priorityIncomplete)])
             }
             return try await IngestRoutes.answering { try .json(try await trackings.prefer(priority, by: person)) }
         }

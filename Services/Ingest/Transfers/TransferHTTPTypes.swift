@@ -23,17 +23,16 @@ struct NewExport: Codable, Sendable {
         func time(_ text: String?, _ field: String) -> Int64? {
             guard let text else { return nil }
             let read = Timestamp(rfc3339: text)
-            if read == nil { errors.append(.init(pointer: "/\(field)", detail: "expected a time like 2026-01-10T00:31:00.000Z")) }
+            if read == nil { errors.append(.init(pointer: "/\(field)", .notATime)) }
             return read?.milliseconds
         }
         let (from, to) = (time(from, "from"), time(to, "to"))
-        if let from, let to, from > to { errors.append(.init(pointer: "/to", detail: "expected not before from")) }
+        if let from, let to, from > to { errors.append(.init(pointer: "/to", .before("from"))) }
         for (place, code) in (types ?? []).enumerated() where Metric(code: code) == nil {
-            errors.append(.init(pointer: "/types/\(place)", detail: "there is no such metric; GET /ingest/v1/metrics lists them"))
+            errors.append(.init(pointer: "/types/\(place)", .notAMetric(listedAt: "/ingest/v1/metrics")))
         }
         guard let format = ExchangeFormat(rawValue: format) else {
-            errors.append(
-                .init(pointer: "/format", detail: "expected one of \(ExchangeFormat.allCases.map(\.rawValue).joined(separator: ", "))"))
+            errors.append(.init(pointer: "/format", .notAnOption(ExchangeFormat.allCases.map(\.rawValue))))
             throw .invalidBody(errors)
         }
         guard errors.isEmpty else { throw .invalidBody(errors) }

@@ -63,7 +63,6 @@ struct Upkeep: Sendable {
             try steps.days.loose(db, before: today - Self.daysUntilMerging, limit: Self.daysPerRound)
         }
         try await fulfil(.merging, for: loose)
-        while try await store.write({ db in try IdempotencyKeys().expire(db, now: now) }) == IdempotencyKeys.expiryLimit {}
     }
 
     private func settleMany() async throws {

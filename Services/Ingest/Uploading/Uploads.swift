@@ -45,7 +45,8 @@ final class Uploads: Sendable {
     let digests: SymmetricKey
     let logger: Logger
     /// Tells whoever looks at a person's dashboard.
-    let arrivals = Arrivals()
+    /// Who looks at a person's data.
+    let arrivals = Watchers<PersonID>(limit: HTTPLimits().streamsPerCaller)
     /// Who is in an alert: their devices are asked to measure more often.
     let alerted = AlertedPeople()
     private let arrivalNews: ArrivalNews
@@ -195,6 +196,11 @@ final class Uploads: Sendable {
         let chunks = try plan.groups.map {
             try vault.seal($0, of: person, number: origin.device.personNumber, device: origin.device.number, key: key)
         }
+        let device = origin.device
+        let firstTriedAt = upload.scanned.firstTriedAt(ofReceived: origin.receivedAt)
+        let payload =
+            plan.groups.isEmpty || !relay.hasListeners(device.stream)
+            ? nil : Self.payload(of: plan, device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt)
         let refused =
             upload.refusedCount == 0
             ? nil
@@ -202,11 +208,10 @@ final class Uploads: Sendable {
                 count: upload.refusedCount,
                 body: try vault.seal(text: upload.refusedText, at: "quarantine", of: person, key: key))
         return ReadyUpload(
-            device: origin.device, receivedAt: origin.receivedAt, firstTriedAt: upload.scanned.firstTriedAt(ofReceived: origin.receivedAt),
-            trace: origin.trace, key: key, plan: plan,
+            device: device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt, trace: origin.trace, key: key, plan: plan,
             unstored: upload.scanned.unstored(at: origin.receivedAt, latest: rules(origin.receivedAt).latest), chunks: chunks,
-            refused: refused, repeatable: repeatable(upload, origin, key),
-            alongside: effect)
+            payload: payload, arrivals: try arrivalNews.render(plan.groups, of: person), refused: refused,
+            repeatable: repeatable(upload, origin, key), alongside: effect)
     }
 
     private func publish(_ outcome: UploadOutcome, _ ready: ReadyUpload) {
@@ -214,18 +219,26 @@ final class Uploads: Sendable {
         // After what was stored: of two values of one instant the one that counts is heard first.
         defer { express.refused(stored.plan.conflicting, of: ready) }
         guard let sequence = stored.sequence else { return }
-        arrivals.tell(ready.device.person)
+        arrivals.notify(ready.device.person)
         arrivalNews.publish(stored.arrivals)
         let device = ready.device
         let header = StreamHeader(
             stream: device.stream, epoch: epoch, sequence: sequence, head: sequence, type: SamplesRecorded.type, subject: device.subject,
             at: ready.receivedAt, trace: ready.trace)
+        let rendered = stored.isWhole ? ready.payload : nil
         relay.committed(
             EventRelay.Committed(header: header) {
-                SamplesRecordedWriter.render(
-                    device: device.device, receivedAt: ready.receivedAt, firstTriedAt: ready.firstTriedAt, intervalMs: device.intervalMs,
-                    samples: stored.plan.inOrder)
+                rendered
+                    ?? Self.payload(of: stored.plan, device, receivedAt: ready.receivedAt, firstTriedAt: ready.firstTriedAt)
             })
+    }
+
+    private static func payload(
+        of plan: UploadPlan, _ device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?
+    ) -> [UInt8] {
+        SamplesRecordedWriter.render(
+            device: device.device, receivedAt: receivedAt, firstTriedAt: firstTriedAt, intervalMs: device.intervalMs,
+            samples: plan.inOrder)
     }
 
     // MARK: Answering

@@ -12,7 +12,7 @@ import ServiceLifecycle
 actor Courier: Service {
     /// How long attempts under way are waited for at the end.
     private static let lastAttempts = Duration.seconds(5)
-    /// Without a ring the table is looked at all the same.
+    /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(5)
     /// Pause after the disk refused.
     private static let diskPause = Duration.seconds(1)
@@ -32,7 +32,7 @@ actor Courier: Service {
     private let terms: Terms
     private let metrics: NotifierMetrics
     private let logger: Logger
-    private let bell = Bell()
+    private let wakeUp = WakeUpSignal()
     private var attempts: [DeliveryID: Task<Void, Never>] = [:]
     /// How many of them are of messages that are not urgent.
     private var others = 0
@@ -47,7 +47,7 @@ actor Courier: Service {
 
     /// There is something new, or something has become due.
     nonisolated func wake() {
-        bell.ring()
+        wakeUp.notify()
     }
 
     func run() async throws {
@@ -61,18 +61,22 @@ actor Courier: Service {
         let order = carrier.providers
         let room = 2 * terms.parallel - attempts.count
         let roomForOthers = min(room, terms.parallel - others)
-        guard !order.isEmpty, room > 0 else { return await bell.wait(atMost: Courier.look) }
+        guard !order.isEmpty, room > 0 else {
+            await wakeUp.wait(atMost: Courier.look)
+            return
+        }
         do {
             let now = Timestamp.now
-            guard let due = try await store.nextDue(on: channel, urgentOnly: roomForOthers <= 0) else {
-                return await bell.wait(atMost: Courier.look)
+            let due = try await store.nextDue(on: channel, urgentOnly: roomForOthers <= 0)
+            guard let due, due <= now else {
+                await wakeUp.wait(atMost: due.map { min(Courier.look, $0 - now) } ?? Courier.look)
+                return
             }
-            guard due <= now else { return await bell.wait(atMost: min(Courier.look, due - now)) }
             let claims = try await store.claim(
                 channel, order: order, limit: room, others: roomForOthers, perHour: terms.perHour, at: now)
             for claim in claims { begin(claim) }
             // All that is due has expired: the sweep will settle it.
-            if claims.isEmpty { await bell.wait(atMost: .milliseconds(200)) }
+            if claims.isEmpty { await wakeUp.wait(atMost: .milliseconds(200)) }
         } catch {
             guard !Task.isCancelled else { return }
             logger.error(
@@ -87,7 +91,7 @@ actor Courier: Service {
             await attempt(claim)
             attempts[claim.id] = nil
             if !claim.isUrgent { others -= 1 }
-            bell.ring()
+            wakeUp.notify()
         }
     }
 

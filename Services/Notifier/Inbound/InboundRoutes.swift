@@ -19,7 +19,7 @@ struct InboundRoutes: Sendable {
 
     private var kannel: Route {
         Route(
-            .get, InboundRoutes.path, access: .anyone, summary: "Takes a text that Kannel received",
+            .get, InboundRoutes.path, as: "takeKannelText", access: .anyone, summary: "Takes a text that Kannel received",
             description: "For a `sms-service` with `get-url = …\(InboundRoutes.path)?token=…&from=%p&text=%a` and `omit-empty = true`; the "
                 + "token is the file `inbound.secret`. What is answered is texted back.",
             parameters: [
@@ -44,7 +44,7 @@ struct InboundRoutes: Sendable {
 
     private var gateway: Route {
         Route(
-            .post, InboundRoutes.path, access: .anyone, summary: "Takes a text that the signed gateway received",
+            .post, InboundRoutes.path, as: "takeSignedText", access: .anyone, summary: "Takes a text that the signed gateway received",
             description: SignedGateway.description, parameters: SignedGateway.parameters(of: "text"),
             body: .json(GatewayText.schema, limit: InboundRoutes.bodyLimit, inflatedLimit: InboundRoutes.bodyLimit),
             answers: [Answer(204, "Taken"), .problem(401, "unauthorised")]

@@ -5,32 +5,27 @@ import Foundation
 import HTTPKit
 import ServiceKit
 
-/// Asked for one event after the other by one task; leaves the hub when nobody holds it any more.
+/// Asked for one event after the other by one task.
 actor InboxFeed {
-    /// Without a ring the table is looked at all the same.
+    /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(30)
     /// Messages read at once.
     private static let page = 50
 
     private let person: PersonID
     private let people: PersonStore
-    private let hub: InboxHub
-    private let place: (number: Int, bell: Bell)
+    private let watcher: Watchers<PersonID>.Watcher
     private var after: Int64
     private var waiting: [InboxItem] = []
     private var unread: Int?
 
     /// - Parameter last: the number that the caller has seen last; nil for one who wants only what comes from now on.
     /// - Returns: nil where the person has as many streams open as they may.
-    init?(of person: PersonID, after last: Int64?, people: PersonStore, hub: InboxHub) async throws {
-        guard let place = hub.listen(person) else { return nil }
-        (self.person, self.people, self.hub, self.place) = (person, people, hub, place)
+    init?(of person: PersonID, after last: Int64?, people: PersonStore, watchers: Watchers<PersonID>) async throws {
+        guard let watcher = watchers.watch(person) else { return nil }
+        (self.person, self.people, self.watcher) = (person, people, watcher)
         after = last ?? 0
         if last == nil { after = try await people.inboxHead(of: person).newest }
-    }
-
-    deinit {
-        hub.leave(person, place.number)
     }
 
     /// nil when the task is cancelled.
@@ -48,7 +43,7 @@ actor InboxFeed {
                 unread = count
                 return ServerEvent(event: "unread", data: try InboxFeed.json(UnreadCount(unread: count)))
             }
-            await place.bell.wait(atMost: InboxFeed.look)
+            await watcher.wait(atMost: InboxFeed.look)
         }
         return nil
     }

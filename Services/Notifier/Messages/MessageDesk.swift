@@ -13,7 +13,7 @@ struct MessageDesk: Sendable {
 
     let store: NotifierStore
     let answers: StoredAnswers
-    let hub: InboxHub
+    let inboxes: Watchers<PersonID>
     let metrics: NotifierMetrics
     /// Wakes the courier of a channel.
     let wake: @Sendable (Channel) -> Void
@@ -34,7 +34,7 @@ struct MessageDesk: Sendable {
         guard isNew else { return Nothing() }
         metrics.accepted(message.template)
         for channel in message.channels { wake(channel) }
-        if message.channels.contains(.inbox), let person = message.recipient.person { hub.tell(person) }
+        if message.channels.contains(.inbox), let person = message.recipient.person { inboxes.notify(person) }
         return Nothing()
     }
 

@@ -17,7 +17,7 @@ struct ReceiptRoutes: Sendable {
 
     private var kannel: Route {
         Route(
-            .get, "/notify/v1/receipts/kannel", access: .anyone, summary: "Takes a delivery report of Kannel",
+            .get, "/notify/v1/receipts/kannel", as: "takeKannelReport", access: .anyone, summary: "Takes a delivery report of Kannel",
             description: "Kannel is given this address, with a token of the attempt's own, together with the message.",
             parameters: [
                 .query("message", .identifier(Message.self), required: true, "The message."),

@@ -23,7 +23,7 @@ extension DeskService {
     private nonisolated var route: Route {
         let message = JSONSchema.object().named("DispatchMessage")
         return Route(
-            .post, DeskService.path, access: .anyone, summary: "Takes one dispatch message",
+            .post, DeskService.path, as: "takeDispatch", access: .anyone, summary: "Takes one dispatch message",
             description: "Signed by Standard Webhooks with v1 and v1a; the answer's signed body is the business acknowledgement.",
             body: BodyShape(
                 [
@@ -31,7 +31,9 @@ extension DeskService {
                     .init(DeskCAP.contentType, .string()),
                 ], limit: DeskService.messageBytes,
                 inflatedLimit: DeskService.messageBytes),
-            answers: [.json(200, "Acknowledged", JSONSchema.object().named("Acknowledgement")), Answer(202, "Taken; acknowledged later")]
+            answers: [
+                .json(200, "Acknowledged", JSONSchema.object().named("DeskAcknowledgement")), Answer(202, "Taken; acknowledged later"),
+            ]
         ) { exchange in
             let body = try await exchange.body()
             let response = try await self.receive(

@@ -25,7 +25,7 @@ struct SandboxHost: Sendable {
                 if !isAway { say("the requests cannot be seen at the moment: \(error)") }
                 isAway = true
             }
-            // The page of requests rings no bell; a second is what a person would take.
+            // The page of requests sends no wake-up; a second is what a person would take.
             try await Task.sleep(for: Self.pause)
         }
         throw CancellationError()

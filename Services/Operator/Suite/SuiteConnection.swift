@@ -83,6 +83,29 @@ actor SuiteConnection {
         }
     }
 
+    /// What a service has still to do, a page of it.
+    func jobs(_ request: ListJobs, at peer: Peer) async throws(OperatorError) -> ListJobs.Reply {
+        try await ask(ListJobs.method, request, at: peer)
+    }
+
+    /// Lets a service try again what it gave up.
+    func resend(_ request: ResendJobs, at peer: Peer) async throws(OperatorError) -> ResendJobs.Reply {
+        try await ask(ResendJobs.method, request, at: peer)
+    }
+
+    /// A question that every service answers for itself.
+    private func ask<Reply: Decodable>(_ method: String, _ request: some Encodable, at peer: Peer) async throws(OperatorError) -> Reply {
+        let client = try await client(of: peer)
+        do throws(Failure) {
+            guard let body = try? Methods.encode(request) else { throw Failure(.invalid, "the question cannot be written as JSON") }
+            let answer = try await client.ask(
+                method: method, body: body, deadline: SuiteConnection.deadline, attempts: SuiteConnection.attempts)
+            return try Methods.decode(Reply.self, answer)
+        } catch {
+            throw SuiteConnection.explained(error, peer)
+        }
+    }
+
     private func client(of peer: Peer) async throws(OperatorError) -> BusClient {
         if let client = clients[peer] { return client }
         do {

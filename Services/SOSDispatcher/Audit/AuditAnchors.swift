@@ -25,7 +25,7 @@ struct AuditAnchors: TidingsListener {
     /// nil: none.
     let file: URL?
     let logger: Logger
-    private let wake = Bell()
+    private let wake = WakeUpSignal()
 
     init(store: Store, signing: SigningKey, pair: PairDesk, file: URL?, logger: Logger) {
         (self.store, self.signing, self.pair, self.file, self.logger) = (store, signing, pair, file, logger)
@@ -56,7 +56,7 @@ struct AuditAnchors: TidingsListener {
     }
 
     func heard(_ tidings: [Tiding]) async {
-        if tidings.contains(where: { $0.kind == .opened || $0.kind == .dispatched || $0.kind == .closed }) { wake.ring() }
+        if tidings.contains(where: { $0.kind == .opened || $0.kind == .dispatched || $0.kind == .closed }) { wake.notify() }
     }
 
     func anchor(at now: Timestamp) async throws {

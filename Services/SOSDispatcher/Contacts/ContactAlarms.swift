@@ -35,7 +35,7 @@ actor ContactAlarms {
     private var diskRefuses = false
     /// Nobody is called again before it runs: somebody may have answered at the other dispatcher meanwhile.
     private var isRunning = false
-    private let bell = Bell()
+    private let wakeUp = WakeUpSignal()
     nonisolated let tidings = TidingsQueue()
 
     init(
@@ -88,7 +88,7 @@ actor ContactAlarms {
             }
             let next = cases.values.compactMap { ContactEscalation.nextCall($0, rules)?.at }.min()
             let wait = next.map { max(.milliseconds(10), $0 - clock.now) } ?? Self.upkeep
-            await bell.wait(atMost: min(wait, Self.upkeep))
+            await wakeUp.wait(atMost: min(wait, Self.upkeep))
         }
     }
 
@@ -298,7 +298,7 @@ actor ContactAlarms {
             unsaved[occasion] = Unsaved(
                 sent: pending.sent + later.sent, messages: pending.messages + later.messages, notes: pending.notes + later.notes)
         }
-        bell.ring()
+        wakeUp.notify()
     }
 }
 

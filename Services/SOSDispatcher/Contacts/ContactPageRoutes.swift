@@ -23,7 +23,8 @@ struct ContactPageRoutes: Sendable {
 
     private var page: Route {
         Route(
-            .get, "/sos/c/{capability}", access: .anyone, summary: "What an emergency contact sees: where, when, and who goes there",
+            .get, "/sos/c/{capability}", as: "getContactPage", access: .anyone,
+            summary: "What an emergency contact sees: where, when, and who goes there",
             description: "Needs no log-in and no script. Looking changes nothing. The link opens until 24 hours after the end.",
             parameters: [Self.capability], answers: [.page(200, "The alarm"), .page(404, "The link does not hold any more")],
             isRateLimited: true
@@ -37,7 +38,8 @@ struct ContactPageRoutes: Sendable {
 
     private var answer: Route {
         Route(
-            .post, "/sos/c/{capability}", access: .anyone, summary: "What the contact says: seen, on my way, on scene, or cannot",
+            .post, "/sos/c/{capability}", as: "submitContactPage", access: .anyone,
+            summary: "What the contact says: seen, on my way, on scene, or cannot",
             parameters: [Self.capability],
             body: .form(.object(.required("answer", .oneOf(ContactCase.Answer.allCases.map(\.rawValue))))),
             answers: [
@@ -48,7 +50,7 @@ struct ContactPageRoutes: Sendable {
             try exchange.refuseForeignOrigin()
             guard try await look(exchange) != nil else { return try ContactPage(language: exchange.language, country: country).tooLate() }
             guard let answer = try await exchange.form()["answer"].flatMap(ContactCase.Answer.init) else {
-                throw Problem.invalidBody([.init(pointer: "/answer", detail: "is none of the four answers: press one of the buttons")])
+                throw Problem.invalidBody([.init(pointer: "/answer", .noSuchAnswer)])
             }
             switch await alarms.answer(answer, by: exchange.path("capability")) {
             case .taken: return .seeOther("/sos/c/\(exchange.path("capability"))")

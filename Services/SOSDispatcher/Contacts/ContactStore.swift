@@ -113,9 +113,7 @@ struct ContactStore: Sendable {
 
     /// Follows `notify.deliveries`: a contact who could not be reached is shown in the timeline (SOS-22).
     func follower(on runtime: Runtime) -> Follower {
-        Follower(
-            family: .deliveries, on: runtime, store: store, apply: { db, event in try note(event, db) },
-            begin: { db, _, snapshot in for event in snapshot { try note(event, db) } })
+        Follower(family: .deliveries, on: runtime, store: store, apply: { db, event in try note(event, db) })
     }
 
     private func note(_ event: StreamEvent, _ db: Database) throws {

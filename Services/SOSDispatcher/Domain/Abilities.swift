@@ -7,15 +7,8 @@ enum NeededAbility: String, CaseIterable, Sendable {
     case vitalParameter = "vital-parameter"
     case positionSource = "position-source"
 
-    /// What is missing, and what to do.
-    var detail: String {
-        switch self {
-        case .vitalParameter:
-            "No paired device delivers a parameter that has thresholds, such as the heart rate, at least every "
-                + "\(Self.realTime.components.seconds) seconds: pair one, have it tracked from yours, or set thresholds for what yours deliver."
-        case .positionSource: "No paired device delivers positions: pair a device with GPS, or a phone, or have them tracked."
-        }
-    }
+    /// What is missing, and what to do; in English.
+    var detail: String { fieldFault.english }
 
     /// A vital parameter that comes more seldom would show most emergencies too late.
     static let realTime = Duration.seconds(60)

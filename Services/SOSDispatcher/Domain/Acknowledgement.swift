@@ -43,17 +43,16 @@ struct AcknowledgementBody: Codable, Sendable {
 
 extension Acknowledgement {
     /// What keeps it from being taken, by the name of the field; empty where nothing does.
-    var faults: [(field: String, detail: String)] {
-        var faults: [(field: String, detail: String)] = []
+    var faults: [(field: String, fault: FieldFault)] {
+        var faults: [(field: String, fault: FieldFault)] = []
         let isPrintable =
             (1...Acknowledgement.longestAckID).contains(ackId.utf8.count) && ackId.utf8.allSatisfy { (33...126).contains($0) }
         if !isPrintable {
-            faults.append(
-                ("ackId", "has 1 to \(Acknowledgement.longestAckID) printable ASCII characters without spaces: choose another one"))
+            faults.append(("ackId", .notAnAckID))
         }
-        if result == .rejected, (reason ?? "").isEmpty { faults.append(("reason", "is missing: a rejection says why")) }
+        if result == .rejected, (reason ?? "").isEmpty { faults.append(("reason", .reasonMissing)) }
         if (reason ?? "").count > Acknowledgement.longestReason {
-            faults.append(("reason", "has more than \(Acknowledgement.longestReason) characters: shorten it"))
+            faults.append(("reason", .tooLong(Acknowledgement.longestReason)))
         }
         return faults
     }

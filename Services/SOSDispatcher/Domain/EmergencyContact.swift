@@ -32,13 +32,13 @@ struct ContactForm: Hashable, Codable, Sendable {
         var faults: [Problem.FieldError] = []
         let name = ContactForm.trimmed(name)
         if name.isEmpty || name.count > EmergencyContact.longestName || name.unicodeScalars.contains(where: { $0.value < 32 }) {
-            faults.append(.init(pointer: "/name", detail: "expected a name of 1 to \(EmergencyContact.longestName) characters"))
+            faults.append(.init(pointer: "/name", .wrongLength(1...EmergencyContact.longestName)))
         }
         if TelephoneNumber(telephone, in: country) == nil {
-            faults.append(.init(pointer: "/telephone", detail: "expected a telephone number such as \(country.exampleNumber)"))
+            faults.append(.init(pointer: "/telephone", .notATelephoneNumber(like: country.exampleNumber)))
         }
         if let email, !ContactForm.isAddress(email) {
-            faults.append(.init(pointer: "/email", detail: "expected an e-mail address such as anna@example.org"))
+            faults.append(.init(pointer: "/email", .notAnEmail))
         }
         return faults
     }

@@ -22,11 +22,15 @@ struct Trigger: Hashable, Codable, Sendable {
     var at: Timestamp
     /// nil in what was written before there were others: a threshold.
     private var otherKind: Kind?
+    /// How many emergencies by this very entry were called for before, for a question that is asked again about it; nil for none. Part of
+    /// the name: under the former one the emergency service has taken the call and its cancellation already.
+    var calledBefore: Int?
 
     private enum CodingKeys: String, CodingKey {
         case passed = "breach"
         case at
         case otherKind = "kind"
+        case calledBefore
     }
 
     var kind: Kind { otherKind ?? .threshold }
@@ -43,6 +47,8 @@ struct Trigger: Hashable, Codable, Sendable {
 
     /// What went wrong, where it is not the metric by itself: part of the emergency's name.
     var word: String { kind == .silence ? kind.rawValue : passed.metric.code }
+
+    func isOfSameEntry(as other: Trigger) -> Bool { (word, at) == (other.word, other.at) }
 }
 
 /// How one breach has gone since it was opened, and what of that the person or the emergency service knows.

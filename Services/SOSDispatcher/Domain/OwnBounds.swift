@@ -9,19 +9,18 @@ enum OwnBounds {
     static func checked(_ bounds: [String: Bounds]) throws(Failure) -> [Metric: Bounds] {
         var checked: [Metric: Bounds] = [:]
         for (code, asked) in bounds.sorted(by: { $0.key < $1.key }) {
-            guard let metric = Metric(code: code), metric.definition.shape == .scalar else {
-                throw Failure(.invalid, "no measurement of this kind can have bounds; ask for the list of metrics")
-            }
-            let possible = metric.definition.possible
-            let allowed = "bounds of \(metric.code) are \(metric.definition.possibleInWords), the lower below the upper"
-            for bound in [asked.low, asked.high] {
-                guard bound.map(possible.contains) ?? true else { throw Failure(.invalid, allowed) }
-            }
-            if let low = asked.low, let high = asked.high {
-                guard low < high else { throw Failure(.invalid, allowed) }
-            }
-            if asked.low != nil || asked.high != nil { checked[metric] = asked }
+            if let fault = fault(of: asked, for: code) { throw Failure(.invalid, fault.english) }
+            if let metric = Metric(code: code), asked.low != nil || asked.high != nil { checked[metric] = asked }
         }
         return checked
+    }
+
+    /// Nil where nothing is wrong.
+    static func fault(of asked: Bounds, for code: String) -> FieldFault? {
+        guard let metric = Metric(code: code), metric.definition.shape == .scalar else { return .noBounds }
+        let possible = metric.definition.possible
+        for bound in [asked.low, asked.high] where !(bound.map(possible.contains) ?? true) { return .impossibleBounds(metric) }
+        if let low = asked.low, let high = asked.high, low >= high { return .impossibleBounds(metric) }
+        return nil
     }
 }

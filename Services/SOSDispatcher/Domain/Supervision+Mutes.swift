@@ -41,7 +41,8 @@ extension Supervision {
             state.mutes?[breach] = nil
         }
         if state.mutes?.isEmpty == true { state.mutes = nil }
-        guard let first = asked.keys.min(), let trigger = newestTrigger(of: first, thresholds) else { return [] }
+        guard let first = asked.keys.min(), var trigger = newestTrigger(of: first, thresholds) else { return [] }
+        if let former = state.called?.last(where: trigger.isOfSameEntry) { trigger.calledBefore = (former.calledBefore ?? 0) + 1 }
         let before = state.stage == .stoodDown ? [ended(.closed)] : []
         ask(about: trigger)
         state.episode?.open = asked

@@ -59,6 +59,8 @@ extension Supervision {
         var lastHeard: LastHeard?
         /// The last call for help that counted.
         var help: Help?
+        /// What was called for last, the newest last.
+        var called: [Trigger]?
         /// The calls for help and the falls that counted last, by metric.
         var reports: [Metric: Reports]?
         /// Whether everything that measures the person's vital signs lies in its charger (SOS-27); nil is false.
@@ -69,9 +71,12 @@ extension Supervision {
         var wallOffset: Int64?
         var now = Timestamp(milliseconds: .min)
 
+        /// As many as a question may be asked again about, and those beside.
+        static let mostCalled = 4
+
         enum CodingKeys: String, CodingKey {
             case stage, subscribed, own, personal, shaking, falls, seizure, sources, episode, mutes, doubt, fall, late, impact
-            case joiningDue, joiningLost, silences, sounded, contactsDue, contactsTold, lastHeard, help, reports, charging
+            case joiningDue, joiningLost, silences, sounded, contactsDue, contactsTold, lastHeard, help, called, reports, charging
             case monitoringPaused, wallOffset, now
         }
 

@@ -9,14 +9,8 @@ import Storage
 enum DispatchStream {
     /// Call in the transaction that gives the message to the integrator. The log names the message; its text stays sealed where it is.
     static func append(_ db: Database, stream: String, _ id: MessageID, body: [UInt8]) throws -> EventRelay.Committed {
-        let log = StreamLog()
-        let at = Timestamp.now
-        let sequence = try log.append(
-            db, stream: stream, type: StreamFamily.dispatchType, subject: nil, at: at, body: Array("\(id)".utf8))
-        let header = StreamHeader(
-            stream: stream, epoch: try log.epoch(db), sequence: sequence, head: sequence, type: StreamFamily.dispatchType, subject: "",
-            at: at, trace: "")
-        return EventRelay.Committed(header: header, payload: { body })
+        try FactLog(stream: stream, epoch: StreamLog().epoch(db))
+            .append(db, type: StreamFamily.dispatchType, subject: nil, stored: Array("\(id)".utf8), at: .now) { body }
     }
 
     /// What a replay says.

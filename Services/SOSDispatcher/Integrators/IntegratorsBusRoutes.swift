@@ -36,7 +36,7 @@ struct IntegratorsBusRoutes: Sendable {
         let acknowledgement = Acknowledgement(
             messageId: request.messageId, result: result, ackId: request.ackId, reason: request.reason)
         guard acknowledgement.isComplete else {
-            throw Failure(.invalid, acknowledgement.faults.map { "\($0.field) \($0.detail)" }.joined(separator: "; "))
+            throw Failure(.invalid, acknowledgement.faults.map { "\($0.field) \($0.fault.english)" }.joined(separator: "; "))
         }
         switch try await dispatcher.receive(acknowledgement, from: integrator, form: "bus") {
         case .taken: return Nothing()

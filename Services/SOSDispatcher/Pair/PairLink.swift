@@ -103,8 +103,8 @@ actor PairLink {
                 let consumer = try await runtime.consumer(of: place.other.family, freshness: freshness)
                 try await consumer.run(from: positions) { [self] events, next in
                     await hear(events, next)
-                } restart: { [self] facts, next in
-                    await hear(facts, [next])
+                } restart: { [self] page in
+                    await hear(page.facts, page.next.map { [$0] } ?? [])
                 }
                 return
             } catch {

@@ -115,18 +115,16 @@ struct PairTables: Sendable {
     /// Adds facts to the stream, in the transaction of what they tell.
     func append(_ facts: [SealedPairFact], _ db: Database) throws -> [EventRelay.Committed] {
         guard !facts.isEmpty else { return [] }
-        let log = StreamLog()
-        let (epoch, stream) = (try log.epoch(db), place.stream)
+        let log = try factLog(db)
         return try facts.map { sealed in
             let at = Timestamp.now
             if case .erased(let erasure, let stores) = sealed.fact { try keep(erasure, stores, at: at, db) }
-            let sequence = try log.append(
-                db, stream: stream, type: PairFact.type, subject: sealed.fact.subject, at: at, body: sealed.sealed)
-            let header = StreamHeader(
-                stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: PairFact.type,
-                subject: sealed.fact.subject?.description ?? "", at: at, trace: "")
-            return EventRelay.Committed(header: header) { sealed.payload }
+            return try log.append(db, type: PairFact.type, subject: sealed.fact.subject, stored: sealed.sealed, at: at) { sealed.payload }
         }
+    }
+
+    private func factLog(_ db: Database) throws -> FactLog {
+        FactLog(stream: place.stream, epoch: try StreamLog().epoch(db))
     }
 
     private func keep(_ erasure: ErasureID, _ stores: [ErasedStore], at now: Timestamp, _ db: Database) throws {
@@ -200,8 +198,7 @@ struct PairTables: Sendable {
         steady: Timestamp
     ) throws -> SnapshotStream.Reply {
         guard request.stream == place.stream else { throw Failure(.invalid, "this stream keeps no state; newcomers start at its head") }
-        let log = StreamLog()
-        let (epoch, head) = try (log.epoch(db), log.head(db, place.stream))
+        let head = try StreamLog().head(db, place.stream)
         let after = request.after.flatMap { PersonID($0) }
         let rows = try Row.fetchAll(
             db,
@@ -228,8 +225,8 @@ struct PairTables: Sendable {
                         person: person, version: version, settings: SubscriberSettings(watched.subscriber), standing: standing)))
             facts += try words(of: person, watched.subscriber.supervision.episode, db)
         }
-        return SnapshotStream.Reply(
-            epoch: epoch, sequence: head, facts: try facts.map { try page($0, epoch: epoch, head: head) },
+        return try factLog(db).page(
+            db, try facts.map { try FactLog.Current(type: PairFact.type, subject: $0.subject, body: $0, at: .now) },
             next: rows.count == PairTables.peoplePerPage ? last.map { "\($0)" } : nil)
     }
 
@@ -274,13 +271,6 @@ struct PairTables: Sendable {
             guard let erasure = ErasureID(row[0] as Data), let stores = PairTables.stores(row[1]) else { return nil }
             return .erased(erasure, stores)
         }
-    }
-
-    private func page(_ fact: PairFact, epoch: String, head: Int64) throws -> ReplayStream.Fact {
-        let header = StreamHeader(
-            stream: place.stream, epoch: epoch, sequence: head, head: head, type: PairFact.type,
-            subject: fact.subject?.description ?? "", at: .now, trace: "")
-        return ReplayStream.Fact(header: header, payload: String(decoding: try fact.encoded(), as: UTF8.self))
     }
 }
 

@@ -201,7 +201,8 @@ extension SupervisionService {
         change(person, &effects) { $0.helped(afterFine: ended, at: min(time, clock.now)) }
         changes.audit.append(
             AuditNote(
-                at: .now, actor: "person", action: "answered", object: names.auditName(of: person), detail: "help, at the other dispatcher"))
+                at: .now, actor: "person", action: "answered", object: names.auditName(of: person), detail: "help, at the other dispatcher")
+        )
     }
 
     private func emergencies(_ state: Supervision.State, of person: PersonID) -> [EmergencyID] {

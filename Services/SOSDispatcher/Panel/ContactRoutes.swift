@@ -46,7 +46,7 @@ struct ContactRoutes: Sendable {
 
     private var order: Route {
         Route(
-            .put, "/sos/v1/contacts", access: .person, summary: "Puts the contacts in another order",
+            .put, "/sos/v1/contacts", as: "orderContacts", access: .person, summary: "Puts the contacts in another order",
             body: .json(ContactOrder.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [Self.answer, .problem(409, "not-subscribed"), .problem(422, "invalid-contact-order")]
         ) { exchange in
@@ -61,7 +61,8 @@ struct ContactRoutes: Sendable {
 
     private var change: Route {
         Route(
-            .put, "/sos/v1/contacts/{contact}", access: .person, summary: "Changes a contact", parameters: [Self.idParameter],
+            .put, "/sos/v1/contacts/{contact}", as: "updateContact", access: .person, summary: "Changes a contact",
+            parameters: [Self.idParameter],
             body: .json(ContactForm.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(200, "The contact as it is now", EmergencyContact.schema),

@@ -117,7 +117,7 @@ extension SubscriptionAnswer: Documented {
                 .required("text", .string(), "Paragraphs, separated by an empty line."), .optional("acceptedVersion", .string()),
                 .optional("acceptedAt", .time)
             ).named("SubscriptionClauses"))
-    ).named("Subscription")
+    ).named("AutomatedSOSSubscription")
 }
 
 // MARK: Contacts

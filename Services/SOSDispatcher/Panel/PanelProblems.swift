@@ -10,51 +10,65 @@ extension Problem {
     static func clausesNotAccepted(_ version: String) -> Problem {
         Problem(
             "clauses-not-accepted", status: 422, title: "The clauses of AutomatedSOS are not accepted",
+            italianTitle: "Le clausole di AutomatedSOS non sono accettate",
             detail: "Nobody watches over you yet. Read them in GET /sos/v1/subscription and send their version to accept them.",
-            errors: [.init(pointer: "/acceptedClauses", detail: "expected the version \(version)")])
+            italianDetail: "Nessuno veglia ancora su di lei. Le legga in GET /sos/v1/subscription e ne invii la versione per accettarle.",
+            errors: [.init(pointer: "/acceptedClauses", .sosClausesNotAccepted(version: version))])
     }
 
     /// SOS-02.
     static func abilityMissing(_ missing: [NeededAbility]) -> Problem {
         Problem(
             "ability-missing", status: 409, title: "Your devices cannot show an emergency",
+            italianTitle: "I suoi dispositivi non possono mostrare un'emergenza",
             detail: "Nobody watches over you yet. " + missing.map(\.detail).joined(separator: " "),
-            errors: missing.map { .init(pointer: "/devices/\($0.rawValue)", detail: $0.detail) })
+            italianDetail: "Nessuno veglia ancora su di lei. " + missing.map(\.fieldFault.italian).joined(separator: " "),
+            errors: missing.map { .init(pointer: "/devices/\($0.rawValue)", $0.fieldFault) })
     }
 
     /// SOS-03.
     static let confirmationRequired = Problem(
         "confirmation-required", status: 409, title: "Leaving AutomatedSOS must be confirmed",
+        italianTitle: "L'uscita da AutomatedSOS va confermata",
         detail: "From then on no emergency is detected and nobody is called. Send it again with ?confirm=true to leave.",
-        errors: [.init(pointer: "query:confirm", detail: "expected true")])
+        italianDetail:
+            "Da quel momento non si rileva alcuna emergenza e nessuno viene chiamato. Invii di nuovo con ?confirm=true per uscire.",
+        errors: [.init(pointer: "query:confirm", .notConfirmed)])
 
     static let notSubscribed = Problem(
-        "not-subscribed", status: 409, title: "You have not joined AutomatedSOS",
-        detail: "Join with PUT /sos/v1/subscription first.")
+        "not-subscribed", status: 409, title: "You have not joined AutomatedSOS", italianTitle: "Lei non ha aderito ad AutomatedSOS",
+        detail: "Join with PUT /sos/v1/subscription first.", italianDetail: "Prima aderisca con PUT /sos/v1/subscription.")
 
     static let emergencyRunning = Problem(
-        "emergency-running", status: 409, title: "An emergency is running",
-        detail: "Answer the prompt or report a false alarm first.")
+        "emergency-running", status: 409, title: "An emergency is running", italianTitle: "È in corso un'emergenza",
+        detail: "Answer the prompt or report a false alarm first.", italianDetail: "Prima risponda alla domanda o segnali un falso allarme."
+    )
 
     /// SOS-08.
     static func invalidBounds(_ errors: [Problem.FieldError]) -> Problem {
         Problem(
-            "invalid-bounds", status: 422, title: "These thresholds are not possible",
-            detail: "Nothing was changed. Correct the named thresholds; each says the allowed range.", errors: errors)
+            "invalid-bounds", status: 422, title: "These thresholds are not possible", italianTitle: "Queste soglie non sono possibili",
+            detail: "Nothing was changed. Correct the named thresholds; each says the allowed range.",
+            italianDetail: "Nulla è stato cambiato. Corregga le soglie indicate; ognuna dice l'intervallo ammesso.", errors: errors)
     }
 
     static let tooManyContacts = Problem(
-        "too-many-contacts", status: 409, title: "There are enough contacts",
-        detail: "At most \(EmergencyContact.most) people can be named; remove one first.")
+        "too-many-contacts", status: 409, title: "There are enough contacts", italianTitle: "I contatti sono già abbastanza",
+        detail: "At most \(EmergencyContact.most) people can be named; remove one first.",
+        italianDetail: "Si possono indicare al massimo \(EmergencyContact.most) persone; prima ne tolga una.")
 
     static let contactNamedTwice = Problem(
         "contact-named-twice", status: 409, title: "Somebody with this telephone number is a contact already",
-        detail: "Change that contact instead.", errors: [.init(pointer: "/telephone", detail: "is another contact's")])
+        italianTitle: "Una persona con questo numero di telefono è già un contatto",
+        detail: "Change that contact instead.", italianDetail: "Modifichi invece quel contatto.",
+        errors: [.init(pointer: "/telephone", .anotherContact)])
 
     static let invalidContacts = Problem(
         "invalid-contact-order", status: 422, title: "The order does not name every contact once",
+        italianTitle: "L'ordine non indica ogni contatto una volta",
         detail: "Send the ids of all contacts, each once, in the order in which they are to be reached.",
-        errors: [.init(pointer: "/order", detail: "expected every contact's id once")])
+        italianDetail: "Invii gli id di tutti i contatti, ognuno una volta, nell'ordine in cui vanno raggiunti.",
+        errors: [.init(pointer: "/order", .contactsIncomplete)])
 }
 
 /// Translates what the service says for whoever asked over HTTP.
@@ -68,7 +82,7 @@ enum PanelDoor {
             case .conflict: throw Problem.emergencyRunning
             case .unavailable, .deadline, .unknownMethod, .internal, .forbidden:
                 throw Refusal(.unavailable, retryAfter: .seconds(2))
-            case .invalid: throw Problem.invalidBody([.init(pointer: "", detail: failure.reason)])
+            case .invalid: throw Problem.invalidBody([.init(pointer: "", .refused(failure.reason))])
             }
         } catch let fault as ContactList.Fault {
             switch fault {
@@ -87,12 +101,12 @@ enum PanelDoor {
         var checked: [Metric: Bounds] = [:]
         var faults: [Problem.FieldError] = []
         for (code, bounds) in asked.sorted(by: { $0.key < $1.key }) {
-            do {
-                checked.merge(try OwnBounds.checked([code: bounds])) { $1 }
-            } catch {
+            if let fault = OwnBounds.fault(of: bounds, for: code) {
                 // What somebody typed as a name is cut, so that an answer does not echo a book.
                 let step = code.prefix(40).replacing("~", with: "~0").replacing("/", with: "~1")
-                faults.append(.init(pointer: "\(pointer)/\(step)", detail: error.reason))
+                faults.append(.init(pointer: "\(pointer)/\(step)", fault))
+            } else if let metric = Metric(code: code), bounds.low != nil || bounds.high != nil {
+                checked[metric] = bounds
             }
         }
         guard faults.isEmpty else { throw .invalidBounds(faults) }

@@ -16,7 +16,7 @@ struct PersonalFitting: Sendable {
     let supervision: SupervisionService
     let ingest: IngestAsking
     let rules: PersonalRules
-    let bell = Bell()
+    let wakeUp = WakeUpSignal()
     let logger: Logger
 
     /// Runs until it is cancelled.
@@ -34,7 +34,7 @@ struct PersonalFitting: Sendable {
                 try await Task.sleep(for: Self.breath)
             }
             if !isAnswering { try await Task.sleep(for: .seconds(5)) }
-            await bell.wait(atMost: isAnswering && people.count == Self.atOnce ? Self.breath : Self.look)
+            await wakeUp.wait(atMost: isAnswering && people.count == Self.atOnce ? Self.breath : Self.look)
         }
         throw CancellationError()
     }

@@ -24,7 +24,7 @@ struct SubscriptionRoutes: Sendable {
 
     private var join: Route {
         Route(
-            .put, "/sos/v1/subscription", access: .person, summary: "Joins AutomatedSOS",
+            .put, "/sos/v1/subscription", as: "joinAutomatedSOS", access: .person, summary: "Joins AutomatedSOS",
             description: """
                 Needs the clauses accepted, and paired devices that deliver at least one vital parameter in real time and positions. Who \
                 has joined already changes what is given.
@@ -51,7 +51,7 @@ struct SubscriptionRoutes: Sendable {
 
     private var leave: Route {
         Route(
-            .delete, "/sos/v1/subscription", access: .person, summary: "Leaves AutomatedSOS",
+            .delete, "/sos/v1/subscription", as: "leaveAutomatedSOS", access: .person, summary: "Leaves AutomatedSOS",
             description: """
                 Supervision ends at once; contacts, own thresholds and preferences are forgotten. An emergency that is running is \
                 completed.
@@ -70,7 +70,7 @@ struct SubscriptionRoutes: Sendable {
 
     private var pause: Route {
         Route(
-            .post, "/sos/v1/subscription/pause", access: .person, summary: "Pauses supervision",
+            .post, "/sos/v1/subscription/pause", as: "pauseSupervision", access: .person, summary: "Pauses supervision",
             description: "No emergency is detected meanwhile; the person is reminded of it.",
             answers: [
                 .json(200, "Paused, with the warning", SubscriptionAnswer.schema), .problem(409, "not-subscribed", "emergency-running"),
@@ -84,7 +84,7 @@ struct SubscriptionRoutes: Sendable {
 
     private var resume: Route {
         Route(
-            .post, "/sos/v1/subscription/resume", access: .person, summary: "Resumes supervision",
+            .post, "/sos/v1/subscription/resume", as: "resumeSupervision", access: .person, summary: "Resumes supervision",
             answers: [.json(200, "Watched over again", SubscriptionAnswer.schema), .problem(409, "not-subscribed")]
         ) { exchange in
             let person = try exchange.person
@@ -97,7 +97,7 @@ struct SubscriptionRoutes: Sendable {
 
     private var preferences: Route {
         Route(
-            .get, "/sos/v1/preferences", access: .person, summary: "What the person has chosen beside thresholds",
+            .get, "/sos/v1/preferences", as: "getPreferences", access: .person, summary: "What the person has chosen beside thresholds",
             answers: [.json(200, "As they are", SupervisionPreferences.schema), .problem(409, "not-subscribed")]
         ) { exchange in
             let person = try exchange.person
@@ -117,7 +117,7 @@ struct SubscriptionRoutes: Sendable {
             let person = try exchange.person
             let chosen = Self.tidied(try await exchange.json(SupervisionPreferences.self))
             if let until = chosen.fallsPausedUntil, until > exchange.receivedAt + SupervisionPreferences.longestFallPause {
-                throw Problem.invalidBody([.init(pointer: "/fallsPausedUntil", detail: "lies more than four hours ahead")])
+                throw Problem.invalidBody([.init(pointer: "/fallsPausedUntil", .pauseTooLong)])
             }
             try await PanelDoor.answering { try await panel.supervision.prefer(chosen, of: person) }
             return try .json(chosen)

@@ -13,7 +13,7 @@ struct ThresholdRoutes: Sendable {
 
     private var read: Route {
         Route(
-            .get, "/sos/v1/thresholds", access: .person, summary: "The thresholds in force, and where they come from",
+            .get, "/sos/v1/thresholds", as: "getThresholds", access: .person, summary: "The thresholds in force, and where they come from",
             description: "Own thresholds come before personalised ones, these before the defaults. Who has not joined sees the defaults.",
             answers: [.json(200, "Of every metric", ThresholdsAnswer.schema)]
         ) { exchange in
@@ -40,7 +40,8 @@ struct ThresholdRoutes: Sendable {
 
     private var preview: Route {
         Route(
-            .post, "/sos/v1/thresholds/preview", access: .person, summary: "How many alerts the last 30 days would have raised",
+            .post, "/sos/v1/thresholds/preview", as: "previewThresholds", access: .person,
+            summary: "How many alerts the last 30 days would have raised",
             description: "Nothing is saved.",
             body: .json(ThresholdChoice.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [

@@ -38,7 +38,8 @@ actor PromptDesk {
     private var doors: [[UInt8]: Door] = [:]
     /// The latest answer of each emergency that was answered.
     private var answered: [EmergencyID: Answered] = [:]
-    nonisolated let hub = PromptHub()
+    /// Event streams of each person.
+    nonisolated let watchers = Watchers<PersonID>(limit: 10)
     nonisolated let tidings = TidingsQueue()
 
     init(
@@ -76,7 +77,7 @@ actor PromptDesk {
     func follow(_ heard: [Tiding]) async {
         for tiding in heard {
             if let emergency = tiding.emergency { follow(tiding, of: emergency) }
-            hub.tell(tiding.person)
+            watchers.notify(tiding.person)
             guard let message = await message(about: tiding) else { continue }
             // Nobody's message waits for another's commit. The outbox gets it, or the notifier itself.
             Task { [messenger] in try? await messenger.send([message]) }

@@ -7,26 +7,21 @@ import ServiceKit
 
 /// The prompt is a state: who reconnects gets what it is now, if that is not what they have seen last.
 actor PromptFeed {
-    /// Without a ring it is looked at all the same.
+    /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(10)
     /// The event's id where there is nothing to see.
     static let nothing = "none"
 
     private let person: PersonID
     private let desk: PromptDesk
-    private let hub: PromptHub
-    private let place: (number: Int, bell: Bell)
+    private let watcher: Watchers<PersonID>.Watcher
     private var seen: String?
 
     /// - Parameter seen: the id of the event that was seen last.
     /// - Returns: nil where the person has as many streams open as they may.
-    init?(of person: PersonID, seen: String?, desk: PromptDesk, hub: PromptHub) {
-        guard let place = hub.listen(person) else { return nil }
-        (self.person, self.seen, self.desk, self.hub, self.place) = (person, seen, desk, hub, place)
-    }
-
-    deinit {
-        hub.leave(person, place.number)
+    init?(of person: PersonID, seen: String?, desk: PromptDesk) {
+        guard let watcher = desk.watchers.watch(person) else { return nil }
+        (self.person, self.seen, self.desk, self.watcher) = (person, seen, desk, watcher)
     }
 
     /// nil when the task is cancelled.
@@ -41,7 +36,7 @@ actor PromptFeed {
                 encoder.outputFormatting = .withoutEscapingSlashes
                 return ServerEvent(id: id, event: "prompt", data: String(decoding: try encoder.encode(PromptBody(prompt)), as: UTF8.self))
             }
-            await place.bell.wait(atMost: PromptFeed.look)
+            await watcher.wait(atMost: PromptFeed.look)
         }
         return nil
     }

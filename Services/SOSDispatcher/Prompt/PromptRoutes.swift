@@ -40,7 +40,7 @@ struct PromptRoutes: Sendable {
 
     private var see: Route {
         Route(
-            .post, "/sos/v1/prompt/seen", access: .person, summary: "The person has seen an alert that passed",
+            .post, "/sos/v1/prompt/seen", as: "markPromptSeen", access: .person, summary: "The person has seen an alert that passed",
             description: "It is no longer shown in `passed`. Of any other emergency nothing changes.",
             body: .json(SeenAlertBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [Answer(204, "It is not shown any more")]
@@ -67,15 +67,16 @@ struct PromptRoutes: Sendable {
     }
 
     private func feed(of person: PersonID, _ exchange: Exchange) throws -> PromptFeed {
-        guard let feed = PromptFeed(of: person, seen: exchange.lastEventID, desk: desk, hub: desk.hub) else {
-            throw Problem.tooManyStreams(PromptHub.mostPerPerson)
+        guard let feed = PromptFeed(of: person, seen: exchange.lastEventID, desk: desk) else {
+            throw Problem.tooManyStreams(desk.watchers.limit)
         }
         return feed
     }
 
     private var answer: Route {
         Route(
-            .post, "/sos/v1/prompt/answers", access: .person, summary: "Answers the prompt, reports a false alarm, or calls for help",
+            .post, "/sos/v1/prompt/answers", as: "answerPrompt", access: .person,
+            summary: "Answers the prompt, reports a false alarm, or calls for help",
             description:
                 "Without the name of an emergency the one that is open is meant. `help` calls an ambulance at once, whatever is open "
                 + "or is not; within ten seconds it is one call. `help-is-here` before an emergency service has taken the call is asked back: "
@@ -166,7 +167,7 @@ struct PromptRoutes: Sendable {
                 return try PromptPage(language: exchange.language, country: country).tooLate()
             }
             guard let answer = try await exchange.form()["answer"].flatMap(AnswerPrompt.Answer.init) else {
-                throw Problem.invalidBody([.init(pointer: "/answer", detail: "is none of the four answers: press one of the buttons")])
+                throw Problem.invalidBody([.init(pointer: "/answer", .noSuchAnswer)])
             }
             do {
                 _ = try await desk.answer(answer, to: door.emergency, by: door.person)
@@ -199,6 +200,7 @@ extension Problem {
     }()
 
     static let promptOver = Problem(
-        "prompt-over", status: 409, title: "There is nothing to answer any more",
-        detail: "The emergency is over, or another one has begun: read the prompt again.")
+        "prompt-over", status: 409, title: "There is nothing to answer any more", italianTitle: "Non c'è più nulla a cui rispondere",
+        detail: "The emergency is over, or another one has begun: read the prompt again.",
+        italianDetail: "L'emergenza è finita, o ne è iniziata un'altra: legga di nuovo la domanda.")
 }

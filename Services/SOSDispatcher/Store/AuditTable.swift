@@ -1,4 +1,4 @@
-// The audit chain on disk: added to in the transaction of what it tells of, and never changed.
+// The audit chain on disk: added to in the transaction of what it tells of, and never changed. No other file writes to it.
 
 import Contracts
 import Foundation

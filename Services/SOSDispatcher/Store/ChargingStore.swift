@@ -13,10 +13,6 @@ extension SOSStore {
         try Set(Data.fetchAll(db, sql: "SELECT person FROM devices \(wholly)").compactMap { PersonID($0) })
     }
 
-    func charging() async throws -> Set<PersonID> {
-        try await store.read { try SOSStore.charging($0) }
-    }
-
     func isCharging(_ person: PersonID) async throws -> Bool {
         try await store.read { db in
             try Row.fetchOne(db, sql: "SELECT 1 FROM devices WHERE person = ? \(SOSStore.wholly)", arguments: [person.data]) != nil

@@ -50,17 +50,6 @@ struct SOSStore: Sendable {
         try SealedBatch.seal(subscriber, of: person, keys: keys)
     }
 
-    /// Replaces all that was known of devices and pauses.
-    func replaceDevices(by devices: [DeviceState], paused: [MonitoringState], _ position: StreamPosition) async throws {
-        try await store.write { db in
-            try db.execute(sql: "DELETE FROM devices")
-            try SealedBatch.write(devices, db)
-            try db.execute(sql: "DELETE FROM monitoring_pauses")
-            try SealedBatch.write(paused, db)
-            try ConsumerPositions().save(db, [position])
-        }
-    }
-
     /// The steady clock's offset of this boot: the stored one, or `fresh` if the machine was started since.
     func steadyOffset(boot: String, fresh: Int64) throws -> Int64 {
         try store.writeNow { db in

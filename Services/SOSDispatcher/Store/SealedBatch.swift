@@ -25,9 +25,6 @@ struct SealedBatch: Sendable {
     /// A person whose key is gone (erased) is left out: nothing about them may be stored any more.
     init(_ batch: StoreBatch, keys: PersonKeys, pair: PairTables, logger: Logger) throws {
         var living = batch
-        // Facts about devices may come later than the order to erase their person.
-        living.devices = try batch.devices.filter { try !keys.isDestroyed($0.person) }
-        living.pauses = try batch.pauses.filter { try !keys.isDestroyed($0.person) }
         living.subscriptions = try batch.subscriptions.filter { try !keys.isDestroyed($0.person) }
         // Of two dispatchers one says to the suite what happens.
         if !pair.place.speaks { (living.facts, living.subscriptions) = ([], []) }
@@ -78,8 +75,6 @@ struct SealedBatch: Sendable {
         try writeEmergencies(db)
         for message in messages { try write(message, db) }
         let dispatched = try writeLines(db)
-        try SealedBatch.write(batch.devices, db)
-        try SealedBatch.write(batch.pauses, db)
         if !batch.audit.isEmpty { try AuditTable.append(batch.audit, db) }
         try ConsumerPositions().save(db, Array(batch.positions.values))
         for answer in batch.answers { try answer.remember(db) }
@@ -87,30 +82,6 @@ struct SealedBatch: Sendable {
         try pair.write(heard: heard, db)
         for write in batch.further { try write(db) }
         return try writeFacts(db) + SubscriptionTable.say(batch.subscriptions, db) + pair.append(told, db) + dispatched
-    }
-
-    static func write(_ devices: [DeviceState], _ db: Database) throws {
-        for device in devices {
-            guard device.active else {
-                try db.cachedStatement(sql: "DELETE FROM devices WHERE device = ?").execute(arguments: [device.device.data])
-                continue
-            }
-            try db.cachedStatement(
-                sql: "INSERT OR REPLACE INTO devices (device, person, interval_ms, charging, vital) VALUES (?, ?, ?, ?, ?)"
-            )
-            .execute(arguments: [
-                device.device.data, device.person.data, device.intervalMs, device.charging ?? false, device.vital ?? true,
-            ])
-        }
-    }
-
-    static func write(_ pauses: [MonitoringState], _ db: Database) throws {
-        for pause in pauses {
-            try db.cachedStatement(
-                sql: pause.paused
-                    ? "INSERT OR IGNORE INTO monitoring_pauses (person) VALUES (?)" : "DELETE FROM monitoring_pauses WHERE person = ?"
-            ).execute(arguments: [pause.person.data])
-        }
     }
 
     /// Closed ones first, so that a new one of the same person finds the place of the open one free.
@@ -199,18 +170,10 @@ struct SealedBatch: Sendable {
     }
 
     private func writeFacts(_ db: Database) throws -> [EventRelay.Committed] {
-        let log = StreamLog()
-        let stream = StreamFamily.emergencies.streams[0]
-        let epoch = try log.epoch(db)
+        let log = FactLog(stream: StreamFamily.emergencies.streams[0], epoch: try StreamLog().epoch(db))
         return try batch.facts.map { fact in
-            let body = Array(try JSONEncoder().encode(fact.changed))
-            let sequence = try log.append(
-                db, stream: stream, type: EmergencyChanged.type, subject: fact.changed.person, at: fact.changed.at, trace: fact.trace,
-                body: body)
-            let header = StreamHeader(
-                stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: EmergencyChanged.type,
-                subject: "\(fact.changed.person)", at: fact.changed.at, trace: fact.trace)
-            return EventRelay.Committed(header: header, payload: { body })
+            try log.append(
+                db, type: EmergencyChanged.type, subject: fact.changed.person, body: fact.changed, at: fact.changed.at, trace: fact.trace)
         }
     }
 }

@@ -19,8 +19,6 @@ struct StoreBatch: Sendable {
     /// Who has joined or left, in order.
     var subscriptions: [SubscriptionState] = []
     var positions: [String: StreamPosition] = [:]
-    var devices: [DeviceState] = []
-    var pauses: [MonitoringState] = []
     var answers: [RememberedAnswer] = []
     /// What the other dispatcher is to know, and what it has told.
     var told: [PairFact] = []
@@ -32,7 +30,7 @@ struct StoreBatch: Sendable {
     var isEmpty: Bool {
         subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && lines.isEmpty
             && audit.isEmpty && facts.isEmpty && subscriptions.isEmpty
-            && positions.isEmpty && devices.isEmpty && pauses.isEmpty && answers.isEmpty
+            && positions.isEmpty && answers.isEmpty
             && told.isEmpty && heard.isEmpty && versions.isEmpty && further.isEmpty
     }
 
@@ -47,8 +45,6 @@ struct StoreBatch: Sendable {
         audit += later.audit
         facts += later.facts
         subscriptions += later.subscriptions
-        devices += later.devices
-        pauses += later.pauses
         answers += later.answers
         told += later.told
         heard += later.heard

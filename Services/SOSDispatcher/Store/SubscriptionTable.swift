@@ -9,23 +9,18 @@ import Storage
 
 enum SubscriptionTable {
     static let stream = StreamFamily.subscriptions.streams[0]
-    static let snapshotPage = 1000
 
     /// Appends what has changed to the log, in the transaction of the change. What is known already is not said again.
     static func say(_ states: [SubscriptionState], _ db: Database) throws -> [EventRelay.Committed] {
         guard !states.isEmpty else { return [] }
-        let log = StreamLog()
-        let epoch = try log.epoch(db)
+        let facts = try Self.published(db)
         return try states.compactMap { state in
             try db.cachedStatement(
                 sql: state.subscribed
                     ? "INSERT OR IGNORE INTO subscriptions (person) VALUES (?)" : "DELETE FROM subscriptions WHERE person = ?"
             ).execute(arguments: [state.person.data])
             guard db.changesCount > 0 else { return nil }
-            let (at, body) = (Timestamp.now, try payload(state))
-            let sequence = try log.append(
-                db, stream: stream, type: SubscriptionState.type, subject: state.person, at: at, trace: "", body: body)
-            return EventRelay.Committed(header: header(state.person, epoch, sequence, at)) { body }
+            return try facts.append(db, state, about: state.person, at: .now)
         }
     }
 
@@ -33,33 +28,17 @@ enum SubscriptionTable {
         try Set(Data.fetchAll(db, sql: "SELECT person FROM subscriptions").compactMap { PersonID($0) })
     }
 
-    private static func header(_ person: PersonID, _ epoch: String, _ sequence: Int64, _ at: Timestamp) -> StreamHeader {
-        StreamHeader(
-            stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: SubscriptionState.type, subject: "\(person)", at: at,
-            trace: "")
+    private static func published(_ db: Database) throws -> StateStream<SubscriptionState> {
+        StateStream(SubscriptionState.type, stream: stream, epoch: try StreamLog().epoch(db))
     }
 
-    private static func payload(_ state: SubscriptionState) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return Array(try encoder.encode(state))
-    }
-
-    /// One page of all who are subscribed; `after` is the last one's id.
-    fileprivate static func snapshot(_ db: Database, after: PersonID?) throws -> SnapshotStream.Reply {
-        let log = StreamLog()
-        let (epoch, head) = (try log.epoch(db), try log.head(db, stream))
-        let people = try Data.fetchAll(
-            db, sql: "SELECT person FROM subscriptions WHERE person > ? ORDER BY person LIMIT ?",
-            arguments: [after?.data ?? Data(), snapshotPage]
-        ).compactMap { PersonID($0) }
-        let facts = try people.map { person in
-            ReplayStream.Fact(
-                header: header(person, epoch, head, Timestamp(milliseconds: 0)),
-                payload: String(decoding: try payload(SubscriptionState(person: person, subscribed: true)), as: UTF8.self))
+    /// One page of all who are subscribed.
+    fileprivate static func snapshot(_ db: Database, _ asked: SnapshotStream) throws -> SnapshotStream.Reply {
+        try published(db).snapshot(db, asked) { (after: PersonID, limit: Int) in
+            try Data.fetchAll(
+                db, sql: "SELECT person FROM subscriptions WHERE person > ? ORDER BY person LIMIT ?", arguments: [after.data, limit]
+            ).compactMap { PersonID($0) }.map { ($0, $0, SubscriptionState(person: $0, subscribed: true)) }
         }
-        return SnapshotStream.Reply(
-            epoch: epoch, sequence: head, facts: facts, next: people.count == snapshotPage ? people.last.map { "\($0)" } : nil)
     }
 }
 
@@ -68,9 +47,7 @@ extension SOSStore {
         guard asked.stream == SubscriptionTable.stream else {
             throw Failure(.invalid, "this stream keeps no state; newcomers start at its head")
         }
-        let after = asked.after.map { PersonID($0) }
-        if case .some(.none) = after { throw Failure(.invalid, "after is the next of the page before") }
-        return try await store.read { db in try SubscriptionTable.snapshot(db, after: after ?? nil) }
+        return try await store.read { db in try SubscriptionTable.snapshot(db, asked) }
     }
 
     // MARK: Reminders of a pause

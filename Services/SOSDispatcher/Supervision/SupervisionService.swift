@@ -420,3 +420,324 @@ extension SupervisionService {
         for emergency in effects.stops { await dispatcher.stop(emergency) }
     }
 }
+
+// MARK: What people and the emergency service say to supervision, and what is asked about it
+
+extension SupervisionService {
+    /// - Parameter amend: what is kept of the subscriber beside, from the beginning.
+    func subscribe(
+        _ person: PersonID, own: [Metric: Bounds], interval: Duration?, answer: RememberedAnswer?,
+        amend: @Sendable (inout Subscriber) -> Void = { _ in }
+    ) async throws {
+        var effects = Effects()
+        var watched = people[person] ?? Watched()
+        amend(&watched.subscriber)
+        people[person] = watched
+        change(person, &effects) { $0.subscribed(own: own, declaredInterval: interval, at: clock.now) }
+        try await finish(effects, of: person, "subscribed", answer)
+    }
+
+    func unsubscribe(_ person: PersonID, answer: RememberedAnswer?) async throws {
+        guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
+        var effects = Effects()
+        change(person, &effects) { $0.unsubscribed(at: clock.now) }
+        try await finish(effects, of: person, "unsubscribed", answer)
+    }
+
+    func pause(_ person: PersonID, _ isPaused: Bool, interval: Duration?, answer: RememberedAnswer?) async throws {
+        guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
+        var effects = Effects()
+        var refusal: Failure?
+        change(person, &effects) { machine in
+            let outcome = isPaused ? machine.paused(at: clock.now) : machine.resumed(declaredInterval: interval, at: clock.now)
+            refusal = outcome.refusal
+            return outcome.actions
+        }
+        if refusal == nil { notePause(of: person, isPaused) }
+        try await finish(effects, of: person, isPaused ? "paused" : "resumed", answer, refusal)
+    }
+
+    func answerPrompt(
+        _ person: PersonID, _ given: AnswerPrompt.Answer, answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
+    ) async throws -> AnswerPrompt.Reply {
+        guard people[person] != nil else { throw Failure(.notFound, "this person is not subscribed") }
+        var effects = Effects()
+        var outcome: Supervision.Outcome?
+        let now = clock.now
+        let wall = clock.wall(fromSteady: now)
+        change(person, &effects) { machine in
+            let answered = machine.answered(given, at: now, wall: wall)
+            outcome = answered
+            return answered.actions
+        }
+        if outcome?.refusal == nil { tellAnswer(given, of: person, in: outcome?.episode, at: timeOfAnswer(of: person, now), wall: wall) }
+        let reply = AnswerPrompt.Reply(
+            alreadyDispatched: outcome?.alreadyDispatched ?? false,
+            emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) }, asksBack: outcome?.asksBack == true ? true : nil)
+        try await finish(effects, of: person, "answered", answer(reply), outcome?.refusal, detail: given.rawValue)
+        return reply
+    }
+
+    /// The emergency service has taken the call.
+    func acknowledged(_ person: PersonID, _ emergency: EmergencyID) async {
+        guard let episode = people[person]?.subscriber.supervision.episode, names.emergency(of: person, episode.trigger) == emergency else {
+            return
+        }
+        var effects = Effects()
+        change(person, &effects) { $0.acknowledged(at: clock.now) }
+        await settle(effects)
+    }
+
+    /// Whether emergencies of the person are looked for.
+    func status(of person: PersonID) -> ReadSupervision.Reply {
+        let state = people[person]?.subscriber.supervision
+        return ReadSupervision.Reply(
+            subscribed: state?.subscribed ?? false, paused: state?.stage == .paused || state?.monitoringPaused == true,
+            standing: (state?.standing ?? .off).rawValue)
+    }
+
+    /// The person has paused or resumed monitoring (ACC-28); who is not subscribed is passed over.
+    func monitoring(_ pause: MonitoringState) async {
+        let known = people[pause.person]?.subscriber.supervision
+        guard let known, (known.monitoringPaused ?? false) != pause.paused else { return }
+        let interval = try? await store.longestInterval(of: pause.person)
+        var effects = Effects()
+        change(pause.person, &effects) { $0.monitoring(isPaused: pause.paused, declaredInterval: interval, at: clock.now) }
+        effects.people.insert(pause.person)
+        changes.audit.append(
+            AuditNote(
+                at: .now, actor: "person", action: pause.paused ? "monitoring-paused" : "monitoring-resumed",
+                object: names.auditName(of: pause.person)))
+        await settle(effects)
+    }
+
+    func isSubscribed(_ person: PersonID) -> Bool {
+        people[person]?.subscriber.supervision.subscribed ?? false
+    }
+
+    /// Stores what a person has said, in the transaction of its answer.
+    func finish(
+        _ effects: Effects, of person: PersonID, _ action: String, _ answer: RememberedAnswer?, _ refusal: Failure? = nil,
+        detail: String = ""
+    ) async throws {
+        var effects = effects
+        effects.people.insert(person)
+        if refusal == nil {
+            changes.audit.append(
+                AuditNote(at: .now, actor: "person", action: action, object: names.auditName(of: person), detail: detail))
+            if let answer { changes.answers.append(answer) }
+            if let kind = Tiding.Kind(rawValue: action) { effects.tidings.append(Tiding(person: person, kind: kind, at: .now)) }
+        }
+        await settle(effects)
+        if let refusal { throw refusal }
+        do {
+            try await journal.commit()
+        } catch {
+            throw Failure(.unavailable, "it is in force, but could not be stored yet: ask again")
+        }
+    }
+}
+
+// MARK: What supervision knows that a prompt shows, and the answer to exactly that prompt
+
+extension SupervisionService {
+    /// nil where no emergency of the person runs or is muted.
+    func prompt(of person: PersonID, abortWindow: Duration) -> PromptState? {
+        guard let state = people[person]?.subscriber.supervision else { return nil }
+        return PromptState(state, record: records[person], rules: rules, abortWindow: abortWindow) {
+            names.emergency(of: person, $0)
+        }
+    }
+
+    /// Whether it is what the person is asked or told about.
+    private func isAsked(_ emergency: EmergencyID, of person: PersonID) -> Bool {
+        guard let state = people[person]?.subscriber.supervision else { return false }
+        return ([state.episode].compactMap(\.self) + state.beside).contains { names.emergency(of: person, $0.trigger) == emergency }
+    }
+
+    /// Takes the answer if it is about what runs or is asked; a late answer must not call off the next one. A call for help always
+    /// counts (SOS-35).
+    func answerPrompt(
+        _ person: PersonID, about emergency: EmergencyID, _ given: AnswerPrompt.Answer,
+        answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
+    ) async throws -> AnswerPrompt.Reply {
+        guard given == .help || isAsked(emergency, of: person) else {
+            throw Failure(.conflict, "this emergency is over")
+        }
+        return try await answerPrompt(person, given, answer: answer)
+    }
+
+    /// What an answer without a name is about; nil where nothing runs or is asked.
+    func asked(of person: PersonID) -> EmergencyID? {
+        guard let state = people[person]?.subscriber.supervision, let episode = state.episode ?? state.beside.first else { return nil }
+        return names.emergency(of: person, episode.trigger)
+    }
+
+    /// Announces it once it is stored, together with what the person is told of it.
+    func tell(_ tiding: Tiding, _ subscriber: Subscriber, _ effects: inout Effects) {
+        effects.tidings.append(tidings.keep(tiding, of: subscriber, in: &changes))
+    }
+
+    /// The message that an action makes. What the other dispatcher was told while it had heard of no call from here needs not be taken back.
+    func message(of action: SupervisionAction, in emergency: EmergencyID, at time: Timestamp) -> DispatchMessage.Kind? {
+        let kind = action.message(since: beganAt, now: time)
+        guard action.kind == .muted, !pair.answers(in: emergency).isEmpty else { return kind }
+        return pair.number(of: .cancel, in: emergency, from: 0) == 0 ? nil : kind
+    }
+
+    /// How the person is addressed, and in which language.
+    func address(of person: PersonID) -> (name: String, language: Language) {
+        let subscriber = people[person]?.subscriber
+        return (subscriber?.card?.name ?? "", subscriber?.language ?? .italian)
+    }
+}
+
+// MARK: Where a subscriber is, as supervision keeps it for whoever is called
+
+extension SupervisionService {
+    /// Everything that follows from what the machine has decided, and from a place that has become known since the call.
+    func followAll(
+        _ actions: [SupervisionAction], _ machine: Supervision, _ subscriber: inout Subscriber, _ person: PersonID, _ effects: inout Effects
+    ) {
+        for action in actions {
+            follow(action, machine, subscriber, person, &effects)
+            subscriber.noteTold(action)
+        }
+        guard let located = subscriber.located(machine) else { return }
+        follow(located, machine, subscriber, person, &effects)
+        subscriber.noteTold(located)
+    }
+
+    /// What ingest knows of a person whom nothing was known of: where they are, above all. It may come after the call.
+    func note(_ latest: [Sample], of person: PersonID) async {
+        guard people[person] != nil else { return }
+        people[person]?.subscriber.note(Supervision.Upload(at: clock.now, receivedAt: .now, entries: latest), watches: { _ in false })
+        var effects = Effects()
+        change(person, &effects) { $0.emergencyRuns ? $0.timePassed(to: clock.now) : [] }
+        await settle(effects)
+    }
+
+    func knowsPlace(of person: PersonID) -> Bool {
+        !(people[person]?.subscriber.places.places.isEmpty ?? true)
+    }
+}
+
+// MARK: What devices say of themselves, and how it changes whether a person can be watched
+
+extension SupervisionService {
+    /// Devices of these people changed: who is on charge is suspended and told, who is off it is watched again (SOS-27).
+    func devicesChanged(of changed: Set<PersonID>) async {
+        for person in changed where people[person] != nil {
+            // Unknown, it is left as it was: the next fact about the device, or silence, says more.
+            guard let isCharging = try? await store.isCharging(person) else { continue }
+            await charging(person, isCharging)
+        }
+    }
+
+    func charging(_ person: PersonID, _ isCharging: Bool) async {
+        guard let known = people[person]?.subscriber.supervision, (known.charging ?? false) != isCharging else { return }
+        let interval = try? await store.longestInterval(of: person)
+        var effects = Effects()
+        change(person, &effects) { $0.charging(isCharging, declaredInterval: interval, at: clock.now) }
+        effects.people.insert(person)
+        await settle(effects)
+    }
+}
+
+extension Supervision {
+    /// A pause or a charge may have been heard and stored without reaching the state. Where neither was, the machine's time stays where it
+    /// is: entries that came meanwhile count from their receipt, not from the start (SOS-15, SOS-28).
+    mutating func brought(to memory: SOSStore.Memory, of person: PersonID, at time: Timestamp) -> [SupervisionAction] {
+        var actions: [SupervisionAction] = []
+        let (isPaused, isCharging) = (memory.paused.contains(person), memory.charging.contains(person))
+        if isPaused != (state.monitoringPaused ?? false) {
+            actions += monitoring(isPaused: isPaused, declaredInterval: nil, at: time)
+        }
+        if isCharging != (state.charging ?? false) {
+            actions += charging(isCharging, declaredInterval: nil, at: time)
+        }
+        return actions
+    }
+}
+
+// MARK: What follows for the person when the emergency service that had taken the call rejects it
+
+extension SupervisionService {
+    /// The call is on its way again. Of an emergency that is closed nothing is shown any more; the dispatcher calls all the same.
+    func rejected(_ person: PersonID, _ emergency: EmergencyID) async {
+        guard let episode = people[person]?.subscriber.supervision.episode, names.emergency(of: person, episode.trigger) == emergency else {
+            return
+        }
+        var effects = Effects()
+        change(person, &effects) { $0.rejected(at: clock.now) }
+        if var record = records[person], record.id == emergency, record.state == .dispatched {
+            (record.state, record.acknowledgedAt) = (.dispatching, nil)
+            records[person] = record
+            changes.emergencies[emergency] = record
+            effects.people.insert(person)
+            effects.tidings.append(Tiding(person: person, kind: .goesOn, emergency: emergency, episode: episode, at: .now))
+        }
+        await settle(effects)
+    }
+}
+
+// MARK: What becomes of a person's supervision when the person's data or account are erased
+
+extension SupervisionService {
+    /// Ends supervision for good. False while an emergency runs that is to be completed first.
+    /// - Parameter atOnce: whatever runs; the person has asked for it long ago.
+    func leave(_ person: PersonID, atOnce: Bool) async -> Bool {
+        if isSubscribed(person) { try? await unsubscribe(person, answer: nil) }
+        guard people[person] != nil else { return true }
+        guard atOnce else { return false }
+        people[person] = nil
+        subjects["\(person)"] = nil
+        if let record = records.removeValue(forKey: person) { sequences[record.id] = nil }
+        changes.remove(person)
+        return true
+    }
+
+    /// Forgets what was measured; the supervision goes on. False while an emergency runs, whose messages need it.
+    func forgetCourse(of person: PersonID) -> Bool {
+        guard var watched = people[person] else { return true }
+        guard watched.subscriber.supervision.episode == nil else { return false }
+        (watched.subscriber.places, watched.subscriber.course) = (LatestPlaces(), RecentCourse())
+        watched.subscriber.supervision.forgetMeasured()
+        watched.subscriber.fit = nil
+        people[person] = watched
+        records[person] = nil
+        return true
+    }
+
+    /// The person has a new key: the state is stored anew, or begun anew where a crash has taken it (rescue fails open).
+    func superviseAfterErasure(_ person: PersonID) async {
+        if let watched = people[person] {
+            changes.put(watched, of: person)
+            await storeChanges()
+        } else {
+            await superviseAnew(person)
+        }
+    }
+}
+
+// MARK: Watching somebody whose state cannot be read
+
+extension SupervisionService {
+    /// Rescue fails open: who cannot be watched as before is watched as anybody else. Messages of an emergency that was open are
+    /// in the outbox and go on by themselves; its record is closed, so that the next one can be opened.
+    func superviseAnew(_ person: PersonID, _ open: EmergencyRecord?, _ effects: inout Effects) {
+        if var record = open {
+            record.follow(.closed, at: .now)
+            changes.emergencies[record.id] = record
+        }
+        people[person] = Watched()
+        change(person, &effects) { $0.subscribed(own: [:], declaredInterval: nil, at: clock.now) }
+    }
+
+    /// As for one whose state cannot be read, with no emergency open.
+    func superviseAnew(_ person: PersonID) async {
+        var effects = Effects()
+        superviseAnew(person, nil, &effects)
+        await settle(effects)
+    }
+}

@@ -18,7 +18,7 @@ struct CanaryRoutes: Sendable {
 
     private var hear: Route {
         Route(
-            .post, CanaryRoutes.path, access: .anyone, summary: "The dispatcher's own test emergencies",
+            .post, CanaryRoutes.path, as: "reportCanary", access: .anyone, summary: "The dispatcher's own test emergencies",
             description: "Acknowledges what this process has signed with a key of its own; anything else is not found here.",
             body: BodyShape([.init(DispatchMessage.contentType, .anything)], limit: 64 << 10, inflatedLimit: 64 << 10),
             answers: [Answer(200, "An acknowledgement"), .problem(404, "not-found")]

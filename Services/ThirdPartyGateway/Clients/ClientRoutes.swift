@@ -15,7 +15,7 @@ struct ClientRoutes: Sendable {
 
     private var list: Route {
         Route(
-            .get, Self.path, access: .organisation, summary: "The organisation's programs",
+            .get, Self.path, access: .organisation, scopes: [Right.organisationManage.rawValue], summary: "The organisation's programs",
             description: "Secrets are shown once, when they are made. Needs `organisation:manage`.", parameters: [.limit, .after],
             answers: [.json(200, "A page", Page<ClientItem>.schema, example: Examples.page(Examples.listedClient)), .noAdmission]
         ) { exchange in
@@ -28,7 +28,8 @@ struct ClientRoutes: Sendable {
 
     private var make: Route {
         Route(
-            .post, Self.path, access: .organisation, summary: "Makes an API client and shows its secret once",
+            .post, Self.path, access: .organisation, scopes: [Right.organisationManage.rawValue],
+            summary: "Makes an API client and shows its secret once",
             description: """
                 The program gets access tokens at `/thirdparty/v1/oauth/token` (OAuth 2 client credentials). It can be given only rights that \
                 whoever makes it has. Needs `organisation:manage`.
@@ -54,7 +55,8 @@ struct ClientRoutes: Sendable {
 
     private var change: Route {
         Route(
-            .patch, Self.path + "/{client}", access: .organisation, summary: "Gives an API client another name or other rights",
+            .patch, Self.path + "/{client}", access: .organisation, scopes: [Right.organisationManage.rawValue],
+            summary: "Gives an API client another name or other rights",
             description: "Tokens that were given for rights it has no more end. Needs `organisation:manage`.", parameters: [Self.client],
             body: .json(ClientChangeBody.schema, examples: [["scopes": ["requests:read"]]]),
             answers: [
@@ -72,7 +74,8 @@ struct ClientRoutes: Sendable {
 
     private var rotate: Route {
         Route(
-            .post, Self.path + "/{client}/secret", access: .organisation, summary: "Makes a new secret and shows it once",
+            .post, Self.path + "/{client}/secret", as: "replaceClientSecret", access: .organisation,
+            scopes: [Right.organisationManage.rawValue], summary: "Makes a new secret and shows it once",
             description: "The old one is good for a while still, so that programs change over without a gap. Needs `organisation:manage`.",
             parameters: [Self.client],
             answers: [
@@ -89,7 +92,8 @@ struct ClientRoutes: Sendable {
 
     private var withdraw: Route {
         Route(
-            .delete, Self.path + "/{client}", access: .organisation, summary: "Withdraws an API client",
+            .delete, Self.path + "/{client}", access: .organisation, scopes: [Right.organisationManage.rawValue],
+            summary: "Withdraws an API client",
             description: "Its secrets and tokens are refused from now on. Needs `organisation:manage`.", parameters: [Self.client],
             answers: [Answer(204, "Withdrawn"), .noAdmission, .beyondOwn, .problem(404, "not-found")]
         ) { exchange in

@@ -94,7 +94,9 @@ final class ClientService: Sendable {
                 return (first, row, true)
             }
             guard try table.count(db, of: standing.id) < most else {
-                throw GatewayProblem.tooManyClients.problem("There may be \(most). Delete one that is not used any more.")
+                throw GatewayProblem.tooManyClients.problem(
+                    "There may be \(most). Delete one that is not used any more.",
+                    italian: "Ce ne possono essere \(most). Ne elimini uno che non si usa più.")
             }
             try table.add(db, fresh)
             try firstAnswers.remember(db, made, of: request, status: 201, at: at)
@@ -146,7 +148,9 @@ final class ClientService: Sendable {
     private static func require(_ standing: Standing, mayGive rights: Set<Right>) throws(Problem) {
         let missing = rights.subtracting(standing.rights)
         guard missing.isEmpty else {
-            throw GatewayProblem.rightsBeyondOwn.problem("You have not yourself: \(Right.written(missing)). Ask an owner to do it.")
+            throw GatewayProblem.rightsBeyondOwn.problem(
+                "You have not yourself: \(Right.written(missing)). Ask an owner to do it.",
+                italian: "Lei stesso non ha: \(Right.written(missing)). Lo chieda a un proprietario.")
         }
     }
 
@@ -250,10 +254,7 @@ final class ClientService: Sendable {
     /// Forgets what is good no more, once in ten minutes, until it is cancelled.
     func expire() async throws {
         while true {
-            try await store.write { [table] db in
-                try table.expire(db, at: .now)
-                _ = try IdempotencyKeys().expire(db, now: .now)
-            }
+            try await store.write { [table] db in try table.expire(db, at: .now) }
             // Nothing waits for it: what is too old is refused wherever it is shown.
             try await Task.sleep(for: .seconds(600))
         }

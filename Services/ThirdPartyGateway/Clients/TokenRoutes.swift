@@ -19,6 +19,8 @@ struct TokenRoutes: Sendable {
 
     var all: [Route] { [token, revoke] }
 
+    /// Where a client exchanges its secret for a token.
+    static let path = "/thirdparty/v1/oauth/token"
     private static let authorization = Parameter.header(
         "Authorization", .string(), "`Basic` with `client_id` and `client_secret`, or both in the form instead.")
     private static let bodyLimit = 1 << 16
@@ -35,7 +37,7 @@ struct TokenRoutes: Sendable {
 
     private var token: Route {
         Route(
-            .post, "/thirdparty/v1/oauth/token", access: .anyone, summary: "Gives an API client an access token",
+            .post, Self.path, as: "issueToken", access: .anyone, summary: "Gives an API client an access token",
             description: "RFC 6749 §4.4. The token is good for an hour; ask for another one then. `scope` narrows it.",
             parameters: [Self.authorization],
             body: BodyShape(
@@ -56,7 +58,7 @@ struct TokenRoutes: Sendable {
 
     private var revoke: Route {
         Route(
-            .post, "/thirdparty/v1/oauth/revoke", access: .anyone, summary: "Withdraws an access token",
+            .post, "/thirdparty/v1/oauth/revoke", as: "revokeToken", access: .anyone, summary: "Withdraws an access token",
             description: "RFC 7009. A token that is not good any more is answered in the same way.", parameters: [Self.authorization],
             body: BodyShape(
                 [.init(MediaType.form, Self.revocationForm, examples: [Examples.revocation])], limit: Self.bodyLimit,

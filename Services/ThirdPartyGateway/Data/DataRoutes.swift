@@ -16,7 +16,8 @@ struct DataRoutes: Sendable {
 
     private var page: Route {
         Route(
-            .get, "/thirdparty/v1/requests/{request}/data", access: .organisation, summary: "Data of an accepted and paid request",
+            .get, "/thirdparty/v1/requests/{request}/data", access: .organisation, scopes: [Right.dataRead.rawValue],
+            summary: "Data of an accepted and paid request",
             description: """
                 Needs `data:read`. \
                 One type, oldest first, one value for each second, minute or hour of the request's granularity that holds any and is over: \
@@ -45,7 +46,8 @@ struct DataRoutes: Sendable {
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
             let id: RequestID = try exchange.identifier("request")
-            let type = try exchange.required("type", exchange.query("type", expected: "the code of a data type") { Metric(code: $0) })
+            let type = try exchange.required(
+                "type", exchange.query("type", orElse: .notAMetric(listedAt: "/thirdparty/v1/data-types")) { Metric(code: $0) })
             let format = try Self.format(exchange)
             let (from, to) = (try exchange.queryTime("from"), try exchange.queryTime("to"))
             let limit = try exchange.queryInteger("limit", in: 1...Self.most) ?? Self.usual

@@ -19,10 +19,12 @@ enum DataRefusal: Error, Hashable, Sendable {
         case .denied(let reason):
             Refusal(
                 GatewayProblem.dataInPreparation.problem("Nothing can be handed out at the moment: \(reason)."), retryAfter: .seconds(5))
-        case .invalid(let reason): Problem.invalidParameter("query:after", reason)
+        case .invalid(let reason): Problem.invalidParameter("query:after", .noSuchPage(reason))
         case .silent:
             Refusal(
-                GatewayProblem.dataInPreparation.problem("The data are being prepared. Ask again after as long as `Retry-After` says."),
+                GatewayProblem.dataInPreparation.problem(
+                    "The data are being prepared. Ask again after as long as `Retry-After` says.",
+                    italian: "I dati sono in preparazione. Chieda di nuovo dopo il tempo indicato da `Retry-After`."),
                 retryAfter: .seconds(5))
         }
     }

@@ -44,7 +44,7 @@ extension OrganisationForm {
         let language = reader.choice("language", isRequired: false, of: Language.self)
         let password = readPassword(&reader)
         for name in acceptances where reader.value(name, isRequired: false) != .text(version) {
-            reader.wrong(name, "is not accepted; read /thirdparty/v1/conditions and send the version \(version)")
+            reader.wrong(name, .conditionsNotAccepted(version: version, at: "/thirdparty/v1/conditions"))
         }
         reader.finish()
         try refuse(reader.faults)
@@ -69,7 +69,7 @@ extension OrganisationForm {
         do {
             return try VATNumber(checking: typed, in: country)
         } catch {
-            reader.wrong("vatNumber", error.detail)
+            reader.wrong("vatNumber", error.fieldFault)
             return nil
         }
     }
@@ -78,7 +78,7 @@ extension OrganisationForm {
         let email = emailAddress("email", &reader)
         let again = emailAddress("emailAgain", &reader)
         if let email, let again, email.folded != again.folded {
-            reader.wrong("emailAgain", "is not the same as the e-mail address; type both again")
+            reader.wrong("emailAgain", .notTheSame)
         }
         return email
     }
@@ -86,16 +86,20 @@ extension OrganisationForm {
     private static func readPassword(_ reader: inout FormReader) -> String? {
         let (first, second) = (secret("password", &reader), secret("passwordAgain", &reader))
         // Consent may ask for more, and refuses what is guessed first.
-        if let fault = first.flatMap({ PasswordLength.fault(of: $0) }) { reader.wrong("password", fault.detail) }
-        if first != second { reader.wrong("passwordAgain", "is not the same as the password; type both again") }
+        if let fault = first.flatMap({ PasswordLength.fault(of: $0) }) { reader.wrong("password", fault.fieldFault) }
+        if first != second { reader.wrong("passwordAgain", .notTheSame) }
         return first
     }
 
     /// As it was typed, spaces included; whether it is easily guessed is for consent to say.
     private static func secret(_ name: String, _ reader: inout FormReader) -> String? {
         guard let value = reader.value(name, isRequired: false) else { return nil }
-        guard case .text(let text) = value, !text.isEmpty, text.utf8.count <= longestPassword else {
-            reader.wrong(name, "expected a text of at most \(longestPassword) bytes")
+        guard case .text(let text) = value, !text.isEmpty else {
+            reader.wrong(name, .wrongType(.text))
+            return nil
+        }
+        guard text.utf8.count <= longestPassword else {
+            reader.wrong(name, PasswordLength.Fault.tooLong.fieldFault)
             return nil
         }
         return text
@@ -106,11 +110,11 @@ extension OrganisationForm {
 
 extension OrganisationForm {
     fileprivate static func emailAddress(_ name: String, isRequired: Bool = true, _ reader: inout FormReader) -> EmailAddress? {
-        reader.read(name, isRequired: isRequired, expected: "expected an e-mail address such as office@example.org") { EmailAddress($0) }
+        reader.read(name, isRequired: isRequired, orElse: .notAnEmail) { EmailAddress($0) }
     }
 
     fileprivate static func readWebsite(_ reader: inout FormReader) -> String? {
-        reader.read("website", isRequired: false, expected: "expected an address that begins with https:// or http://") { text in
+        reader.read("website", isRequired: false, orElse: .notAWebsite) { text in
             guard let start = ["https://", "http://"].first(where: { text.lowercased().hasPrefix($0) }) else { return nil }
             let rest = text.dropFirst(start.count)
             return rest.isEmpty || rest.contains(where: \.isWhitespace) ? nil : text
@@ -125,12 +129,12 @@ extension OrganisationForm {
             let street = inner.text("street", isRequired: current == nil) ?? current?.street
             let city = inner.text("city", isRequired: current == nil) ?? current?.city
             let code = inner.read(
-                "postalCode", isRequired: current == nil, expected: "expected 2 to 12 letters, digits, spaces and hyphens"
+                "postalCode", isRequired: current == nil, orElse: .notAPostalCode
             ) { text in
                 let isRight = text.utf8.allSatisfy { isPlain($0) || $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "-") }
                 return isRight && (2...12).contains(text.count) ? text : nil
             }
-            let country = inner.read("country", isRequired: false, expected: "expected two letters such as IT (ISO 3166-1)") { text in
+            let country = inner.read("country", isRequired: false, orElse: .notACountry) { text in
                 text.utf8.count == 2 && text.utf8.allSatisfy { isPlain($0) && $0 > UInt8(ascii: "9") } ? text.uppercased() : nil
             }
             guard let street, let city, let code = code ?? current?.postalCode else { return nil }
@@ -146,7 +150,7 @@ extension OrganisationForm {
             let name = inner.text("name", isRequired: all) ?? current?.name
             let surname = inner.text("surname", isRequired: all) ?? current?.surname
             let office = inner.text("officeAddress", isRequired: all) ?? current?.officeAddress
-            let phone = inner.read("phone", isRequired: all, expected: "expected a number with its country, such as +390212345678") {
+            let phone = inner.read("phone", isRequired: all, orElse: .notATelephoneNumber(like: "+390212345678")) {
                 internationalNumber($0)
             }
             let email = emailAddress("email", isRequired: all, &inner) ?? current?.email
@@ -161,7 +165,7 @@ extension OrganisationForm {
         do {
             return try PersonIdentifier(checking: typed, as: country.identifier).text
         } catch {
-            reader.wrong("fiscalCode", error.detail)
+            reader.wrong("fiscalCode", error.fieldFault)
             return nil
         }
     }
@@ -174,7 +178,7 @@ extension OrganisationForm {
         var inner = FormReader(value)
         let found = read(&inner)
         inner.finish()
-        for fault in inner.faults { reader.wrong(name + fault.pointer, fault.detail) }
+        for fault in inner.faults { reader.wrong(name + fault.pointer, fault.fault) }
         return inner.faults.isEmpty ? found : nil
     }
 
@@ -208,10 +212,10 @@ extension OrganisationDetails {
         var (reader, next) = (FormReader(form), self)
         var fixedFaults: [Problem.FieldError] = []
         for name in Self.fixed where reader.value(name, isRequired: false) != nil {
-            fixedFaults.append(.init(pointer: "/" + name, detail: "does not change after the registration; write to the support"))
+            fixedFaults.append(.init(pointer: "/" + name, .fixed))
         }
         if reader.value("email", isRequired: false) != nil {
-            fixedFaults.append(.init(pointer: "/email", detail: "is changed by PUT /thirdparty/v1/organisation/email"))
+            fixedFaults.append(.init(pointer: "/email", .changedElsewhere("PUT /thirdparty/v1/organisation/email")))
         }
         next.legalAddress = OrganisationForm.address("legalAddress", current: legalAddress, in: country, &reader) ?? legalAddress
         next.billingAddress = OrganisationForm.address("billingAddress", current: billingAddress, in: country, &reader) ?? billingAddress

@@ -37,16 +37,16 @@ struct TypedForm: Codable, Hashable, Sendable {
         fiscalCode typed: String, at now: Timestamp, codePointer: String = "/fiscalCode", place: String = ""
     ) throws(FormFaults) -> RequestForm {
         var faults: [Problem.FieldError] = []
-        func fault(_ field: String, _ detail: String) { faults.append(.init(pointer: place + field, detail: detail)) }
+        func fault(_ field: String, _ fault: FieldFault) { faults.append(.init(pointer: place + field, fault)) }
         let code = PersonIdentifier(typed)
         if code == nil {
-            faults.append(.init(pointer: codePointer, detail: "is no fiscal code, and no identifier of another country; check it"))
+            faults.append(.init(pointer: codePointer, .notAPersonIdentifier))
         }
         let metrics = Self.metrics(types, fault)
         let period = readPeriod(at: now, fault)
         let granularity = GrantGranularity(rawValue: self.granularity)
         if granularity == nil {
-            fault("/granularity", "choose one of " + GrantGranularity.allCases.map(\.rawValue).joined(separator: ", "))
+            fault("/granularity", .notAnOption(GrantGranularity.allCases.map(\.rawValue)))
         }
         let purpose = Self.readPurpose(self.purpose, fault)
         guard faults.isEmpty, let code, let period, let granularity, let purpose else { throw FormFaults(faults) }
@@ -55,60 +55,60 @@ struct TypedForm: Codable, Hashable, Sendable {
             purpose: purpose)
     }
 
-    private static func metrics(_ codes: [String], _ fault: (String, String) -> Void) -> [Metric] {
-        if codes.isEmpty { fault("/types", "choose at least one data type") }
-        if Set(codes).count != codes.count { fault("/types", "name each data type once") }
+    private static func metrics(_ codes: [String], _ fault: (String, FieldFault) -> Void) -> [Metric] {
+        if codes.isEmpty { fault("/types", .nothingChosen) }
+        if Set(codes).count != codes.count { fault("/types", .namedTwice) }
         for (place, code) in codes.enumerated() where Metric(code: code) == nil {
-            fault("/types/\(place)", "there is no such data type; GET /thirdparty/v1/data-types lists them")
+            fault("/types/\(place)", .notAMetric(listedAt: "/thirdparty/v1/data-types"))
         }
         return Set(codes.compactMap { Metric(code: $0) }).sorted { $0.number < $1.number }
     }
 
-    private func readPeriod(at now: Timestamp, _ fault: (String, String) -> Void) -> Range<Timestamp>? {
+    private func readPeriod(at now: Timestamp, _ fault: (String, FieldFault) -> Void) -> Range<Timestamp>? {
         guard let from = Timestamp(rfc3339: self.from) else {
-            fault("/from", "write a time like 2026-01-10T00:00:00Z")
+            fault("/from", .notATime)
             return nil
         }
-        if from.milliseconds < 0 { fault("/from", "begin in 1970 or later") }
+        if from.milliseconds < 0 { fault("/from", .beforeEpoch) }
         let end: Timestamp?
         switch (to, length) {
         case (let to?, nil):
             end = Timestamp(rfc3339: to)
-            if end == nil { fault("/to", "write a time like 2026-04-10T00:00:00Z") }
+            if end == nil { fault("/to", .notATime) }
         case (nil, let length?):
             end = PeriodLength(length)?.end(from: from)
-            if end == nil { fault("/length", "write a number of days, weeks, months or years like P7D, P2W, P3M or P1Y") }
+            if end == nil { fault("/length", .notALengthOfTime) }
         default:
-            fault("/to", "give either `to` or `length`")
+            fault("/to", .endOrLength)
             return nil
         }
         guard let end else { return nil }
         guard from < end else {
-            fault("/to", "end the period after it begins")
+            fault("/to", .notAfter("from"))
             return nil
         }
         guard end <= now + RequestForm.furthestAhead else {
-            fault("/to", "end the period within ten years from now")
+            fault("/to", .tooFarAhead)
             return nil
         }
         return from..<end
     }
 
     /// Without white space around it.
-    private static func readPurpose(_ typed: String, _ fault: (String, String) -> Void) -> String? {
+    private static func readPurpose(_ typed: String, _ fault: (String, FieldFault) -> Void) -> String? {
         var shown = Substring(typed)
         while let first = shown.first, first.isWhitespace { shown.removeFirst() }
         while let last = shown.last, last.isWhitespace { shown.removeLast() }
         guard !shown.isEmpty else {
-            fault("/purpose", "say what the data are for; the person reads it")
+            fault("/purpose", .purposeMissing)
             return nil
         }
         guard shown.count <= RequestForm.longestPurpose else {
-            fault("/purpose", "use at most \(RequestForm.longestPurpose) characters")
+            fault("/purpose", .tooLong(RequestForm.longestPurpose))
             return nil
         }
         guard PlainText.isClean(shown) else {
-            fault("/purpose", PlainText.advice)
+            fault("/purpose", .unreadableCharacters)
             return nil
         }
         return String(shown)

@@ -11,6 +11,19 @@ enum Right: String, CaseIterable, Codable, Hashable, Sendable {
     /// Profile, members and API clients.
     case organisationManage = "organisation:manage"
 
+    /// What it opens, for people.
+    var summary: String {
+        switch self {
+        case .requestsRead: "See the organisation's requests and what came of them."
+        case .requestsWrite: "Ask people for their data, and stop requests."
+        case .dataRead: "Take the data of accepted and paid requests."
+        case .paymentsRead: "See payments and invoices."
+        case .paymentsWrite: "Pay, and call payments off."
+        case .subscriptionsManage: "Register endpoints for webhooks and look after them."
+        case .organisationManage: "Change the profile, members and API clients."
+        }
+    }
+
     /// What a client's token was issued for; scopes that are no right open nothing.
     static func named(by scopes: Set<String>) -> Set<Right> {
         Set(scopes.compactMap(Right.init(rawValue:)))

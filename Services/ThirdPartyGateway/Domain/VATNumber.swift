@@ -96,19 +96,6 @@ struct VATNumber: Hashable, Sendable {
     private static func isLetter(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") }
 }
 
-extension VATNumber.Fault {
-    /// What to do.
-    var detail: String {
-        switch self {
-        case .country:
-            "expected a number as this country writes it, or one that begins with its country: "
-                + VATNumber.countries.joined(separator: ", ")
-        case .form(let country): "is not as \(country) writes VAT numbers; copy it from an invoice"
-        case .checkDigit: "is mistyped: the last digit does not fit the others; copy it from an invoice"
-        }
-    }
-}
-
 extension VATNumber: CustomStringConvertible {
     /// Never the number: a sole trader's is personal, and descriptions end up in logs.
     var description: String { "VATNumber(…)" }

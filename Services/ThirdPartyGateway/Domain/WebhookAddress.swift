@@ -16,13 +16,8 @@ struct WebhookAddress: Hashable, Sendable {
     /// Whether the name by itself means this machine or a private network.
     let isPrivateName: Bool
 
-    enum Fault: String, Error, CaseIterable {
-        case form = "is not an absolute address of at most 2000 characters without spaces"
-        case scheme = "must begin with https://"
-        case plainToPublic = "must begin with https://; http:// is for this machine and private networks alone"
-        case credentials = "must not hold a user name or password; messages are signed instead"
-        case fragment = "must not have a fragment (#…)"
-        case privateName = "leads to a private network; it must be reachable from the Internet"
+    enum Fault: Error, Hashable, CaseIterable {
+        case form, scheme, plainToPublic, credentials, fragment, privateName
     }
 
     /// - Parameter allowsPrivate: by the operator's word, for tests and suites of one house: http and private names too.

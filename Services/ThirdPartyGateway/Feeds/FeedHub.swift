@@ -1,108 +1,78 @@
-// Who waits for what: the reader for news, event streams for items, couriers for messages.
+// Who waits for what: the reader for news, event streams for items, delivery workers for messages.
 
 import Contracts
 import ServiceKit
 import Synchronization
 
-/// In memory only: whoever is woken looks at the store. Rung after commits, so that what is looked for is there.
+/// In memory only: whoever is woken reads the store. Notified after commits, so that what is read for is there.
 final class FeedHub: Sendable {
-    private struct State {
-        var next = 0
-        var feeds: [Int64: [Int: Bell]] = [:]
-        var organisations: [OrganisationID: [Int: Bell]] = [:]
-        /// How many listen to subscriptions for each organisation.
-        var listeners: [OrganisationID: Int] = [:]
-        var ends: (@Sendable (Int64, OrganisationID) -> Void)?
-    }
-
-    /// Rung when there is something to read from ingest.
-    let reading = Bell()
-    private let state = Mutex(State())
-
-    /// A place at a bell, until it is given back.
-    struct Seat: Sendable {
-        let bell = Bell()
-        fileprivate let number: Int
-        fileprivate let feed: Int64?
-        fileprivate let organisation: OrganisationID?
-    }
-
     /// Those who listen to one subscription at once.
     static let mostOfSubscription = 5
     /// Those who listen to all subscriptions of one organisation, so that none takes up all of the door's connections.
     static let mostOfOrganisation = 400
 
+    /// Notified when there is something to read from ingest.
+    let reading = WakeUpSignal()
+    private let feeds = Watchers<Int64>(limit: FeedHub.mostOfSubscription)
+    /// Counts the listeners of all feeds of an organisation; each is woken by its feed.
+    private let permits = Watchers<OrganisationID>(limit: FeedHub.mostOfOrganisation)
+    private let deliveries = Watchers<OrganisationID>()
+    private let ends = Mutex<(@Sendable (Int64, OrganisationID) -> Void)?>(nil)
+
+    /// Whoever listens to one subscription, until it is let go.
+    struct Listener: Sendable {
+        private let watcher: Watchers<Int64>.Watcher
+        private let permit: Watchers<OrganisationID>.Watcher
+
+        fileprivate init(_ watcher: Watchers<Int64>.Watcher, _ permit: Watchers<OrganisationID>.Watcher) {
+            (self.watcher, self.permit) = (watcher, permit)
+        }
+
+        func wait(atMost limit: Duration) async {
+            await watcher.wait(atMost: limit)
+        }
+    }
+
     /// Nil where as many listen to the subscription, or for the organisation, as may.
-    func watch(feed: Int64, of organisation: OrganisationID) -> Seat? {
-        state.withLock { state in
-            guard state.feeds[feed]?.count ?? 0 < Self.mostOfSubscription,
-                state.listeners[organisation] ?? 0 < Self.mostOfOrganisation
-            else { return nil }
-            state.next += 1
-            let seat = Seat(number: state.next, feed: feed, organisation: organisation)
-            state.feeds[feed, default: [:]][seat.number] = seat.bell
-            state.listeners[organisation, default: 0] += 1
-            return seat
-        }
+    func watch(feed: Int64, of organisation: OrganisationID) -> Listener? {
+        guard let permit = permits.watch(organisation), let watcher = feeds.watch(feed) else { return nil }
+        return Listener(watcher, permit)
     }
 
-    func watch(organisation: OrganisationID) -> Seat {
-        state.withLock { state in
-            state.next += 1
-            let seat = Seat(number: state.next, feed: nil, organisation: organisation)
-            state.organisations[organisation, default: [:]][seat.number] = seat.bell
-            return seat
-        }
-    }
-
-    func leave(_ seat: Seat) {
-        state.withLock { state in
-            if let feed = seat.feed {
-                guard state.feeds[feed]?.removeValue(forKey: seat.number) != nil else { return }
-                if state.feeds[feed]?.isEmpty ?? false { state.feeds[feed] = nil }
-                guard let organisation = seat.organisation, let count = state.listeners[organisation] else { return }
-                state.listeners[organisation] = count > 1 ? count - 1 : nil
-            } else if let organisation = seat.organisation {
-                state.organisations[organisation]?[seat.number] = nil
-                if state.organisations[organisation]?.isEmpty ?? false { state.organisations[organisation] = nil }
-            }
-        }
+    /// For delivery workers: messages for the organisation's endpoints, and everything that its feeds say.
+    func watch(organisation: OrganisationID) -> Watchers<OrganisationID>.Watcher {
+        deliveries.watchUnbounded(organisation)
     }
 
     /// How many event streams are open of one subscription.
     func watchers(of feed: Int64) -> Int {
-        state.withLock { $0.feeds[feed]?.count ?? 0 }
+        feeds.count(of: feed)
     }
 
     // MARK: What happened
 
     func somethingToRead() {
-        reading.ring()
+        reading.notify()
     }
 
     /// There are new items.
     func grew(_ feed: Int64, of organisation: OrganisationID) {
-        for bell in bells(feed, organisation) { bell.ring() }
+        feeds.notify(feed)
+        deliveries.notify(organisation)
     }
 
     /// Nothing more of it, or less of it, may leave: what is on its way is called back.
     func ended(_ feed: Int64, of organisation: OrganisationID) {
-        state.withLock { $0.ends }?(feed, organisation)
-        for bell in bells(feed, organisation) { bell.ring() }
+        ends.withLock { $0 }?(feed, organisation)
+        grew(feed, of: organisation)
     }
 
     /// There is a message for the organisation's endpoints.
     func told(_ organisation: OrganisationID) {
-        for bell in state.withLock({ Array($0.organisations[organisation, default: [:]].values) }) { bell.ring() }
+        deliveries.notify(organisation)
     }
 
     func whenEnded(_ ends: @escaping @Sendable (Int64, OrganisationID) -> Void) {
-        state.withLock { $0.ends = ends }
-    }
-
-    private func bells(_ feed: Int64, _ organisation: OrganisationID) -> [Bell] {
-        state.withLock { state in
-            Array(state.feeds[feed, default: [:]].values) + Array(state.organisations[organisation, default: [:]].values)
-        }
+        self.ends.withLock { $0 = ends }
     }
 }

@@ -13,7 +13,7 @@ struct FeedReading: Sendable {
 
     /// From the beginning of one batch to the next, so that what arrives together is delivered together.
     private static let pace = Duration.milliseconds(100)
-    /// Without a ring the store is looked at all the same.
+    /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(2)
     /// While ingest does not answer: doubled from the first to the last.
     private static let pauses = Duration.milliseconds(200)...Duration.seconds(5)

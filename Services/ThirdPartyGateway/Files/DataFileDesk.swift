@@ -40,7 +40,7 @@ struct DataFileDesk: Sendable {
     let clock: @Sendable () -> Timestamp
     let table = DataFileTable()
     private let turns = FileTurns()
-    private let bells = (0..<DataFileDesk.atOnce).map { _ in Bell() }
+    private let wakeUps = (0..<DataFileDesk.atOnce).map { _ in WakeUpSignal() }
 
     init(
         store: Store, keys: PersonKeys, files: SealedFiles, data: DataDesk, isConsentHeard: @escaping @Sendable () -> Bool,
@@ -111,13 +111,13 @@ struct DataFileDesk: Sendable {
 
     /// There is something to write or to remove.
     func wake() {
-        for bell in bells { bell.ring() }
+        for wakeUp in wakeUps { wakeUp.notify() }
     }
 
     /// Runs until it is cancelled.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for (place, bell) in bells.enumerated() {
+            for (place, wakeUp) in wakeUps.enumerated() {
                 group.addTask {
                     while !Task.isCancelled {
                         do {
@@ -127,7 +127,7 @@ struct DataFileDesk: Sendable {
                         } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
                             logger.warning("file jobs wait", metadata: ["error": "\(String(reflecting: type(of: error)))"])
                         }
-                        await bell.wait(atMost: Self.look)
+                        await wakeUp.wait(atMost: Self.look)
                     }
                     throw CancellationError()
                 }

@@ -17,15 +17,15 @@ struct NewDataFile: Codable, Sendable {
         func time(_ text: String?, _ field: String) -> Timestamp? {
             guard let text else { return nil }
             let read = Timestamp(rfc3339: text)
-            if read == nil { faults.append(.init(pointer: "/\(field)", detail: "write a time like 2026-01-10T00:00:00Z")) }
+            if read == nil { faults.append(.init(pointer: "/\(field)", .notATime)) }
             return read
         }
         let (from, to) = (time(self.from, "from"), time(self.to, "to"))
         for (place, code) in (types ?? []).enumerated() where Metric(code: code) == nil {
-            faults.append(.init(pointer: "/types/\(place)", detail: "there is no such data type"))
+            faults.append(.init(pointer: "/types/\(place)", .notAMetric(listedAt: "/thirdparty/v1/data-types")))
         }
         let format = DataFormat(rawValue: self.format)
-        if format == nil { faults.append(.init(pointer: "/format", detail: "there is no such format")) }
+        if format == nil { faults.append(.init(pointer: "/format", .notAnOption(DataFormat.allCases.map(\.rawValue)))) }
         guard faults.isEmpty, let format else { throw .invalidBody(faults) }
         let chosen = types.map { Set($0.compactMap { Metric(code: $0) }) } ?? Set(request.types)
         return DataFileOrder(

@@ -20,7 +20,8 @@ struct DataFileRoutes: Sendable {
 
     private var begin: Route {
         Route(
-            .post, "/thirdparty/v1/requests/{request}/files", access: .organisation, summary: "Has the data of a request written as files",
+            .post, "/thirdparty/v1/requests/{request}/files", access: .organisation, scopes: [Right.dataRead.rawValue],
+            summary: "Has the data of a request written as files",
             description: """
                 Needs `data:read`. \
                 Written in the background, normally at once; kept for \(desk.settings.filesKept.wholeMilliseconds / 3_600_000) hours. Asking \
@@ -56,7 +57,10 @@ struct DataFileRoutes: Sendable {
                     case .exhausted(let wait):
                         throw Refusal(
                             GatewayProblem.tooManyFiles.problem(
-                                "At most \(desk.settings.filesPerDay) file jobs in 24 hours. Download what is there, or read pages."),
+                                "At most \(desk.settings.filesPerDay) file jobs in 24 hours. Download what is there, or read pages.",
+                                italian:
+                                    "Al massimo \(desk.settings.filesPerDay) file in 24 ore. Scarichi quelli che ci sono, o legga le pagine."
+                            ),
                             retryAfter: wait)
                     }
                 } catch is KeyDestroyed {
@@ -68,7 +72,8 @@ struct DataFileRoutes: Sendable {
 
     private var list: Route {
         Route(
-            .get, "/thirdparty/v1/requests/{request}/files", access: .organisation, summary: "The file jobs of a request, newest first",
+            .get, "/thirdparty/v1/requests/{request}/files", access: .organisation, scopes: [Right.dataRead.rawValue],
+            summary: "The file jobs of a request, newest first",
             description: "Needs `data:read`.",
             parameters: [RequestRoutes.requestID],
             answers: [
@@ -85,7 +90,8 @@ struct DataFileRoutes: Sendable {
 
     private var find: Route {
         Route(
-            .get, "/thirdparty/v1/requests/{request}/files/{file}", access: .organisation, summary: "A file job: state and manifest",
+            .get, "/thirdparty/v1/requests/{request}/files/{file}", access: .organisation, scopes: [Right.dataRead.rawValue],
+            summary: "A file job: state and manifest",
             description: "Needs `data:read`.",
             parameters: [RequestRoutes.requestID, Self.fileID],
             answers: [.json(200, "The job", DataFileItem.schema, example: Examples.file), .noAdmission, .problem(404, "not-found")]
@@ -106,7 +112,8 @@ struct DataFileRoutes: Sendable {
 
     private var download: Route {
         Route(
-            .get, "/thirdparty/v1/requests/{request}/files/{file}/parts/{part}", access: .organisation, summary: "One file of a job",
+            .get, "/thirdparty/v1/requests/{request}/files/{file}/parts/{part}", access: .organisation, scopes: [Right.dataRead.rawValue],
+            summary: "One file of a job",
             description: "Needs `data:read`. Also `\(Self.sums)`, which `sha256sum --check` reads.",
             parameters: [RequestRoutes.requestID, Self.fileID, .path("part", .string(), "Its name in the manifest.")],
             answers: [
@@ -126,7 +133,9 @@ struct DataFileRoutes: Sendable {
             return try await DataRoutes.answering {
                 _ = try DataAccess.grant(of: request, isPaid: isPaid)
                 guard job.state != .open else {
-                    throw GatewayProblem.fileNotReady.problem("In preparation: look at the job's state, then download again.")
+                    throw GatewayProblem.fileNotReady.problem(
+                        "In preparation: look at the job's state, then download again.",
+                        italian: "In preparazione: ne guardi lo stato, poi scarichi di nuovo.")
                 }
                 guard job.state == .done else { throw Problem.absent }
                 if name == Self.sums {
@@ -137,7 +146,9 @@ struct DataFileRoutes: Sendable {
                 guard desk.isConsentHeard() else {
                     throw Refusal(
                         GatewayProblem.consentNotHeard.problem(
-                            "What the person allows now is not known for the moment. Ask again in a few seconds."), retryAfter: .seconds(5))
+                            "What the person allows now is not known for the moment. Ask again in a few seconds.",
+                            italian: "Per il momento non si sa che cosa la persona permetta. Chieda di nuovo tra qualche secondo."),
+                        retryAfter: .seconds(5))
                 }
                 return Self.stream(job.parts[number]) {
                     try desk.read(job, part: number)
@@ -175,7 +186,8 @@ struct DataFileRoutes: Sendable {
 
     private var remove: Route {
         Route(
-            .delete, "/thirdparty/v1/requests/{request}/files/{file}", access: .organisation, summary: "Removes a file job and its files",
+            .delete, "/thirdparty/v1/requests/{request}/files/{file}", access: .organisation, scopes: [Right.dataRead.rawValue],
+            summary: "Removes a file job and its files",
             description: "Needs `data:read`.",
             parameters: [RequestRoutes.requestID, Self.fileID], answers: [Answer(204, "Removed"), .noAdmission, .problem(404, "not-found")]
         ) { exchange in

@@ -13,7 +13,8 @@ struct InvoiceRoutes: Sendable {
 
     private var invoices: Route {
         Route(
-            .get, "/thirdparty/v1/invoices", access: .organisation, summary: "Invoices and credit notes, newest first",
+            .get, "/thirdparty/v1/invoices", access: .organisation, scopes: [Right.paymentsRead.rawValue],
+            summary: "Invoices and credit notes, newest first",
             description: "Needs `payments:read`.", parameters: [.limit, .after],
             answers: [.json(200, "The invoices", Page<InvoiceItem>.schema, example: Examples.page(Examples.invoice)), .noAdmission]
         ) { exchange in
@@ -29,7 +30,8 @@ struct InvoiceRoutes: Sendable {
 
     private var invoice: Route {
         Route(
-            .get, "/thirdparty/v1/invoices/{invoice}", access: .organisation, summary: "One invoice or credit note",
+            .get, "/thirdparty/v1/invoices/{invoice}", access: .organisation, scopes: [Right.paymentsRead.rawValue],
+            summary: "One invoice or credit note",
             description: "As JSON, or with `Accept: text/html` as a page to print. Needs `payments:read`.",
             parameters: [.path("invoice", .string(pattern: "^[0-9]{4}-[0-9]{6,12}$"), "Its number.")],
             answers: [

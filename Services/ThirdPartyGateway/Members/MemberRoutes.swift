@@ -13,7 +13,8 @@ struct MemberRoutes: Sendable {
 
     private var list: Route {
         Route(
-            .get, "/thirdparty/v1/members", access: .organisation, summary: "Who works for the organisation",
+            .get, "/thirdparty/v1/members", access: .organisation, scopes: [Right.organisationManage.rawValue],
+            summary: "Who works for the organisation",
             description: "All of them can use its account at the same time; requests and results belong to the organisation. Needs "
                 + "`organisation:manage`.",
             parameters: [.limit, .after],
@@ -28,7 +29,8 @@ struct MemberRoutes: Sendable {
 
     private var invite: Route {
         Route(
-            .post, "/thirdparty/v1/members", access: .organisation, summary: "Invites somebody to work for the organisation",
+            .post, "/thirdparty/v1/members", as: "inviteMember", access: .organisation, scopes: [Right.organisationManage.rawValue],
+            summary: "Invites somebody to work for the organisation",
             description: """
                 A mail invites them to choose a password; then they log in at `/consent/v1/sessions`. The same address again sends another \
                 mail. Only owners make owners. Needs `organisation:manage`.
@@ -51,7 +53,8 @@ struct MemberRoutes: Sendable {
 
     private var change: Route {
         Route(
-            .patch, "/thirdparty/v1/members/{member}", access: .organisation, summary: "Gives a member another role",
+            .patch, "/thirdparty/v1/members/{member}", access: .organisation, scopes: [Right.organisationManage.rawValue],
+            summary: "Gives a member another role",
             description: "In force with the next call. Needs `organisation:manage`.", parameters: [Self.member],
             body: .json(RoleBody.schema, examples: [["role": "billing"]]),
             answers: [
@@ -68,7 +71,8 @@ struct MemberRoutes: Sendable {
 
     private var remove: Route {
         Route(
-            .delete, "/thirdparty/v1/members/{member}", access: .organisation, summary: "Removes a member",
+            .delete, "/thirdparty/v1/members/{member}", access: .organisation, scopes: [Right.organisationManage.rawValue],
+            summary: "Removes a member",
             description: "The member is refused from now on; log-in and sessions end. Needs `organisation:manage`.",
             parameters: [Self.member],
             answers: [
@@ -97,7 +101,7 @@ struct MemberBody: Codable, Sendable, Documented {
 struct RoleBody: Codable, Sendable, Documented {
     var role: Role
 
-    static let schema = JSONSchema.object(.required("role", .oneOf(Role.allCases.map(\.rawValue)))).named("MemberRole")
+    static let schema = JSONSchema.object(.required("role", .oneOf(Role.allCases.map(\.rawValue)))).named("RoleChange")
 }
 
 struct MemberItem: Codable, Sendable, Documented {

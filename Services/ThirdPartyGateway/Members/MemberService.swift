@@ -15,7 +15,7 @@ struct MemberService: Sendable {
     let organisations: OrganisationTable
     let directory: OrganisationRegister
     let consent: ConsentAsker
-    let duties: OrganisationDuties
+    let jobs: OrganisationJobStore
     let logger: Logger
     /// Invitations go to whatever address is named: not many to one, whoever asks, and not many of one organisation.
     private let ofAddress = RateLimiter<String>(rate: 1.0 / 600, burst: 3)
@@ -35,7 +35,9 @@ struct MemberService: Sendable {
         try Self.require(standing, mayGive: role)
         let count = try await store.read { [table] db in try table.count(db, of: standing.id) }
         guard count < Self.most else {
-            throw GatewayProblem.tooManyMembers.problem("An organisation has at most \(Self.most) members. Remove some first.")
+            throw GatewayProblem.tooManyMembers.problem(
+                "An organisation has at most \(Self.most) members. Remove some first.",
+                italian: "Un'organizzazione ha al massimo \(Self.most) membri. Prima ne tolga qualcuno.")
         }
         try ofOrganisation.admit(standing.id)
         try ofAddress.admit(contact.email.folded)
@@ -90,25 +92,30 @@ struct MemberService: Sendable {
             try Self.require(standing, mayGive: row.role)
             guard try organisations.find(db, standing.id)?.founder != member else { throw Self.founderStays }
             try table.delete(db, member)
-            try DutyTable().add(db, .removeMember(member))
+            try jobs.remove(db, member)
         }
         directory.changed(standing.id)
-        duties.bell.ring()
         logger.notice("a member was removed", metadata: ["member": "\(member)", "by": "\(standing.actor)"])
     }
 
     /// API clients make no owners, and no member who may do more than they.
     private static func require(_ standing: Standing, mayGive role: Role) throws(Problem) {
         guard (standing.role ?? .administrator).mayGive(role) else {
-            throw GatewayProblem.rightsBeyondOwn.problem("Only an owner can make, change or remove an owner.")
+            throw GatewayProblem.rightsBeyondOwn.problem(
+                "Only an owner can make, change or remove an owner.",
+                italian: "Solo un proprietario può nominare, cambiare o togliere un proprietario.")
         }
         let missing = role.rights.subtracting(standing.rights)
         guard missing.isEmpty else {
             throw GatewayProblem.rightsBeyondOwn.problem(
-                "The role `\(role.rawValue)` has rights that you have not yourself: \(Right.written(missing)).")
+                "The role `\(role.rawValue)` has rights that you have not yourself: \(Right.written(missing)).",
+                italian: "Il ruolo `\(role.rawValue)` ha diritti che lei stesso non ha: \(Right.written(missing)).")
         }
     }
 
     private static let founderStays = GatewayProblem.memberStays.problem(
-        "This member logs in with the corporate address and is always an owner. Change the corporate address, or delete the organisation.")
+        "This member logs in with the corporate address and is always an owner. Change the corporate address, or delete the organisation.",
+        italian:
+            "Questo membro accede con l'indirizzo aziendale ed è sempre proprietario. Cambi l'indirizzo aziendale, o elimini l'organizzazione."
+    )
 }

@@ -31,7 +31,8 @@ final class Allowance: Sendable {
         routes.map { route in
             guard route.access == .organisation || route.access == .member else { return route }
             return Route(
-                route.method, route.path, access: route.access, summary: route.summary, description: route.description,
+                route.method, route.path, as: route.operationID, access: route.access, scopes: route.scopes, summary: route.summary,
+                description: route.description,
                 parameters: route.parameters, body: route.body, answers: route.answers,
                 headers: route.headers + [Self.limit, Self.remaining, Self.reset, Self.policy], isRateLimited: true,
                 takesIdempotencyKey: route.takesIdempotencyKey, isInternal: route.isInternal, brief: route.brief

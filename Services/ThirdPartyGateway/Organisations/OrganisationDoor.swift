@@ -75,12 +75,18 @@ extension OrganisationState {
         case .active: nil
         case .registering, .unconfirmed:
             GatewayProblem.organisationNotConfirmed.problem(
-                "Follow the link that was mailed to the corporate address. POST /thirdparty/v1/organisations/confirmation-mails sends another."
+                "Follow the link that was mailed to the corporate address. POST /thirdparty/v1/organisations/confirmation-mails sends another.",
+                italian:
+                    "Segua il collegamento inviato all'indirizzo aziendale. POST /thirdparty/v1/organisations/confirmation-mails ne invia un altro."
             )
         case .awaitingApproval:
-            GatewayProblem.organisationNotApproved.problem("The operator looks at the registration; you are told by mail.")
+            GatewayProblem.organisationNotApproved.problem(
+                "The operator looks at the registration; you are told by mail.",
+                italian: "Il gestore esamina la registrazione; sarà avvisata per e-mail.")
         case .suspended:
-            GatewayProblem.organisationSuspended.problem("Ask the operator why: GET /thirdparty/v1/support says where.")
+            GatewayProblem.organisationSuspended.problem(
+                "Ask the operator why: GET /thirdparty/v1/support says where.",
+                italian: "Ne chieda il motivo al gestore: GET /thirdparty/v1/support dice dove.")
         case .closed: .unauthorised
         }
     }

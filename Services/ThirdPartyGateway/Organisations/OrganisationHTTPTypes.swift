@@ -26,12 +26,16 @@ extension OrganisationFormFault {
         switch self {
         case .fields(let errors):
             GatewayProblem.invalidOrganisation.problem(
-                "Nothing was stored. Fill in the named fields again; the others are right.", errors: errors)
+                "Nothing was stored. Fill in the named fields again; the others are right.",
+                italian: "Nulla è stato salvato. Compili di nuovo i campi indicati; gli altri sono corretti.", errors: errors)
         case .conditionsNotAccepted(let errors):
             GatewayProblem.conditionsNotAccepted.problem(
-                "Nothing was stored. Everything else is right: go back to the conditions and accept what is named.", errors: errors)
+                "Nothing was stored. Everything else is right: go back to the conditions and accept what is named.",
+                italian: "Nulla è stato salvato. Il resto è corretto: torni alle condizioni e accetti quelle indicate.", errors: errors)
         case .fixed(let errors):
-            GatewayProblem.fixedField.problem("Nothing was changed. Leave the named fields out.", errors: errors)
+            GatewayProblem.fixedField.problem(
+                "Nothing was changed. Leave the named fields out.", italian: "Nulla è stato cambiato. Tolga i campi indicati.",
+                errors: errors)
         }
     }
 }
@@ -42,15 +46,18 @@ extension OrganisationConflict {
         case .email:
             GatewayProblem.emailInUse.problem(
                 "Another account uses this address. Give another one, or log in with it.",
-                errors: [.init(pointer: "/email", detail: "is in use")])
+                italian: "Un altro account usa questo indirizzo. Ne dia un altro, o acceda con quello.",
+                errors: [.init(pointer: "/email", .taken)])
         case .businessName:
             GatewayProblem.businessNameInUse.problem(
                 "Another organisation has this name. If it is yours, ask a colleague to invite you.",
-                errors: [.init(pointer: "/businessName", detail: "is in use")])
+                italian: "Un'altra organizzazione ha questo nome. Se è la sua, chieda a un collega di invitarla.",
+                errors: [.init(pointer: "/businessName", .taken)])
         case .vatNumber:
             GatewayProblem.vatNumberInUse.problem(
                 "There is an organisation with this VAT number. If it is yours, ask a colleague to invite you.",
-                errors: [.init(pointer: "/vatNumber", detail: "is registered already")])
+                italian: "C'è un'organizzazione con questa partita IVA. Se è la sua, chieda a un collega di invitarla.",
+                errors: [.init(pointer: "/vatNumber", .registeredAlready)])
         }
     }
 }
@@ -100,7 +107,10 @@ struct RegistrationItem: Codable, Sendable, Documented {
             switch (language, receipt.isPasswordMailed) {
             case (.italian, false): "La registrazione è ricevuta. Segua il link nella nostra e-mail per completarla."
             case (.italian, true):
-                "La registrazione è ricevuta. Segua il link nella nostra e-mail per completarla; la password temporanea è nella stessa e-mail."
+                """
+                La registrazione è ricevuta. Segua il link nella nostra e-mail per completarla; la password temporanea è nella \
+                stessa e-mail.
+                """
             case (.english, false): "The registration was received. Follow the link in our e-mail to complete it."
             case (.english, true):
                 "The registration was received. Follow the link in our e-mail to complete it; the temporary password is in the same mail."
@@ -122,7 +132,7 @@ struct MailOrder: Codable, Sendable, Documented {
     var address: EmailAddress {
         get throws(Problem) {
             guard let address = EmailAddress(email) else {
-                throw .invalidBody([.init(pointer: "/email", detail: "expected an e-mail address such as office@example.org")])
+                throw .invalidBody([.init(pointer: "/email", .notAnEmail)])
             }
             return address
         }

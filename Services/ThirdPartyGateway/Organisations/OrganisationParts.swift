@@ -28,7 +28,7 @@ struct OrganisationParts: Sendable {
     let desk: OrganisationDesk
     let allowance: Allowance
     private let support: SupportRoutes
-    let duties: OrganisationDuties
+    let jobs: OrganisationJobs
     let unconfirmed: UnconfirmedOrganisations
     private let now: @Sendable () -> Timestamp
 
@@ -43,18 +43,17 @@ struct OrganisationParts: Sendable {
         book = OrganisationBook(table: table, outbox: ground.outbox)
         directory = OrganisationRegister(store: store, organisations: table, members: memberTable)
         door = OrganisationDoor(directory: directory)
-        duties = OrganisationDuties(
-            store: store, table: table, members: memberTable, consent: consent, logger: runtime.logger, now: now)
+        jobs = OrganisationJobs(store: store, table: table, consent: consent, logger: runtime.logger, now: now)
         unconfirmed = UnconfirmedOrganisations(
-            life: settings.unconfirmedTime, store: store, table: table, directory: directory, duties: duties, logger: runtime.logger,
+            life: settings.unconfirmedTime, store: store, table: table, directory: directory, jobs: jobs.queues, logger: runtime.logger,
             now: now)
         let answersKey = try runtime.key("answers")
         accounts = OrganisationService(
             settings: settings, publicOrigin: runtime.settings.publicOrigin, store: store, table: table, members: memberTable, book: book,
-            directory: directory, consent: consent, duties: duties, neighbours: ground.neighbours, answersKey: answersKey,
+            directory: directory, consent: consent, jobs: jobs, neighbours: ground.neighbours, answersKey: answersKey,
             logger: runtime.logger)
         members = MemberService(
-            store: store, table: memberTable, organisations: table, directory: directory, consent: consent, duties: duties,
+            store: store, table: memberTable, organisations: table, directory: directory, consent: consent, jobs: jobs.queues,
             logger: runtime.logger)
         clients = ClientService(
             settings: settings, store: store, table: ClientTable(key: key), directory: directory, answersKey: answersKey,
@@ -95,6 +94,6 @@ struct OrganisationParts: Sendable {
     }
 
     var services: [any Service] {
-        [Background(duties.run), Background(unconfirmed.run), Background(clients.expire)]
+        [Background(jobs.run), Background(unconfirmed.run), Background(clients.expire)]
     }
 }

@@ -26,14 +26,14 @@ struct OrganisationRoutes: Sendable {
 
     private var change: Route {
         Route(
-            .patch, Self.path, access: .organisation, summary: "Changes the profile",
+            .patch, Self.path, access: .organisation, scopes: [Right.organisationManage.rawValue], summary: "Changes the profile",
             description: """
                 Send what changes; nothing else does. Business name and VAT number are fixed. Another payment method counts for payments made \
                 from now on. Needs `organisation:manage`.
                 """,
             body: BodyShape(
                 [.init(MediaType.json, OrganisationSchemas.change, examples: [["paymentMethod": "card"]])], limit: 1 << 16,
-                inflatedLimit: 1 << 16),
+                inflatedLimit: 1 << 16, isChecked: true),
             answers: [
                 .json(200, "The profile as it is now", OrganisationItem.schema, example: Examples.organisation), .noAdmission,
                 .problem(422, GatewayProblem.invalidOrganisation.rawValue, GatewayProblem.fixedField.rawValue, "invalid-body"),
@@ -50,7 +50,8 @@ struct OrganisationRoutes: Sendable {
 
     private var changeAddress: Route {
         Route(
-            .put, Self.path + "/email", access: .member, summary: "Asks for another corporate e-mail address",
+            .put, Self.path + "/email", as: "requestOrganisationEmailChange", access: .member,
+            summary: "Asks for another corporate e-mail address",
             description: """
                 A link goes to the new address; until it is followed the old one stays. The first member then logs in with the new one, \
                 and whoever reads mail there can set that log-in's password: for owners.
@@ -60,7 +61,9 @@ struct OrganisationRoutes: Sendable {
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
             guard standing.role == .owner else {
-                throw GatewayProblem.missingRight.problem("Only an owner of the organisation can change its e-mail address.")
+                throw GatewayProblem.missingRight.problem(
+                    "Only an owner of the organisation can change its e-mail address.",
+                    italian: "Solo un proprietario dell'organizzazione può cambiarne l'indirizzo e-mail.")
             }
             let body: MailOrder = try await exchange.json()
             let address = try body.address
@@ -75,7 +78,8 @@ struct OrganisationRoutes: Sendable {
 
     private var closing: Route {
         Route(
-            .get, Self.path + "/closing", access: .member, summary: "What deleting the organisation would end, and what stays due",
+            .get, Self.path + "/closing", as: "previewClosing", access: .member,
+            summary: "What deleting the organisation would end, and what stays due",
             description: "For the dialogue before `POST`. For owners.",
             answers: [
                 .json(200, "What would happen", ClosingItem.schema, example: Examples.closing),
@@ -89,7 +93,7 @@ struct OrganisationRoutes: Sendable {
 
     private var close: Route {
         Route(
-            .post, Self.path + "/closing", access: .member, summary: "Deletes the organisation",
+            .post, Self.path + "/closing", as: "closeOrganisation", access: .member, summary: "Deletes the organisation",
             description: """
                 For good: its members' log-ins and programs' tokens end at once, its requests and subscriptions end and the people concerned \
                 are told. Unpaid amounts, which `GET` shows, remain due. For owners.
@@ -112,7 +116,8 @@ struct OrganisationRoutes: Sendable {
     private func owner(_ exchange: Exchange) async throws -> Standing {
         let (standing, _) = try await door.recognise(exchange)
         guard standing.role == .owner else {
-            throw GatewayProblem.missingRight.problem("Only an owner of the organisation can delete it.")
+            throw GatewayProblem.missingRight.problem(
+                "Only an owner of the organisation can delete it.", italian: "Solo un proprietario dell'organizzazione può eliminarla.")
         }
         return standing
     }

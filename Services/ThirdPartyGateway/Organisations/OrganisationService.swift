@@ -40,7 +40,7 @@ struct OrganisationService: Sendable {
     let mail: OrganisationMail
     let directory: OrganisationRegister
     let consent: ConsentAsker
-    let duties: OrganisationDuties
+    let jobs: OrganisationJobs
     let neighbours: ClosingNeighbours
     let firstAnswers: FirstAnswers<RegistrationReceipt>
     let logger: Logger
@@ -51,13 +51,13 @@ struct OrganisationService: Sendable {
 
     init(
         settings: OrganisationSettings, publicOrigin: String, store: Store, table: OrganisationTable, members: MemberTable,
-        book: OrganisationBook, directory: OrganisationRegister, consent: ConsentAsker, duties: OrganisationDuties,
+        book: OrganisationBook, directory: OrganisationRegister, consent: ConsentAsker, jobs: OrganisationJobs,
         neighbours: ClosingNeighbours, answersKey: SymmetricKey, logger: Logger
     ) {
         (self.settings, self.store, self.table) = (settings, store, table)
         mail = OrganisationMail(book: book, publicOrigin: publicOrigin, lasting: settings.confirmTime)
         (self.members, self.book, self.directory, self.consent) = (members, book, directory, consent)
-        (self.duties, self.neighbours, self.logger) = (duties, neighbours, logger)
+        (self.jobs, self.neighbours, self.logger) = (jobs, neighbours, logger)
         firstAnswers = FirstAnswers(secret: answersKey)
         let perHour = Double(settings.registrationsPerHour)
         limiter = RateLimiter(rate: perHour / 3600, burst: perHour)
@@ -75,7 +75,7 @@ struct OrganisationService: Sendable {
     // MARK: Registering
 
     /// Either everything is there, the mail included, or nothing is. The log-in is made by consent between two transactions: what a crash
-    /// leaves in between is taken back by `OrganisationDuties`.
+    /// leaves in between is taken back by `OrganisationJobs`.
     /// - Throws: `OrganisationFormFault`, `OrganisationConflict`, `Problem`, `Refusal`.
     func register(_ form: JSONTree, _ origin: CallOrigin) async throws -> (receipt: RegistrationReceipt, isRepeated: Bool) {
         if let first = try await store.read({ [firstAnswers] db in try firstAnswers.find(db, origin.request) }) { return (first, true) }
@@ -92,8 +92,8 @@ struct OrganisationService: Sendable {
         if let first { return (first, true) }
         guard unfinished == nil else {
             // The same values are being registered at this moment, or were when the process ended; either is settled soon.
-            duties.bell.ring()
-            throw Refusal(.unavailable, retryAfter: OrganisationDuties.unfinished)
+            jobs.wake()
+            throw Refusal(.unavailable, retryAfter: OrganisationJobs.unfinished)
         }
         let made: MakeFirstMember.Reply
         do {
@@ -111,14 +111,14 @@ struct OrganisationService: Sendable {
         return (receipt, false)
     }
 
-    /// What consent refused is as if it had not been begun; where its answer is not known, the duties find out.
+    /// What consent refused is as if it had not been begun; where its answer is not known, the jobs find out.
     private func takenBack(_ id: OrganisationID, _ failure: Failure) async throws -> any Error {
         switch failure.code {
         case .invalid:
             try await store.write { [table] db in try table.deleteUnfinished(db, id) }
-            return OrganisationFormFault.fields([.init(pointer: "/password", detail: failure.reason)])
+            return OrganisationFormFault.fields([.init(pointer: "/password", .password(refusedAs: failure.reason))])
         default:
-            duties.bell.ring()
+            jobs.wake()
             return failure.refusal
         }
     }
@@ -201,13 +201,12 @@ struct OrganisationService: Sendable {
 
     /// As if it had not been registered: name and VAT number are free again.
     private func takeBack(_ id: OrganisationID) async throws {
-        try await store.write { [table] db in
+        try await store.write { [table, queues = jobs.queues] db in
             guard try table.state(db, id) == .unconfirmed else { return }
             try table.deleteUnconfirmed(db, id)
-            try DutyTable().add(db, .closeOrganisation(id))
+            try queues.close(db, id)
         }
         directory.changed(id)
-        duties.bell.ring()
         logger.notice("a registration was taken back: its address is in use", metadata: ["organisation": "\(id)"])
     }
 
@@ -304,7 +303,8 @@ struct OrganisationService: Sendable {
             guard BusinessName.folded(confirmation) == BusinessName.folded(row.details.businessName) else {
                 throw GatewayProblem.notConfirmed.problem(
                     "Nothing was deleted. To confirm, send the business name of the organisation.",
-                    errors: [.init(pointer: "/confirmation", detail: "is not the business name")])
+                    italian: "Nulla è stato eliminato. Per confermare, invii la ragione sociale dell'organizzazione.",
+                    errors: [.init(pointer: "/confirmation", .notTheBusinessName)])
             }
             var life = OrganisationLife(row.state)
             try life.closed()
@@ -318,17 +318,17 @@ struct OrganisationService: Sendable {
             try ClientTable.deleteAll(db, of: id)
             for purpose in OrganisationLinkPurpose.allCases { try links.forget(db, purpose, of: id) }
             try table.close(db, row, at: at)
-            try DutyTable().add(db, .closeOrganisation(id))
+            try jobs.queues.close(db, id)
             return preview
         }
         directory.changed(id)
-        duties.bell.ring()
         logger.notice("an organisation was deleted", metadata: ["organisation": "\(id)"])
         return preview
     }
 
     static let staleLink = GatewayProblem.linkNotValid.problem(
-        "It was used already, is too old, or did not come from us. Ask for a new one.")
+        "It was used already, is too old, or did not come from us. Ask for a new one.",
+        italian: "È già stato usato, è scaduto o non viene da noi. Ne chieda uno nuovo.")
 }
 
 /// What goes, and what stays due (ORG-16).

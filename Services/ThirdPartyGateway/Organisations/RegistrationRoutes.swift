@@ -26,7 +26,8 @@ struct RegistrationRoutes: Sendable {
 
     private var conditions: Route {
         Route(
-            .get, "/thirdparty/v1/conditions", access: .anyone, summary: "What an organisation accepts before it is registered",
+            .get, "/thirdparty/v1/conditions", as: "getConditions", access: .anyone,
+            summary: "What an organisation accepts before it is registered",
             description: "In Italian or English, as `Accept-Language` or `lang` says.",
             parameters: [.query("lang", OrganisationSchemas.language, "In place of `Accept-Language`.")],
             answers: [.json(200, "The texts in force", ConditionsItem.schema, example: Examples.conditions)]
@@ -37,7 +38,7 @@ struct RegistrationRoutes: Sendable {
 
     private var register: Route {
         Route(
-            .post, "/thirdparty/v1/organisations", access: .anyone, summary: "Registers an organisation",
+            .post, "/thirdparty/v1/organisations", as: "registerOrganisation", access: .anyone, summary: "Registers an organisation",
             description: """
                 Either everything is there, or nothing was stored and every missing or wrong field is named. A mail with a link goes to the \
                 corporate address at once; the organisation can be used once the link was followed. From then on the first member logs in \
@@ -46,7 +47,7 @@ struct RegistrationRoutes: Sendable {
                 """,
             body: BodyShape(
                 [.init(MediaType.json, OrganisationSchemas.registration, examples: [OrganisationSchemas.registrationExample])],
-                limit: 1 << 16, inflatedLimit: 1 << 16),
+                limit: 1 << 16, inflatedLimit: 1 << 16, isChecked: true),
             answers: [
                 .json(201, "Registered; the mail is on its way", RegistrationItem.schema, example: Examples.registered),
                 .problem(409, GatewayProblem.businessNameInUse.rawValue, GatewayProblem.vatNumberInUse.rawValue),
@@ -68,7 +69,8 @@ struct RegistrationRoutes: Sendable {
 
     private var confirm: Route {
         Route(
-            .post, "/thirdparty/v1/organisations/confirmations", access: .anyone, summary: "Completes a registration by its mailed link",
+            .post, "/thirdparty/v1/organisations/confirmations", as: "confirmOrganisation", access: .anyone,
+            summary: "Completes a registration by its mailed link",
             description: "What the link's own page does, for a client that shows a page of its own.",
             body: .json(ConfirmationBody.schema, examples: [Examples.confirmation]),
             answers: [
@@ -87,7 +89,8 @@ struct RegistrationRoutes: Sendable {
 
     private var mailAgain: Route {
         Route(
-            .post, "/thirdparty/v1/organisations/confirmation-mails", access: .anyone, summary: "Mails the link of a registration again",
+            .post, "/thirdparty/v1/organisations/confirmation-mails", as: "resendConfirmationMail", access: .anyone,
+            summary: "Mails the link of a registration again",
             description: "The link before it ends. The answer is the same whether or not a registration waits at this address.",
             body: .json(MailOrder.schema, examples: [["email": "office@example.org"]]),
             answers: [.json(202, "If one waits, a mail is on its way", NeutralNotice.schema, example: Examples.neutralNotice)],
@@ -105,7 +108,8 @@ struct RegistrationRoutes: Sendable {
 
     private func page(_ purpose: OrganisationLinkPurpose) -> Route {
         Route(
-            .get, "\(Self.pages(purpose))/{token}", access: .anyone, summary: "The page of a mailed link: asks whether to go on",
+            .get, "\(Self.pages(purpose))/{token}", as: purpose == .confirm ? "getConfirmationPage" : "getAddressPage",
+            access: .anyone, summary: "The page of a mailed link: asks whether to go on",
             description: "Looking uses nothing up, so that whatever reads mail before its owner does no harm.", parameters: [Self.token],
             answers: [.page(200, "A page with a button"), .page(404, "The link does not hold any more")]
         ) { exchange in
@@ -119,7 +123,8 @@ struct RegistrationRoutes: Sendable {
 
     private func done(_ purpose: OrganisationLinkPurpose) -> Route {
         Route(
-            .post, "\(Self.pages(purpose))/{token}", access: .anyone, summary: "The button of that page", parameters: [Self.token],
+            .post, "\(Self.pages(purpose))/{token}", as: purpose == .confirm ? "submitConfirmationPage" : "submitAddressPage",
+            access: .anyone, summary: "The button of that page", parameters: [Self.token],
             answers: [
                 .page(200, "Done"), .page(404, "The link does not hold any more"), .problem(409, GatewayProblem.emailInUse.rawValue),
                 .problem(403, "wrong-origin"),
@@ -179,7 +184,10 @@ struct OrganisationPages: Sendable {
                 "Confermi la registrazione di questa organizzazione. Se non l'ha registrata lei, chiuda questa pagina.",
                 "Confirm the registration of this organisation. If you did not register it, close this page.")
             : say(
-                "Confermando, l'organizzazione riceve la posta e accede con questo indirizzo. Se non l'ha chiesto lei, chiuda questa pagina.",
+                """
+                Confermando, l'organizzazione riceve la posta e accede con questo indirizzo. Se non l'ha chiesto lei, chiuda questa \
+                pagina.
+                """,
                 "By confirming, the organisation is written to, and logs in, at this address. If you did not ask for it, close this page.")
         return try .page(
             title: title, template: Self.askingTemplate,

@@ -16,7 +16,7 @@ struct UnconfirmedOrganisations: Sendable {
     let store: Store
     let table: OrganisationTable
     let directory: OrganisationRegister
-    let duties: OrganisationDuties
+    let jobs: OrganisationJobStore
     let logger: Logger
     let now: @Sendable () -> Timestamp
 
@@ -37,11 +37,11 @@ struct UnconfirmedOrganisations: Sendable {
         let since = at - life
         let isAny = try await store.read { [table] db in try !table.unconfirmed(db, since: since, at: at, limit: 1).isEmpty }
         guard isAny else { return 0 }
-        let gone = try await store.write { [table] db in
+        let gone = try await store.write { [table, jobs] db in
             let gone = try table.unconfirmed(db, since: since, at: at, limit: Self.atOnce)
             for organisation in gone {
                 try table.deleteUnconfirmed(db, organisation)
-                try DutyTable().add(db, .closeOrganisation(organisation))
+                try jobs.close(db, organisation)
             }
             return gone
         }
@@ -49,7 +49,6 @@ struct UnconfirmedOrganisations: Sendable {
             directory.changed(organisation)
             logger.notice("a registration that nobody confirmed was removed", metadata: ["organisation": "\(organisation)"])
         }
-        duties.bell.ring()
         return gone.count
     }
 }

@@ -12,7 +12,7 @@ actor ErrandDesk {
     private static let atOnce = 16
     /// Pauses between attempts at a handler that does not answer: doubled from the first to the last.
     private static let pauses = Duration.seconds(1)...Duration.seconds(300)
-    /// Without a ring the table is looked at all the same.
+    /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(5)
     /// One payment's calls in a row: to call off, to open, to confirm, and what follows from each.
     private static let rounds = 8
@@ -44,7 +44,7 @@ actor ErrandDesk {
                 try errands.due(db, at: now, longest: Self.pauses.upperBound, limit: Self.atOnce)
             }
             guard !due.isEmpty else {
-                await ledger.bell.wait(atMost: Self.look)
+                await ledger.wakeUp.wait(atMost: Self.look)
                 continue
             }
             try await withThrowingTaskGroup(of: Void.self) { group in

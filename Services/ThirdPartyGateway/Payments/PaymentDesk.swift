@@ -61,7 +61,8 @@ struct PaymentDesk: Sendable {
         guard let provider = ledger.providers.provider(for: method) else {
             throw GatewayProblem.paymentMethodUnavailable.problem(
                 "Choose another one; offered are: \(ledger.providers.methods.map(\.rawValue).joined(separator: ", ")).",
-                errors: [.init(pointer: "/method", detail: "is not offered here")])
+                italian: "Ne scelga un altro; sono offerti: \(ledger.providers.methods.map(\.rawValue).joined(separator: ", ")).",
+                errors: [.init(pointer: "/method", .methodNotOffered)])
         }
         // What was begun may have come to its end in the meantime.
         try await lookAt(payment)
@@ -79,7 +80,8 @@ struct PaymentDesk: Sendable {
         }
         throw Refusal(
             GatewayProblem.paymentUnderWay.problem(
-                "The way that was begun before is being called off. Nothing was charged by it so far; try again in a moment."),
+                "The way that was begun before is being called off. Nothing was charged by it so far; try again in a moment.",
+                italian: "Il modo iniziato prima si sta annullando. Finora non ha addebitato nulla; riprovi tra un momento."),
             retryAfter: .seconds(5))
     }
 
@@ -129,19 +131,23 @@ struct PaymentDesk: Sendable {
         case .opening:
             throw Refusal(
                 GatewayProblem.paymentHandlerUnreachable.problem(
-                    "Nothing was charged and the amount stays due. Try again later, or choose another method."), retryAfter: .seconds(30))
+                    "Nothing was charged and the amount stays due. Try again later, or choose another method.",
+                    italian: "Nulla è stato addebitato e l'importo resta dovuto. Riprovi più tardi, o scelga un altro metodo."),
+                retryAfter: .seconds(30))
         case .failed, .cancelled, .cancelling:
             guard attempt.reason != StripeProvider.unknownToken else {
-                throw Problem.invalidBody([
-                    .init(pointer: "/paymentMethod", detail: "is unknown to the payment handler; make a new one there. Nothing was charged")
-                ])
+                throw Problem.invalidBody([.init(pointer: "/paymentMethod", .unknownPaymentMethod)])
             }
             throw GatewayProblem.paymentDeclined.problem(
-                "The payment handler says: \(attempt.reason ?? "called off"). Nothing was charged; try again, or choose another method.")
+                "The payment handler says: \(attempt.reason ?? "called off"). Nothing was charged; try again, or choose another method.",
+                italian:
+                    "Il gestore dei pagamenti dice: \(attempt.reason ?? "annullato"). Nulla è stato addebitato; riprovi, o scelga un altro metodo."
+            )
         case .open: return isReady ? shown : nil
         case _ where attempt.taken != nil:
             throw GatewayProblem.paymentDeclined.problem(
-                "The payment handler took another amount than was asked for; that goes back. Try again, or choose another method.")
+                "The payment handler took another amount than was asked for; that goes back. Try again, or choose another method.",
+                italian: "Il gestore dei pagamenti ha preso un altro importo; viene restituito. Riprovi, o scelga un altro metodo.")
         case .confirming, .succeeded, .refunding, .refunded, .refundRefused, .disputed, .chargedBack: return shown
         }
     }
@@ -184,17 +190,25 @@ struct PaymentDesk: Sendable {
         switch refusal {
         case .notDueYet:
             return GatewayProblem.paymentNotDue.problem(
-                "The person has not accepted yet; you are told as soon as there is something to pay.")
-        case .alreadyPaid: return GatewayProblem.paymentOver.problem("It was paid before.")
+                "The person has not accepted yet; you are told as soon as there is something to pay.",
+                italian: "La persona non ha ancora accettato; sarà avvisata appena c'è qualcosa da pagare.")
+        case .alreadyPaid: return GatewayProblem.paymentOver.problem("It was paid before.", italian: "È già stato pagato.")
         case .contested:
             return GatewayProblem.paymentOver.problem(
-                "The payer's bank contests what was paid. Nothing is to be paid before it has decided; have the dispute withdrawn there.")
+                "The payer's bank contests what was paid. Nothing is to be paid before it has decided; have the dispute withdrawn there.",
+                italian:
+                    "La banca di chi ha pagato contesta il pagamento. Nulla va pagato prima che decida; lì si può far ritirare la contestazione."
+            )
         case .isOver, .nothingWasPaid, .nothingToSendBack:
-            return GatewayProblem.paymentOver.problem("The request is over, or the money went back.")
+            return GatewayProblem.paymentOver.problem(
+                "The request is over, or the money went back.", italian: "La richiesta è finita, o il denaro è stato restituito.")
         case .underWay:
             return Refusal(
                 GatewayProblem.paymentUnderWay.problem(
-                    "The payment handler has not said yet whether it has charged. Ask again for the payment's state; nothing is charged twice."
+                    """
+                    The payment handler has not said yet whether it has charged. Ask again for the payment's state; nothing is \
+                    charged twice.
+                    """
                 ),
                 retryAfter: .seconds(5))
         }

@@ -329,7 +329,7 @@ extension InvoiceItem: Documented {
                 "buyer",
                 .object(
                     .required("name", .string()), .required("vatNumber", .string()), .required("address", postal),
-                    .required("email", .string()), .required("language", .string()))),
+                    .required("email", .string()), .required("language", .oneOf(Language.allCases.map(\.rawValue))))),
             .required("lines", .array(of: QuoteItem.Line.schema)), .required("rebatePercent", .integer(in: 0...100)),
             .required("net", minorUnits), .required("tax", minorUnits), .required("total", AmountItem.schema),
             .required("method", methodCode), .optional("takesBack", .string(), "The invoice that a credit note takes back.")

@@ -38,8 +38,8 @@ struct PaymentLedger: Sendable {
     let settings: PaymentSettings
     /// Of the suite's pages, for links in mails.
     let publicOrigin: String
-    /// Rung when there is something to call.
-    let bell: Bell
+    /// Notified when there is something to call.
+    let wakeUp: WakeUpSignal
 
     /// A new bill, with the process that shows whether it can be paid.
     func open(_ db: Database, _ request: PayableRequest, _ quote: Quote, at now: Timestamp) throws {
@@ -127,7 +127,7 @@ struct PaymentLedger: Sendable {
 
     private func ask(_ db: Database, _ kind: Errand.Kind, _ bill: Bill, _ attempt: Int, token: String?) throws {
         try errands.add(db, kind, bill.payment, attempt: attempt, token: token)
-        db.afterNextTransaction { [bell] _ in bell.ring() }
+        db.afterNextTransaction { [wakeUp] _ in wakeUp.notify() }
     }
 
     private func receipt(_ db: Database, _ stored: StoredBill, _ bill: Bill, at now: Timestamp) throws {

@@ -30,7 +30,7 @@ struct PaymentParts: Sendable {
         let ledger = PaymentLedger(
             table: BillTable(key: key.derived(for: "attempts")), errands: ErrandTable(sealKey: key.derived(for: "errands")),
             invoices: InvoiceTable(key: key.derived(for: "invoices")), providers: self.providers, neighbours: neighbours,
-            settings: settings, publicOrigin: runtime.settings.publicOrigin, bell: Bell())
+            settings: settings, publicOrigin: runtime.settings.publicOrigin, wakeUp: WakeUpSignal())
         book = PaymentBook(ledger: ledger, prices: PriceBook(), settings: settings, clock: clock)
         errands = ErrandDesk(
             store: opened.store, ledger: ledger, lookEvery: settings.lookEvery, logger: runtime.logger, clock: clock)

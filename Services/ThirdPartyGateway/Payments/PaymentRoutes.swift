@@ -17,7 +17,8 @@ struct PaymentRoutes: Sendable {
 
     private var payments: Route {
         Route(
-            .get, "/thirdparty/v1/payments", access: .organisation, summary: "Payments made and payments open, newest first",
+            .get, "/thirdparty/v1/payments", access: .organisation, scopes: [Right.paymentsRead.rawValue],
+            summary: "Payments made and payments open, newest first",
             description: "Needs `payments:read`.",
             parameters: [
                 .query("show", .oneOf(Kept.allCases.map(\.rawValue)), "Only what is to be paid, or only what was."),
@@ -43,7 +44,7 @@ struct PaymentRoutes: Sendable {
 
     private var payment: Route {
         Route(
-            .get, "/thirdparty/v1/payments/{payment}", access: .organisation, summary: "One payment",
+            .get, "/thirdparty/v1/payments/{payment}", access: .organisation, scopes: [Right.paymentsRead.rawValue], summary: "One payment",
             description: "Needs `payments:read`.", parameters: [Self.paymentID],
             answers: [.json(200, "The payment", PaymentItem.schema, example: Examples.due), .noAdmission, .problem(404, "not-found")]
         ) { exchange in
@@ -55,7 +56,8 @@ struct PaymentRoutes: Sendable {
 
     private var pay: Route {
         Route(
-            .post, "/thirdparty/v1/payments/{payment}/attempts", access: .organisation, summary: "Pays, or goes on with paying",
+            .post, "/thirdparty/v1/payments/{payment}/attempts", as: "pay", access: .organisation, scopes: [Right.paymentsWrite.rawValue],
+            summary: "Pays, or goes on with paying",
             description: """
                 May be sent again at any time: an amount is charged at most once. With `paymentMethod`, the handler's token, the card is \
                 charged at once. Without it the answer's `step` tells what the payer does next; a notification of the handler, or this \
@@ -86,7 +88,8 @@ struct PaymentRoutes: Sendable {
 
     private var giveUp: Route {
         Route(
-            .delete, "/thirdparty/v1/payments/{payment}/attempts", access: .organisation, summary: "Calls off what was begun",
+            .delete, "/thirdparty/v1/payments/{payment}/attempts", as: "cancelPaymentAttempt", access: .organisation,
+            scopes: [Right.paymentsWrite.rawValue], summary: "Calls off what was begun",
             description: "The amount stays due. Needs `payments:write`.", parameters: [Self.paymentID],
             answers: [
                 .json(200, "The payment as it is now", PaymentItem.schema, example: Examples.due), .noAdmission, .problem(404, "not-found"),

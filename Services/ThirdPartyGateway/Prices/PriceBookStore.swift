@@ -20,7 +20,9 @@ struct PriceBook: Sendable {
             guard let found = try table.find(db, version), let replaced = try table.replaced(db, version), now < replaced + honoured else {
                 throw GatewayProblem.priceChanged.problem(
                     "That price list is not in force any more. Ask for a new quote, and send the request with its priceListVersion.",
-                    errors: [.init(pointer: "/priceListVersion", detail: "the list in force is \(current.version)")])
+                    italian:
+                        "Quel listino non è più in vigore. Chieda un nuovo preventivo e invii la richiesta con la sua priceListVersion.",
+                    errors: [.init(pointer: "/priceListVersion", .otherPriceList(current.version))])
             }
             list = found
         }

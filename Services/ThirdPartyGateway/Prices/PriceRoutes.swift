@@ -12,7 +12,7 @@ struct PriceRoutes: Sendable {
 
     private var prices: Route {
         Route(
-            .get, "/thirdparty/v1/prices", access: .anyone, summary: "What data cost",
+            .get, "/thirdparty/v1/prices", as: "getPrices", access: .anyone, summary: "What data cost",
             description: "Quotes and payments name the version of the list that they follow; earlier versions are kept.",
             parameters: [.query("version", .integer(in: 0...Int(Int32.max)), "Another list than the one in force.")],
             answers: [.json(200, "The price list", PriceListItem.schema, example: Examples.priceList), .problem(404, "not-found")]
@@ -43,7 +43,7 @@ struct PriceRoutes: Sendable {
         var faults: [Problem.FieldError] = []
         func time(_ name: String, _ text: String) -> Timestamp? {
             let time = Timestamp(rfc3339: text)
-            if time == nil { faults.append(.init(pointer: "/\(name)", detail: "expected a time like 2026-01-10T00:31:00.000Z")) }
+            if time == nil { faults.append(.init(pointer: "/\(name)", .notATime)) }
             return time
         }
         let from = time("from", asked.from)
@@ -53,14 +53,14 @@ struct PriceRoutes: Sendable {
         case (nil, let length?):
             to = from.flatMap { PeriodLength(length)?.end(from: $0) }
             if PeriodLength(length) == nil {
-                faults.append(.init(pointer: "/length", detail: "write a number of days, weeks, months or years like P7D, P2W, P3M or P1Y"))
+                faults.append(.init(pointer: "/length", .notALengthOfTime))
             }
         default:
             to = nil
-            faults.append(.init(pointer: "/to", detail: "give either `to` or `length`"))
+            faults.append(.init(pointer: "/to", .endOrLength))
         }
-        if let from, let to, from >= to { faults.append(.init(pointer: "/to", detail: "must be later than from")) }
-        if Set(asked.types).count != asked.types.count { faults.append(.init(pointer: "/types", detail: "each type once")) }
+        if let from, let to, from >= to { faults.append(.init(pointer: "/to", .notAfter("from"))) }
+        if Set(asked.types).count != asked.types.count { faults.append(.init(pointer: "/types", .namedTwice)) }
         guard let from, let to, faults.isEmpty else { throw .invalidBody(faults) }
         return (RequestScope(types: asked.types, from: from, to: to, granularity: asked.granularity), asked.persons ?? 1)
     }

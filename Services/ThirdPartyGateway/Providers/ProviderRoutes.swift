@@ -17,7 +17,8 @@ struct ProviderRoutes: Sendable {
 
     private var stripeEvents: Route {
         Route(
-            .post, "/thirdparty/v1/providers/stripe/events", access: .anyone, summary: "Takes a notification of Stripe",
+            .post, "/thirdparty/v1/providers/stripe/events", as: "takeStripeEvent", access: .anyone,
+            summary: "Takes a notification of Stripe",
             description: "Signed with the endpoint's secret; one that is older than five minutes is refused.",
             parameters: [.header(StripeSignature.header, .string(length: 1...1000), required: true, "`t=…,v1=…`.")],
             body: BodyShape(
@@ -44,7 +45,8 @@ struct ProviderRoutes: Sendable {
     /// Not believed, only a hint: what it names is asked for at PayPal.
     private var payPalEvents: Route {
         Route(
-            .post, "/thirdparty/v1/providers/paypal/events", access: .anyone, summary: "Takes a notification of PayPal",
+            .post, "/thirdparty/v1/providers/paypal/events", as: "takePayPalEvent", access: .anyone,
+            summary: "Takes a notification of PayPal",
             description: "Only a hint: the state of the order that it names is asked for at PayPal.",
             body: BodyShape(
                 [.init(MediaType.json, .anything, examples: [Examples.payPalEvent])], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
@@ -65,7 +67,7 @@ struct ProviderRoutes: Sendable {
     /// Nothing of a payment is shown here: anybody may open it.
     private var payPalBack: Route {
         Route(
-            .get, Self.payPalReturn, access: .anyone, summary: "Where a payer comes back to from PayPal",
+            .get, Self.payPalReturn, as: "returnFromPayPal", access: .anyone, summary: "Where a payer comes back to from PayPal",
             description: "A page for the payer's browser, in Italian or English. The order that it names is asked for at PayPal.",
             parameters: [
                 .query("token", .string(length: 1...64), "PayPal's name of the order."),
@@ -93,7 +95,10 @@ struct ProviderRoutes: Sendable {
             case (true, false):
                 "You have agreed at PayPal. The payment is settled in a moment; your program shows it. You can close this page."
             case (true, true):
-                "Ha dato il consenso su PayPal. Il pagamento si conclude tra un momento e il Suo programma lo mostra. Può chiudere questa pagina."
+                """
+                Ha dato il consenso su PayPal. Il pagamento si conclude tra un momento e il Suo programma lo mostra. Può chiudere \
+                questa pagina.
+                """
             case (false, false):
                 "You have not agreed at PayPal. The amount stays due; try again from your program, or choose another method."
             case (false, true):

@@ -33,9 +33,7 @@ struct PersonList: Hashable, Sendable {
     init(csv bytes: [UInt8], at now: Timestamp) throws(FormFaults) {
         let records = try Self.records(bytes)
         guard let header = records.first, let places = Self.places(header.fields) else {
-            throw FormFaults([
-                .init(pointer: "/line/1", detail: "the header must name " + Self.columns.joined(separator: ", ") + ", each once")
-            ])
+            throw FormFaults([.init(pointer: "/line/1", .headerIncomplete(Self.columns))])
         }
         var faults: [Problem.FieldError] = []
         var forms: [RequestForm] = []
@@ -43,7 +41,7 @@ struct PersonList: Hashable, Sendable {
         for record in records.dropFirst() where faults.count < Self.namedFaults {
             let line = "/line/\(record.line)"
             guard record.fields.count == Self.columns.count else {
-                faults.append(.init(pointer: line, detail: "has \(record.fields.count) fields; the header has \(Self.columns.count)"))
+                faults.append(.init(pointer: line, .otherFieldCount(record.fields.count, of: Self.columns.count)))
                 continue
             }
             func field(_ index: Int) -> String { record.fields[places[index]] }
@@ -56,7 +54,7 @@ struct PersonList: Hashable, Sendable {
                 lines.append(record.line)
             } catch {
                 for fault in error.faults {
-                    let named = Problem.FieldError(pointer: Self.column(fault.pointer, in: line), detail: fault.detail)
+                    let named = Problem.FieldError(pointer: Self.column(fault.pointer, in: line), fault.fault)
                     if !faults.contains(named) { faults.append(named) }
                 }
             }
@@ -77,18 +75,18 @@ struct PersonList: Hashable, Sendable {
             // One more than may be, and the header: enough to see that there are too many.
             while records.count <= most + 1, let record = try reader.next() { records.append(record) }
         } catch {
-            throw FormFaults([.init(pointer: "/line/\(error.line)", detail: error.description)])
+            throw FormFaults([.init(pointer: "/line/\(error.line)", .notCSV(error.description))])
         }
         return records
     }
 
     private init(_ forms: [RequestForm], _ faults: [Problem.FieldError], pointer: (Int) -> String) throws(FormFaults) {
         guard faults.isEmpty else { throw FormFaults(faults) }
-        guard !forms.isEmpty else { throw FormFaults([.init(pointer: "", detail: "name at least one person")]) }
-        guard forms.count <= Self.most else { throw FormFaults([.init(pointer: "", detail: "name at most \(Self.most) people at once")]) }
+        guard !forms.isEmpty else { throw FormFaults([.init(pointer: "", .nothingChosen)]) }
+        guard forms.count <= Self.most else { throw FormFaults([.init(pointer: "", .wrongCount(1...Self.most))]) }
         var known: Set<RequestForm> = []
         for (place, form) in forms.enumerated() where !known.insert(form).inserted {
-            throw FormFaults([.init(pointer: pointer(place), detail: "the same request stands further up")])
+            throw FormFaults([.init(pointer: pointer(place), .requestTwice)])
         }
         self.forms = forms
     }

@@ -8,7 +8,7 @@ import Synchronization
 
 final class RequestCustody: Sendable {
     private static let batch = 100
-    /// Without a ring the table is looked at all the same.
+    /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(10)
 
     private let store: Store
@@ -16,7 +16,7 @@ final class RequestCustody: Sendable {
     private let vault: RequestVault
     private let logger: Logger
     private let table = RequestTable()
-    private let bell = Bell()
+    private let wakeUp = WakeUpSignal()
     /// People whose key is about to be replaced: nothing is sealed under it meanwhile.
     private let held = Mutex(Set<PersonID>())
 
@@ -25,7 +25,7 @@ final class RequestCustody: Sendable {
     }
 
     func wake() {
-        bell.ring()
+        wakeUp.notify()
     }
 
     /// Runs until it is cancelled.
@@ -36,7 +36,7 @@ final class RequestCustody: Sendable {
             } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
                 logger.warning("particulars wait for their key", metadata: ["error": "\(String(reflecting: type(of: error)))"])
             }
-            await bell.wait(atMost: Self.look)
+            await wakeUp.wait(atMost: Self.look)
         }
         throw CancellationError()
     }
@@ -77,6 +77,6 @@ final class RequestCustody: Sendable {
 
     func takeAgain(_ person: PersonID) {
         held.withLock { _ = $0.remove(person) }
-        bell.ring()
+        wakeUp.notify()
     }
 }

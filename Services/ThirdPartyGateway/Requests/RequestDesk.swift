@@ -39,7 +39,7 @@ struct RequestDesk: Sendable {
     private static let atOnce = 8
     /// Pauses while consent does not answer: doubled from the first to the last.
     private static let pauses = Duration.milliseconds(250)...Duration.seconds(15)
-    /// Without a ring the table is looked at all the same.
+    /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(10)
     /// How long a list that is settled can be looked at.
     static let listKept = Duration.seconds(30 * 86_400)
@@ -52,7 +52,7 @@ struct RequestDesk: Sendable {
     let custody: RequestCustody
     let logger: Logger
     let clock: @Sendable () -> Timestamp
-    private let bell = Bell()
+    private let wakeUp = WakeUpSignal()
     private let table = RequestTable()
     private let intents = IntentTable()
 
@@ -100,13 +100,13 @@ struct RequestDesk: Sendable {
     func askNow(_ batch: JobID) async throws -> Intent? {
         guard let intent = try await store.read({ [intents] db in try intents.intents(db, of: batch, limit: 1) }).first else { return nil }
         guard intent.outcome == nil else { return intent }
-        if try await !ask(intent) { bell.ring() }
+        if try await !ask(intent) { wakeUp.notify() }
         return try await store.read { [intents] db in try intents.find(db, question: intent.question) }
     }
 
     /// There is something to ask.
     func wake() {
-        bell.ring()
+        wakeUp.notify()
     }
 
     /// Asks what waits, until it is cancelled.
@@ -118,7 +118,7 @@ struct RequestDesk: Sendable {
                 return try intents.waiting(db, limit: Self.atOnce)
             }
             guard !waiting.isEmpty else {
-                await bell.wait(atMost: Self.look)
+                await wakeUp.wait(atMost: Self.look)
                 continue
             }
             let answered = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -128,7 +128,7 @@ struct RequestDesk: Sendable {
             if answered {
                 pause = Self.pauses.lowerBound
             } else {
-                await bell.wait(atMost: pause)
+                await wakeUp.wait(atMost: pause)
                 pause = min(pause * 2, Self.pauses.upperBound)
             }
         }

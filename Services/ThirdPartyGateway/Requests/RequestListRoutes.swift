@@ -26,7 +26,8 @@ struct RequestListRoutes: Sendable {
 
     private var send: Route {
         Route(
-            .post, "/thirdparty/v1/requests/lists", access: .organisation, summary: "Asks several people at once",
+            .post, "/thirdparty/v1/requests/lists", as: "createRequestList", access: .organisation, scopes: [Right.requestsWrite.rawValue],
+            summary: "Asks several people at once",
             description: """
                 Needs `requests:write`. \
                 At most \(PersonList.most) people. As JSON: one form and many fiscal codes. As CSV: one form a line, with the header \
@@ -75,7 +76,8 @@ struct RequestListRoutes: Sendable {
 
     private var find: Route {
         Route(
-            .get, "/thirdparty/v1/requests/lists/{list}", access: .organisation, summary: "What came of a list",
+            .get, "/thirdparty/v1/requests/lists/{list}", as: "getRequestList", access: .organisation,
+            scopes: [Right.requestsRead.rawValue], summary: "What came of a list",
             description: "Needs `requests:read`. "
                 + "Kept for \(RequestDesk.listKept.wholeMilliseconds / 86_400_000) days; what was opened stands under requests.",
             parameters: [.path("list", .identifier(Job.self), "The list's id."), .limit, .after],

@@ -9,7 +9,7 @@ struct RequestNews: Sendable {
     let files: DataFileTable
     let hooks: RequestHooks
     let keys: PersonKeys
-    let hub: RequestHub
+    let watchers: Watchers<OrganisationID>
     /// Where people find the suite, for links in mails.
     let origin: String
     let clock: @Sendable () -> Timestamp
@@ -29,17 +29,26 @@ struct RequestNews: Sendable {
 
     /// What a snapshot does not hold is over: its person is erased. What consent opened while the snapshot was on its way is not in it
     /// either; its fact comes next.
-    func begin(_ db: Database, _ snapshot: [StreamEvent]) throws {
-        for event in snapshot { try apply(db, event) }
-        let known = Set(try snapshot.compactMap { try $0.fact(RequestState.self, type: RequestState.type)?.request })
-        let now = clock()
-        for var request in try table.open(db) where !known.contains(request.id) {
-            if request.person == nil, now - request.createdAt < Self.snapshotTime { continue }
-            let change = request.forgotten(at: clock())
-            try table.save(db, request)
-            try tell(db, request, change)
-            try table.forgetPerson(db, of: request.id)
+    var snapshot: SnapshotRules {
+        SnapshotRules { db, event in
+            try apply(db, event)
+            return try event.fact(RequestState.self, type: RequestState.type)?.request.bytes
+        } known: { db, _, after, limit in
+            try table.known(db, after: after, limit: limit).map(\.bytes)
+        } forget: { db, key in
+            if let request = RequestID(bytes: key) { try isGone(db, request) }
+            return nil
         }
+    }
+
+    /// No page of the snapshot has named it.
+    func isGone(_ db: Database, _ id: RequestID) throws {
+        guard var request = try table.find(db, id), request.isOpen else { return }
+        if request.person == nil, clock() - request.createdAt < Self.snapshotTime { return }
+        let change = request.forgotten(at: clock())
+        try table.save(db, request)
+        try tell(db, request, change)
+        try table.forgetPerson(db, of: id)
     }
 
     /// Takes over one state, from the stream or from an answer; the same again changes nothing.
@@ -83,7 +92,7 @@ struct RequestNews: Sendable {
 
     /// Once what is being written is committed.
     func tellWatchers(_ db: Database, of organisation: OrganisationID) {
-        db.afterNextTransaction { [hub] _ in hub.tell(organisation) }
+        db.afterNextTransaction { [watchers] _ in watchers.notify(organisation) }
     }
 
     private func tell(_ db: Database, _ request: MadeRequest, _ change: RequestChange) throws {

@@ -21,7 +21,7 @@ struct RequestParts: Sendable {
     let book: RequestBook
     let desk: RequestDesk
     let news: RequestNews
-    let hub: RequestHub
+    let watchers: Watchers<OrganisationID>
     let custody: RequestCustody
     let data: DataDesk
     let files: DataFileDesk
@@ -37,10 +37,12 @@ struct RequestParts: Sendable {
         let (store, logger, hooks) = (opened.store, runtime.logger, neighbours.hooks)
         let vault = RequestVault(keys: opened.keys, serviceKey: try runtime.key("requests"))
         let sealedFiles = SealedFiles(in: runtime.settings.storeFolder, named: "data-files")
-        let (hub, fileTable) = (RequestHub(), DataFileTable())
+        // Event streams that one organisation may have open.
+        let watchers = Watchers<OrganisationID>(limit: 20)
+        let fileTable = DataFileTable()
         let news = RequestNews(
-            table: RequestTable(), files: fileTable, hooks: hooks, keys: opened.keys, hub: hub, origin: runtime.settings.publicOrigin,
-            clock: clock)
+            table: RequestTable(), files: fileTable, hooks: hooks, keys: opened.keys, watchers: watchers,
+            origin: runtime.settings.publicOrigin, clock: clock)
         let custody = RequestCustody(store: store, keys: opened.keys, vault: vault, logger: logger)
         let desk = RequestDesk(
             store: store, vault: vault, news: news, hooks: hooks, questions: neighbours.questions, custody: custody, logger: logger,
@@ -57,21 +59,19 @@ struct RequestParts: Sendable {
         erasure =
             RequestErasure(table: RequestTable(), files: fileTable, custody: custody, keeper: keeper, memory: data.memory).steps
         routes =
-            RequestRoutes(book: book, desk: desk, hub: hub, firstAnswers: firstAnswers, admit: neighbours.admit).all
+            RequestRoutes(book: book, desk: desk, watchers: watchers, firstAnswers: firstAnswers, admit: neighbours.admit).all
             + RequestListRoutes(store: store, desk: desk, firstAnswers: firstAnswers, admit: neighbours.admit).all
             + DataRoutes(desk: data, admit: neighbours.admit).all
             + DataFileRoutes(desk: files, data: data, admit: neighbours.admit).all
-        follower = Follower(family: .requests, on: runtime, store: store) { db, event in
-            try news.apply(db, event)
-        } begin: { db, _, snapshot in
-            try news.begin(db, snapshot)
-        } after: { _ in
-            // Somebody may have been named, and files may have to go.
-            custody.wake()
-            files.wake()
-        }
+        follower = Follower(
+            family: .requests, on: runtime, store: store, apply: { db, event in try news.apply(db, event) }, snapshot: news.snapshot,
+            after: { _ in
+                // Somebody may have been named, and files may have to go.
+                custody.wake()
+                files.wake()
+            })
         ending = RequestEnding(store: store, desk: desk, settings: settings, logger: logger, clock: clock)
-        (self.book, self.desk, self.news, self.hub, self.custody) = (book, desk, news, hub, custody)
+        (self.book, self.desk, self.news, self.watchers, self.custody) = (book, desk, news, watchers, custody)
         (self.data, self.files) = (data, files)
     }
 

@@ -28,7 +28,7 @@ extension Exchange {
 struct RequestRoutes: Sendable {
     let book: RequestBook
     let desk: RequestDesk
-    let hub: RequestHub
+    let watchers: Watchers<OrganisationID>
     let firstAnswers: FirstAnswers<JobID>
     let admit: Admit
 
@@ -40,7 +40,8 @@ struct RequestRoutes: Sendable {
 
     private var open: Route {
         Route(
-            .post, "/thirdparty/v1/requests", access: .organisation, summary: "Asks one person for data",
+            .post, "/thirdparty/v1/requests", access: .organisation, scopes: [Right.requestsWrite.rawValue],
+            summary: "Asks one person for data",
             description: """
                 Needs `requests:write`. \
                 The person is notified at once and has until `answerBy` to accept. 201: it is before the person. 202: it is kept and being \
@@ -89,7 +90,8 @@ struct RequestRoutes: Sendable {
         case .noSuchPerson:
             throw GatewayProblem.noSuchPerson.problem(
                 "Nobody was notified. Check the fiscal code and send the request again.",
-                errors: [.init(pointer: "/fiscalCode", detail: "no such person")])
+                italian: "Nessuno è stato avvisato. Controlli il codice fiscale e invii di nuovo la richiesta.",
+                errors: [.init(pointer: "/fiscalCode", .noSuchPerson)])
         case .tooManyUnknown:
             throw Refusal(
                 GatewayProblem.tooManyUnknownCodes.problem(
@@ -126,7 +128,8 @@ struct RequestRoutes: Sendable {
 
     private var list: Route {
         Route(
-            .get, "/thirdparty/v1/requests", access: .organisation, summary: "The requests of the organisation, newest first",
+            .get, "/thirdparty/v1/requests", access: .organisation, scopes: [Right.requestsRead.rawValue],
+            summary: "The requests of the organisation, newest first",
             description: "Needs `requests:read`.",
             parameters: [
                 .query("show", .oneOf(Shown.allCases.map(\.rawValue)), "`acquired`: only those that were accepted and paid."),
@@ -141,8 +144,8 @@ struct RequestRoutes: Sendable {
             var filter = RequestFilter()
             filter.status = try exchange.queryChoice("status")
             filter.isSubscription = try exchange.queryFlag("subscription")
-            filter.month = try exchange.query("month", expected: "a month like 2026-01", Self.month)
-            filter.type = try exchange.query("type", expected: "the code of a data type") { Metric(code: $0) }
+            filter.month = try exchange.query("month", orElse: .notAMonth, Self.month)
+            filter.type = try exchange.query("type", orElse: .notAMetric(listedAt: "/thirdparty/v1/data-types")) { Metric(code: $0) }
             filter.isAcquired = try exchange.queryChoice("show", of: Shown.self) == .acquired
             let (items, next) = try await book.list(
                 of: standing.id, filter, before: try exchange.cursor(Int64.init), limit: try exchange.pageLimit)
@@ -159,7 +162,7 @@ struct RequestRoutes: Sendable {
 
     private var find: Route {
         Route(
-            .get, "/thirdparty/v1/requests/{request}", access: .organisation, summary: "One request",
+            .get, "/thirdparty/v1/requests/{request}", access: .organisation, scopes: [Right.requestsRead.rawValue], summary: "One request",
             description: "Needs `requests:read`. "
                 + "With an `ETag`: whoever polls sends it as `If-None-Match` and gets 304 while nothing has changed.",
             parameters: [Self.requestID, .header("If-None-Match", .string(), "The `ETag` of the answer before.")],
@@ -177,7 +180,8 @@ struct RequestRoutes: Sendable {
 
     private var events: Route {
         .events(
-            "/thirdparty/v1/requests/events", access: .organisation, summary: "The organisation's requests as they change",
+            "/thirdparty/v1/requests/events", access: .organisation, scopes: [Right.requestsRead.rawValue],
+            summary: "The organisation's requests as they change",
             description: """
                 Needs `requests:read`. \
                 Events `request` with a request as it is after a change. Begins with the next change; with `Last-Event-ID` (or `after`) \
@@ -190,13 +194,13 @@ struct RequestRoutes: Sendable {
             let seen: Int64
             if let last = exchange.lastEventID {
                 guard let number = Int64(last) else {
-                    throw Problem.invalidParameter("header:Last-Event-ID", "expected the id of an event")
+                    throw Problem.invalidParameter("header:Last-Event-ID", .notAnEventID)
                 }
                 seen = number
             } else {
                 seen = try await book.lastChange()
             }
-            guard let feed = RequestFeed(of: standing.id, seen: seen, book: book, hub: hub) else {
+            guard let feed = RequestFeed(of: standing.id, seen: seen, book: book, watchers: watchers) else {
                 throw Refusal(.tooManyRequests, retryAfter: .seconds(5))
             }
             return EventSource(whileAdmitted: { await exchange.isStillAdmitted(by: admit, .requestsRead) }) {
@@ -212,7 +216,8 @@ struct RequestRoutes: Sendable {
 
     private var end: Route {
         Route(
-            .post, "/thirdparty/v1/requests/{request}/end", access: .organisation, summary: "Stops an approved request",
+            .post, "/thirdparty/v1/requests/{request}/end", as: "endRequest", access: .organisation, scopes: [Right.requestsWrite.rawValue],
+            summary: "Stops an approved request",
             description: "Needs `requests:write`. "
                 + "Nothing more is delivered; amounts that are due stay due. Again is the same as once.",
             parameters: [Self.requestID],

@@ -237,9 +237,12 @@ extension RequestTable {
         return (try count(.pending), try count(.approved))
     }
 
-    /// All that are PENDING or APPROVED.
-    func open(_ db: Database) throws -> [MadeRequest] {
-        try rows(db, "status IN ('PENDING', 'APPROVED')", []).map(\.request)
+    /// All, in the order of their ids, also those that are over.
+    func known(_ db: Database, after: [UInt8], limit: Int) throws -> [RequestID] {
+        try Data.fetchAll(
+            db.cachedStatement(sql: "SELECT request FROM requests WHERE request > ? ORDER BY request LIMIT ?"),
+            arguments: [Data(after), limit]
+        ).compactMap { RequestID(bytes: $0) }
     }
 
     /// Those of known people that are still sealed under the service's key.

@@ -121,6 +121,17 @@ struct FeedTable: Sendable {
         try all(db, "person = ?", [Data(person.bytes)])
     }
 
+    /// The grants that consent has published, or that a subscription rests on, in order.
+    func grants(_ db: Database, after: [UInt8], limit: Int) throws -> [GrantID] {
+        try Data.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT grant_id FROM granted WHERE grant_id > :after
+                    UNION SELECT grant_id FROM feeds WHERE grant_id > :after ORDER BY grant_id LIMIT :limit
+                    """), arguments: ["after": Data(after), "limit": limit]
+        ).compactMap { GrantID(bytes: $0) }
+    }
+
     /// Those that are not over.
     func open(_ db: Database) throws -> [Feed] {
         try all(db, "state <> 'over'", [])
@@ -164,38 +175,5 @@ struct FeedTable: Sendable {
         try db.cachedStatement(sql: "UPDATE feeds SET person = NULL, newest = NULL WHERE person = ?")
             .execute(arguments: [Data(person.bytes)])
         return db.changesCount
-    }
-}
-
-/// `known_grants`: what consent says is in force, also of grants that nobody subscribed to yet.
-struct KnownGrantTable: Sendable {
-    /// - Returns: false where something later is known.
-    func save(_ db: Database, _ state: GrantState) throws -> Bool {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO known_grants (grant_id, person, version, active, types) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (grant_id) DO UPDATE SET version = excluded.version, active = excluded.active, types = excluded.types
-                WHERE excluded.version >= version
-                """
-        ).execute(arguments: [
-            Data(state.grant.bytes), Data(state.person.bytes), state.version, state.active, Data(state.types.map(\.number)),
-        ])
-        return db.changesCount > 0
-    }
-
-    func find(_ db: Database, _ grant: GrantID) throws -> (isActive: Bool, types: [Metric])? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT active, types FROM known_grants WHERE grant_id = ?"), arguments: [Data(grant.bytes)]
-        ).map { ($0[0], ($0[1] as Data).compactMap(Metric.init(number:))) }
-    }
-
-    func forgetAll(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM known_grants")
-    }
-
-    func forget(_ db: Database, _ person: PersonID) throws -> Int {
-        var slice = DeletionSlice()
-        try slice.delete(db, from: "known_grants", key: "grant_id", where: "person = ?", [Data(person.bytes)])
-        return slice.deleted
     }
 }

@@ -18,7 +18,7 @@ struct SubscriptionBook: Sendable {
     /// How long items are kept.
     let keep: Duration
     private let feeds = FeedTable()
-    private let grants = KnownGrantTable()
+    private let grants = GrantProjection()
     private let news = FeedNewsTable()
     private let items = FeedItemTable()
 
@@ -33,7 +33,7 @@ struct SubscriptionBook: Sendable {
         let now = clock()
         let known = try grants.find(db, scope.grant)
         let types = scope.types.filter { known?.types.contains($0) ?? true }
-        let isInForce = known?.isActive ?? true
+        let isInForce = known?.active ?? true
         let isNew = try feeds.begin(db, scope, of: person, types: types, state: isInForce ? .running : .held, at: now)
         guard let feed = try feeds.find(db, request) else { return }
         guard isNew else { return isInForce ? try goOn(db, feed, types, at: now) : () }
@@ -89,32 +89,33 @@ struct SubscriptionBook: Sendable {
         try queue.forget(db, organisation)
     }
 
-    /// What consent says of a grant: the first word about a withdrawal, and the only one about single types.
-    func heard(_ db: Database, _ state: GrantState) throws {
-        guard try grants.save(db, state), let feed = try feeds.find(db, grant: state.grant) else { return }
-        try follow(db, feed, isActive: state.active, types: state.types)
+    /// What consent publishes of a grant: the first word about a withdrawal, and the only one about single types. What counts is what the
+    /// projection makes of it.
+    func heard(_ db: Database, _ published: GrantState) throws {
+        let state = try grants.save(db, published)
+        if let feed = try feeds.find(db, grant: state.grant) { try follow(db, feed, state) }
     }
 
     /// A snapshot says everything: a grant that is not in it is over.
-    func heardAll(_ db: Database, _ states: [GrantState]) throws {
-        try grants.forgetAll(db)
-        let known = Dictionary(states.map { ($0.grant, $0) }) { $0.version > $1.version ? $0 : $1 }
-        for state in known.values { _ = try grants.save(db, state) }
-        for feed in try feeds.open(db) {
-            let state = known[feed.grant]
-            try follow(db, feed, isActive: state?.active ?? false, types: state?.types ?? [])
-        }
+    func ended(_ db: Database, _ grant: GrantID) throws {
+        _ = try grants.end(db, grant)
+        if let feed = try feeds.find(db, grant: grant) { try follow(db, feed, try grants.find(db, grant)) }
     }
 
-    private func follow(_ db: Database, _ feed: Feed, isActive: Bool, types: [Metric]) throws {
+    /// The grants that are known, or that a subscription rests on, in order.
+    func known(_ db: Database, after: [UInt8], limit: Int) throws -> [GrantID] {
+        try feeds.grants(db, after: after, limit: limit)
+    }
+
+    private func follow(_ db: Database, _ feed: Feed, _ grant: GrantState?) throws {
         guard feed.state == .running else { return }
-        guard isActive else {
+        guard let grant, grant.active else {
             try feeds.hold(db, feed.number)
             return db.afterNextTransaction { [hub] _ in hub.ended(feed.number, of: feed.organisation) }
         }
-        let (left, gone) = (feed.types.filter(types.contains), feed.types.filter { !types.contains($0) })
+        let gone = feed.types.filter { !grant.types.contains($0) }
         guard !gone.isEmpty else { return }
-        try feeds.narrow(db, feed.number, to: left)
+        try feeds.narrow(db, feed.number, to: feed.types.filter(grant.types.contains))
         try news.drop(db, feed.number, types: gone)
         try queue.tell(db, .narrowed(feed, gone: gone), to: feed.organisation, at: clock())
         db.afterNextTransaction { [hub] _ in hub.ended(feed.number, of: feed.organisation) }

@@ -8,7 +8,7 @@ struct SubscriptionErasure: Sendable {
     let book: SubscriptionBook
     private let feeds = FeedTable()
     private let items = FeedItemTable()
-    private let grants = KnownGrantTable()
+    private let grants = GrantProjection()
 
     init(book: SubscriptionBook) {
         self.book = book
@@ -25,6 +25,6 @@ struct SubscriptionErasure: Sendable {
         for feed in known where feed.state != .over { try book.end(db, feed.request, .erased) }
         let erased = try items.erase(db, feeds: known.map(\.number))
         guard erased == 0 else { return erased }
-        return try feeds.forget(db, order.person) + grants.forget(db, order.person)
+        return try feeds.forget(db, order.person) + grants.erase(db, order.person, scope: order.scope)
     }
 }

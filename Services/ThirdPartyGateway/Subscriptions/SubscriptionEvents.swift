@@ -7,7 +7,7 @@ actor SubscriptionEvents {
     private static let block = 100
     /// What was read is judged anew after so long, though the caller is slow: the person may have withdrawn.
     private static let freshness = Duration.milliseconds(250)
-    /// Without a ring the store is looked at all the same.
+    /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(1)
     /// How long the reason of an end is waited for.
     private static let reasonPatience = Duration.seconds(5)
@@ -23,7 +23,7 @@ actor SubscriptionEvents {
 
     private let feed: Int64
     private let service: SubscriptionService
-    private let seat: FeedHub.Seat
+    private let listener: FeedHub.Listener
     private var after: Int64
     private var ahead: (items: ArraySlice<FeedItem>, readAt: ContinuousClock.Instant)?
     private var lastWord: ContinuousClock.Instant?
@@ -33,13 +33,9 @@ actor SubscriptionEvents {
     /// - Parameter after: the last number that was seen.
     /// - Returns: nil where as many streams are open as may be.
     init?(of feed: Feed, after: Int64, service: SubscriptionService) {
-        guard let seat = service.hub.watch(feed: feed.number, of: feed.organisation) else { return nil }
+        guard let listener = service.hub.watch(feed: feed.number, of: feed.organisation) else { return nil }
         (self.feed, self.after, self.service) = (feed.number, after, service)
-        self.seat = seat
-    }
-
-    deinit {
-        service.hub.leave(seat)
+        self.listener = listener
     }
 
     /// nil when there is nothing more to come or the task is cancelled.
@@ -71,7 +67,7 @@ actor SubscriptionEvents {
             } catch FeedRefusal.consentSilent {
                 // Nothing may leave until consent is heard; the caller stays connected.
             }
-            await seat.bell.wait(atMost: Self.look)
+            await listener.wait(atMost: Self.look)
         }
         return nil
     }

@@ -109,7 +109,9 @@ extension FeedRefusal {
             GatewayProblem.subscriptionOver.problem(
                 why.map(feed.explanation) ?? "The grant is not in force any more; nothing more is delivered.")
         case .consentSilent:
-            GatewayProblem.consentNotHeard.problem("What the person allows now is not known for the moment. Ask again in a few seconds.")
+            GatewayProblem.consentNotHeard.problem(
+                "What the person allows now is not known for the moment. Ask again in a few seconds.",
+                italian: "Per il momento non si sa che cosa la persona permetta. Chieda di nuovo tra qualche secondo.")
         case .released(let through):
             GatewayProblem.itemsReleased.problem(
                 "Items up to \(through) are not kept any more. Go on with after=\(through), and fetch what you missed from the request's data."

@@ -1,6 +1,9 @@
 // The tables of subscriptions: which there are, what they have to deliver, whom it is pushed to.
 
+import Contracts
+import Foundation
 import GRDB
+import ServiceKit
 
 enum SubscriptionMigration {
     static func create(in db: Database) throws {
@@ -49,6 +52,42 @@ enum SubscriptionMigration {
                 UPDATE feeds SET epoch = \(FeedEpochTable.random);
                 CREATE INDEX endpoint_feeds_by_feed ON endpoint_feeds (feed);
                 """)
+    }
+
+    /// `known_grants` becomes `granted`, with what their requests say of them. Where none does, one in force is left out, and consent is
+    /// asked for all of them again; one that is over stays so.
+    static func moveGrants(in db: Database) throws {
+        try GrantProjection.create(in: db)
+        try GrantProjection.addMissing(to: db)
+        let (grants, stream) = (GrantProjection(), StreamFamily.grants.streams[0])
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT known_grants.grant_id, known_grants.person, version, active, known_grants.types, request, organisation, from_at, to_at,
+                    granularity
+                FROM known_grants LEFT JOIN requests ON requests.grant_id = known_grants.grant_id
+                """)
+        var isComplete = true
+        for row in rows {
+            guard let grant = GrantID(bytes: row[0] as Data), let person = PersonID(bytes: row[1] as Data) else { continue }
+            let request = (row[5] as Data?).flatMap { RequestID(bytes: $0) }
+            let isActive: Bool = row[3]
+            guard request != nil || !isActive else {
+                isComplete = false
+                continue
+            }
+            let (from, to) = ((row[7] as Int64?) ?? 0, (row[8] as Int64?) ?? 0)
+            try grants.save(
+                db,
+                GrantState(
+                    grant: grant, request: request ?? RequestID(bits: 0), person: person,
+                    organisation: (row[6] as Data?).flatMap { OrganisationID(bytes: $0) } ?? OrganisationID(bits: 0),
+                    types: (row[4] as Data).compactMap(Metric.init(number:)), from: Timestamp(milliseconds: from),
+                    to: Timestamp(milliseconds: to), granularity: (row[9] as String?).flatMap(GrantGranularity.init(rawValue:)) ?? .hours,
+                    active: isActive, version: row[2]))
+        }
+        if !isComplete { try db.execute(sql: "DELETE FROM consumer_positions WHERE stream = ?", arguments: [stream]) }
+        try db.execute(sql: "DROP TABLE known_grants")
     }
 
     private static func feeds(_ db: Database) throws {

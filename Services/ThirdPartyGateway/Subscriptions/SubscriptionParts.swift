@@ -80,12 +80,21 @@ struct SubscriptionParts: Sendable {
     // MARK: What others say
 
     private static func grants(_ book: SubscriptionBook, _ keys: PersonKeys, on runtime: Runtime, _ store: Store) -> Follower {
-        Follower(family: .grants, on: runtime, store: store) { db, event in
-            guard let state = try event.fact(GrantState.self, type: GrantState.type), try !keys.isDestroyed(state.person) else { return }
-            try book.heard(db, state)
-        } begin: { db, _, snapshot in
-            try book.heardAll(db, snapshot.compactMap { try $0.fact(GrantState.self, type: GrantState.type) })
-        }
+        Follower(
+            family: .grants, on: runtime, store: store,
+            apply: { db, event in
+                if let state = try GrantProjection.fact(of: event, keys: keys) { try book.heard(db, state) }
+            },
+            snapshot: SnapshotRules { db, event in
+                guard let state = try GrantProjection.fact(of: event, keys: keys) else { return nil }
+                try book.heard(db, state)
+                return state.grant.bytes
+            } known: { db, _, after, limit in
+                try book.known(db, after: after, limit: limit).map(\.bytes)
+            } forget: { db, key in
+                if let grant = GrantID(bytes: key) { try book.ended(db, grant) }
+                return nil
+            })
     }
 
     private static func arrivals(_ book: SubscriptionBook, _ hub: FeedHub, on runtime: Runtime, _ store: Store) -> Follower {
@@ -94,8 +103,6 @@ struct SubscriptionParts: Sendable {
                 return
             }
             try book.arrived(db, person, fact)
-        } begin: { _, _, _ in
-            // This family has no snapshots.
         } passedOver: { db, _ in
             try book.lostTrack(db)
         } after: { _ in

@@ -18,12 +18,16 @@ struct SubscriptionRoutes: Sendable {
 
     private static let tooMany = Answer.problem(429, GatewayProblem.tooManyStreams.rawValue)
     private static let manyStreams = GatewayProblem.tooManyStreams.problem(
-        "\(FeedHub.mostOfSubscription) event streams of this subscription, or \(FeedHub.mostOfOrganisation) of the organisation, are open already; close one."
+        """
+        \(FeedHub.mostOfSubscription) event streams of this subscription, or \(FeedHub.mostOfOrganisation) of the organisation, are \
+        open already; close one.
+        """
     )
 
     private var list: Route {
         Route(
-            .get, "/thirdparty/v1/subscriptions", access: .organisation, summary: "All subscriptions, oldest first",
+            .get, "/thirdparty/v1/subscriptions", access: .organisation, scopes: [Right.dataRead.rawValue],
+            summary: "All subscriptions, oldest first",
             description:
                 "Those that are over too. A request that reaches into the future becomes a subscription when it is accepted and paid. "
                 + "Needs `data:read`.",
@@ -40,7 +44,8 @@ struct SubscriptionRoutes: Sendable {
 
     private var find: Route {
         Route(
-            .get, "/thirdparty/v1/subscriptions/{subscription}", access: .organisation, summary: "One subscription and its head",
+            .get, "/thirdparty/v1/subscriptions/{subscription}", access: .organisation, scopes: [Right.dataRead.rawValue],
+            summary: "One subscription and its head",
             description: "Needs `data:read`.", parameters: [Self.subscription],
             answers: [
                 .json(200, "The subscription", SubscriptionItem.schema, example: Examples.subscription), .noAdmission,
@@ -53,7 +58,8 @@ struct SubscriptionRoutes: Sendable {
 
     private var items: Route {
         Route(
-            .get, "/thirdparty/v1/subscriptions/{subscription}/items", access: .organisation, summary: "What is new after a number",
+            .get, "/thirdparty/v1/subscriptions/{subscription}/items", access: .organisation, scopes: [Right.dataRead.rawValue],
+            summary: "What is new after a number",
             description: """
                 Items are numbered without gaps from 1: whoever keeps the last number that was taken, and goes on after it, misses nothing \
                 and can prove it by `head`. Everything that arrives from the subscription's beginning on is here; what was measured before \
@@ -66,14 +72,17 @@ struct SubscriptionRoutes: Sendable {
                 .query("after", .string(pattern: "^[0-9]{1,18}$"), "The last number that you have; 0 unless told."),
                 .query(
                     "wait", .integer(in: 0...SubscriptionService.longestWait),
-                    "Where there is nothing new, the answer waits for it, so many seconds at most; 0 unless told. Counts as an event stream."
+                    """
+                    Where there is nothing new, the answer waits for it, so many seconds at most; 0 unless told. Counts as an event \
+                    stream.
+                    """
                 ),
             ],
             answers: [.json(200, "Oldest first", FeedItemShape.page, example: Examples.feedPage)] + Self.refusals
                 + [Self.tooMany]
         ) { exchange in
             let feed = try await feed(exchange, .dataRead)
-            let after = try exchange.query("after", expected: "the number of an item") { Self.number($0) } ?? feed.released
+            let after = try exchange.query("after", orElse: .notAnItemNumber) { Self.number($0) } ?? feed.released
             let (limit, wait) = (try exchange.pageLimit, try exchange.queryInteger("wait", in: 0...SubscriptionService.longestWait) ?? 0)
             do {
                 guard let (now, items) = try await service.items(of: feed.number, after: after, limit: limit, wait: .seconds(wait)) else {
@@ -90,7 +99,8 @@ struct SubscriptionRoutes: Sendable {
 
     private var events: Route {
         .events(
-            "/thirdparty/v1/subscriptions/{subscription}/events", access: .organisation, summary: "What is new, as it comes",
+            "/thirdparty/v1/subscriptions/{subscription}/events", access: .organisation, scopes: [Right.dataRead.rawValue],
+            summary: "What is new, as it comes",
             description: """
                 Server-sent events: `item` with the item's number as its id, `heartbeat` with the head every 15 s without items, and `over` \
                 at the end. It breaks off within seconds once a client's token, a member's session or the right is lost; a token that ran \
@@ -106,7 +116,7 @@ struct SubscriptionRoutes: Sendable {
             var after = feed.released
             if let seen = exchange.lastEventID {
                 guard let number = Self.number(seen) else {
-                    throw Problem.invalidParameter("header:Last-Event-ID", "expected the number of an item")
+                    throw Problem.invalidParameter("header:Last-Event-ID", .notAnItemNumber)
                 }
                 after = number
             }
@@ -133,7 +143,8 @@ struct SubscriptionRoutes: Sendable {
 
     private var stop: Route {
         Route(
-            .delete, "/thirdparty/v1/subscriptions/{subscription}", access: .organisation, summary: "Stops a subscription",
+            .delete, "/thirdparty/v1/subscriptions/{subscription}", access: .organisation, scopes: [Right.requestsWrite.rawValue],
+            summary: "Stops a subscription",
             description: "Nothing more is delivered; what is due stays due. Stopping again changes nothing. Needs `requests:write`.",
             parameters: [Self.subscription],
             answers: [Answer(202, "Stopped; deliveries end within a second"), .noAdmission, .problem(404, "not-found")]

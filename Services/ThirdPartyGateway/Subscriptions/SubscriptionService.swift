@@ -7,7 +7,7 @@ import Storage
 struct SubscriptionService: Sendable {
     /// How long a page is waited for at most.
     static let longestWait = 30
-    /// Without a ring the store is looked at all the same.
+    /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(1)
 
     let store: Store
@@ -62,14 +62,13 @@ struct SubscriptionService: Sendable {
         let end = ContinuousClock.now + wait
         var found = try await items(of: feed, after: after, limit: limit)
         guard found.items.isEmpty, wait > .zero else { return found }
-        guard let seat = hub.watch(feed: feed, of: found.feed.organisation) else { return nil }
-        defer { hub.leave(seat) }
+        guard let listener = hub.watch(feed: feed, of: found.feed.organisation) else { return nil }
         while !Task.isCancelled {
-            // Looked at once more after the seat was taken: nothing comes unheard in between.
+            // Looked at once more now that it listens: nothing comes unheard in between.
             found = try await items(of: feed, after: after, limit: limit)
             let left = end - .now
             guard found.items.isEmpty, left > .zero else { break }
-            await seat.bell.wait(atMost: min(left, Self.look))
+            await listener.wait(atMost: min(left, Self.look))
         }
         return found
     }

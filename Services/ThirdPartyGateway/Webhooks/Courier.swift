@@ -13,12 +13,12 @@ actor Courier {
     enum Next: Hashable, Sendable {
         case again
         case rest(Duration)
-        /// Until a ring.
+        /// Until a wake-up.
         case idle
         case stopped
     }
 
-    /// Without a ring the store is looked at all the same.
+    /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(5)
     /// While the organisation may not get anything.
     private static let afterRefusal = Duration.seconds(5)
@@ -57,8 +57,7 @@ actor Courier {
 
     /// Until the endpoint is not active any more, or the task is cancelled.
     nonisolated func run(_ lane: WebhookLane) async {
-        let seat = ground.hub.watch(organisation: organisation)
-        defer { ground.hub.leave(seat) }
+        let watcher = ground.hub.watch(organisation: organisation)
         var pause = Self.afterFault.lowerBound
         while !Task.isCancelled {
             let next: Next
@@ -68,14 +67,14 @@ actor Courier {
             } catch {
                 ground.logger.error(
                     "a courier stumbled", metadata: ["endpoint": "\(endpoint)", "error": "\(String(reflecting: type(of: error)))"])
-                await seat.bell.wait(atMost: pause)
+                await watcher.wait(atMost: pause)
                 pause = min(pause * 2, Self.afterFault.upperBound)
                 continue
             }
             switch next {
             case .again: continue
-            case .rest(let duration): await seat.bell.wait(atMost: min(duration, Self.look))
-            case .idle: await seat.bell.wait(atMost: Self.look)
+            case .rest(let duration): await watcher.wait(atMost: min(duration, Self.look))
+            case .idle: await watcher.wait(atMost: Self.look)
             case .stopped: return
             }
         }

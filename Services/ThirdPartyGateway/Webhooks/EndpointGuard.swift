@@ -20,7 +20,8 @@ struct EndpointGuard: Sendable {
             return address
         } catch {
             throw GatewayProblem.invalidEndpoint.problem(
-                "The endpoint \(error.rawValue).", errors: [.init(pointer: "/url", detail: error.rawValue)])
+                "The endpoint \(error.fieldFault.english).", italian: "L'indirizzo \(error.fieldFault.italian).",
+                errors: [.init(pointer: "/url", error.fieldFault)])
         }
     }
 

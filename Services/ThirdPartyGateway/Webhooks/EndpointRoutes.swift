@@ -20,7 +20,8 @@ struct EndpointRoutes: Sendable {
 
     private var list: Route {
         Route(
-            .get, "/thirdparty/v1/endpoints", access: .organisation, summary: "All endpoints and how they are doing",
+            .get, "/thirdparty/v1/endpoints", access: .organisation, scopes: [Right.subscriptionsManage.rawValue],
+            summary: "All endpoints and how they are doing",
             description: "Needs `subscriptions:manage`.",
             answers: [
                 .json(200, "All at once; `next` is null", Page<EndpointItem>.schema, example: Examples.page(Examples.listedEndpoint)),
@@ -34,7 +35,8 @@ struct EndpointRoutes: Sendable {
 
     private var register: Route {
         Route(
-            .post, "/thirdparty/v1/endpoints", access: .organisation, summary: "Registers an address for webhooks",
+            .post, "/thirdparty/v1/endpoints", access: .organisation, scopes: [Right.subscriptionsManage.rawValue],
+            summary: "Registers an address for webhooks",
             description: """
                 It gets everything new of all subscriptions once it is verified. Messages follow Standard Webhooks: `v1` signatures by the \
                 `secret` of this answer, `v1a` by the key at `/thirdparty/v1/webhook-keys`. Only https addresses on the public Internet; \
@@ -61,7 +63,8 @@ struct EndpointRoutes: Sendable {
 
     private var find: Route {
         Route(
-            .get, "/thirdparty/v1/endpoints/{endpoint}", access: .organisation, summary: "One endpoint and how it is doing",
+            .get, "/thirdparty/v1/endpoints/{endpoint}", access: .organisation, scopes: [Right.subscriptionsManage.rawValue],
+            summary: "One endpoint and how it is doing",
             description: "Needs `subscriptions:manage`.", parameters: [Self.endpoint],
             answers: [.json(200, "The endpoint", EndpointItem.schema, example: Examples.listedEndpoint), .noAdmission, Self.absent]
         ) { exchange in
@@ -71,7 +74,8 @@ struct EndpointRoutes: Sendable {
 
     private var remove: Route {
         Route(
-            .delete, "/thirdparty/v1/endpoints/{endpoint}", access: .organisation, summary: "Removes an endpoint",
+            .delete, "/thirdparty/v1/endpoints/{endpoint}", access: .organisation, scopes: [Right.subscriptionsManage.rawValue],
+            summary: "Removes an endpoint",
             description: "What waits for it and its dead letters go with it. Needs `subscriptions:manage`.", parameters: [Self.endpoint],
             answers: [Answer(204, "Removed"), .noAdmission, Self.absent]
         ) { exchange in
@@ -82,7 +86,8 @@ struct EndpointRoutes: Sendable {
 
     private var verify: Route {
         Route(
-            .post, "/thirdparty/v1/endpoints/{endpoint}/verification", access: .organisation, summary: "Verifies an endpoint",
+            .post, "/thirdparty/v1/endpoints/{endpoint}/verification", as: "verifyEndpoint", access: .organisation,
+            scopes: [Right.subscriptionsManage.rawValue], summary: "Verifies an endpoint",
             description: """
                 Sends a signed `endpoint.verification` whose `data.challenge` must come back in the answer, as text or as \
                 `{"challenge":"…"}`, with a 2xx status. Then the endpoint is active; one that was paused or gone goes on where it stopped. \
@@ -100,7 +105,8 @@ struct EndpointRoutes: Sendable {
 
     private var rotate: Route {
         Route(
-            .post, "/thirdparty/v1/endpoints/{endpoint}/secret", access: .organisation, summary: "Replaces an endpoint's secret",
+            .post, "/thirdparty/v1/endpoints/{endpoint}/secret", as: "replaceEndpointSecret", access: .organisation,
+            scopes: [Right.subscriptionsManage.rawValue], summary: "Replaces an endpoint's secret",
             description: "Messages carry both signatures for a day. Needs `subscriptions:manage`.", parameters: [Self.endpoint],
             answers: [
                 .json(200, "The new secret, shown this once", EndpointSecretItem.schema, example: Examples.endpointSecret), .noAdmission,
@@ -113,7 +119,8 @@ struct EndpointRoutes: Sendable {
 
     private var deadLetters: Route {
         Route(
-            .get, "/thirdparty/v1/endpoints/{endpoint}/dead-letters", access: .organisation, summary: "Messages that were given up",
+            .get, "/thirdparty/v1/endpoints/{endpoint}/dead-letters", as: "listDeadLetters", access: .organisation,
+            scopes: [Right.subscriptionsManage.rawValue], summary: "Messages that were given up",
             description: "Oldest first. Needs `subscriptions:manage`.", parameters: [Self.endpoint, .limit, .after],
             answers: [
                 .json(200, "A page", Page<DeadLetterItem>.schema, example: Examples.page(Examples.deadLetter)), .noAdmission, Self.absent,
@@ -128,7 +135,8 @@ struct EndpointRoutes: Sendable {
 
     private var resend: Route {
         Route(
-            .post, "/thirdparty/v1/endpoints/{endpoint}/dead-letters/{message}/resend", access: .organisation,
+            .post, "/thirdparty/v1/endpoints/{endpoint}/dead-letters/{message}/resend", as: "resendDeadLetter", access: .organisation,
+            scopes: [Right.subscriptionsManage.rawValue],
             summary: "Sends a dead letter again",
             description:
                 "Under the same `webhook-id`, with the whole time for repetitions ahead. What was withdrawn meanwhile is left out. Needs "

@@ -73,7 +73,9 @@ struct EndpointService: Sendable {
         return try await store.write { [table, firstAnswers] db in
             if let first = try firstAnswers.find(db, request) { return (first, true) }
             guard try table.all(db, of: organisation).count < Self.mostEndpoints else {
-                throw GatewayProblem.tooManyEndpoints.problem("There are \(Self.mostEndpoints) endpoints already; remove one first.")
+                throw GatewayProblem.tooManyEndpoints.problem(
+                    "There are \(Self.mostEndpoints) endpoints already; remove one first.",
+                    italian: "Ci sono già \(Self.mostEndpoints) indirizzi; prima ne tolga uno.")
             }
             try table.insert(db, endpoint)
             let item = EndpointItem(View(endpoint: endpoint, waiting: 0, dead: 0), secret: secret)

@@ -8,7 +8,7 @@ import Metrics
 /// What came of a question that a consumer asked its publisher.
 enum ConsumerAnswer: Sendable {
     case replayed(stream: String, ReplayStream.Reply)
-    case snapshot(facts: [StreamEvent], next: StreamPosition)
+    case snapshot(stream: String, SnapshotStream.Reply)
     case failed(stream: String)
 }
 
@@ -34,7 +34,8 @@ package struct StreamConsumer: Sendable {
     ///   - apply: Applies at most 256 events of several streams and stores `next` in the same transaction. Without events,
     ///     stores `next` alone. Calls come one after the other. Where a stream begins must be on disk when this returns: killed
     ///     before, a newcomer would begin further on and never hear what was said in between.
-    ///   - restart: Replaces all that is known from one stream by the snapshot and stores `next` in the same transaction.
+    ///   - restart: Takes a page of a snapshot, and stores `next` with the last one. Killed before, a snapshot begins anew. Families that
+    ///     keep state need it; of others it is never called.
     ///   - provisional: Hears what has no place in a stream (sequence 0), on arrival or once what came before it is applied: perhaps twice,
     ///     perhaps never, perhaps before or after the fact that it announces. Must return soon. Without it such facts are passed over.
     ///   - passedOver: Facts of the stream were said that are never applied, since no log holds them any more. Called before the position
@@ -44,12 +45,14 @@ package struct StreamConsumer: Sendable {
     package func run(
         from positions: [StreamPosition],
         apply: @escaping @Sendable (_ events: [StreamEvent], _ next: [StreamPosition]) async throws -> Void,
-        restart: @escaping @Sendable (_ snapshot: [StreamEvent], _ next: StreamPosition) async throws -> Void,
+        restart: (@Sendable (_ page: SnapshotPage) async throws -> Void)? = nil,
         provisional: (@Sendable (_ event: StreamEvent) async -> Void)? = nil,
         passedOver: (@Sendable (_ stream: String, _ facts: Int64) async throws -> Void)? = nil,
         durable: (@Sendable () -> [StreamPosition])? = nil
     ) async throws {
+        precondition(restart != nil || !family.keepsState, "a family that keeps state begins with a snapshot")
         let clock = ContinuousClock()
+        var snapshots = SnapshotPages()
         var machine = ConsumerMachine(family: family, streams: inbox.streams, positions: positions, now: clock.now)
         var stored = Dictionary(positions.map { ($0.stream, $0) }, uniquingKeysWith: { $1 })
         var tally = ConsumerTally(family.name)
@@ -68,10 +71,16 @@ package struct StreamConsumer: Sendable {
                 for answer in arrivals.answers {
                     switch answer {
                     case .replayed(let stream, let page): machine.replayed(stream, page, at: clock.now)
-                    case .failed(let stream): machine.failed(stream, at: clock.now)
-                    case .snapshot(let facts, let next):
-                        try await restart(facts, next)
-                        stored[next.stream] = next
+                    case .failed(let stream):
+                        snapshots.breakOff(stream)
+                        machine.failed(stream, at: clock.now)
+                    case .snapshot(let stream, let reply):
+                        guard let page = nextPage(reply, of: stream, &snapshots, &machine) else { continue }
+                        // The next page comes while this one is taken.
+                        if let after = reply.next { group.addTask { await takeSnapshot(of: stream, after: after) } }
+                        try await restart?(page)
+                        guard let next = page.next else { continue }
+                        stored[stream] = next
                         machine.restarted(at: next, now: clock.now)
                     }
                 }
@@ -82,12 +91,9 @@ package struct StreamConsumer: Sendable {
                         try await apply(events, next)
                         for position in next { stored[position.stream] = position }
                     case .replay(let request): group.addTask { await replay(request) }
-                    case .snapshot(let stream): group.addTask { await takeSnapshot(of: stream) }
+                    case .snapshot(let stream): group.addTask { await takeSnapshot(of: stream, after: nil) }
                     case .reopen: reopen()
-                    case .putBack(let stream, let facts):
-                        logger.critical(
-                            "a publisher has lost facts that were applied here: it was put back from a copy; waiting for its new epoch",
-                            metadata: ["stream": "\(stream)", "facts": "\(facts)"])
+                    case .putBack(let stream, let facts): putBack(stream, facts)
                     case .passOver(let stream, let facts):
                         passOver(stream, facts)
                         try await passedOver?(stream, facts)
@@ -131,6 +137,16 @@ package struct StreamConsumer: Sendable {
         return header.sequence == 0 && inbox.streams.contains(header.stream) ? event : nil
     }
 
+    /// Nil where the snapshot is asked for anew.
+    private func nextPage(
+        _ reply: SnapshotStream.Reply, of stream: String, _ snapshots: inout SnapshotPages, _ machine: inout ConsumerMachine
+    ) -> SnapshotPage? {
+        if let page = snapshots.take(reply, of: stream) { return page }
+        logger.debug("a snapshot begins anew", metadata: ["stream": "\(stream)"])
+        machine.failed(stream, at: .now)
+        return nil
+    }
+
     // MARK: Asking, each in a task of its own
 
     private func replay(_ request: ReplayStream) async {
@@ -141,23 +157,9 @@ package struct StreamConsumer: Sendable {
         }
     }
 
-    private func takeSnapshot(of stream: String) async {
+    private func takeSnapshot(of stream: String, after: String?) async {
         do throws(Failure) {
-            var facts: [StreamEvent] = []
-            var first: SnapshotStream.Reply?
-            var after: String?
-            for _ in 0..<BusLimits.pagesPerSnapshot {
-                let page = try await publisher.snapshot(SnapshotStream(stream: stream, after: after))
-                let begun = first ?? page
-                guard page.epoch == begun.epoch else { throw Failure(.conflict, "the epoch changed between two pages") }
-                first = begun
-                facts += page.facts.map { StreamEvent(header: $0.header, payload: Array($0.payload.utf8)) }
-                after = page.next
-                guard after == nil else { continue }
-                let next = StreamPosition(stream: stream, epoch: begun.epoch, next: begun.sequence + 1)
-                return inbox.leave(.snapshot(facts: facts, next: next))
-            }
-            throw Failure(.invalid, "the snapshot has more than \(BusLimits.pagesPerSnapshot) pages")
+            inbox.leave(.snapshot(stream: stream, try await publisher.snapshot(SnapshotStream(stream: stream, after: after))))
         } catch {
             fail(stream, error)
         }
@@ -180,6 +182,12 @@ package struct StreamConsumer: Sendable {
     private func reopen() {
         logger.warning("heard nothing, subscribing anew", metadata: ["family": "\(family.name)"])
         inbox.reopen()
+    }
+
+    private func putBack(_ stream: String, _ facts: Int64) {
+        logger.critical(
+            "a publisher has lost facts that were applied here: it was put back from a copy; waiting for its new epoch",
+            metadata: ["stream": "\(stream)", "facts": "\(facts)"])
     }
 
     private func passOver(_ stream: String, _ facts: Int64) {

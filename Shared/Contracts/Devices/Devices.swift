@@ -75,7 +75,7 @@ package struct AddDevice: BusRequest {
     package struct Reply: Codable, Sendable {
         package var person: PersonID
         package var device: DeviceID
-        /// Shown this once; ingest keeps a keyed hash.
+        /// Shown this once; ingest keeps a keyed hash. `tmd_`, the last two characters of the person's id, a dot, 256 random bits.
         package var token: String
 
         package init(person: PersonID, device: DeviceID, token: String) {

@@ -217,18 +217,6 @@ extension FiscalCode {
     }
 }
 
-extension FiscalCode.Fault {
-    /// What to do.
-    package var detail: String {
-        switch self {
-        case .length: "expected \(FiscalCode.length) letters and digits, as on the health card"
-        case .character(let index): "has a character that cannot stand at place \(index + 1); copy it from the health card"
-        case .date: "holds a date that does not exist; copy it from the health card"
-        case .checkCharacter: "is mistyped: the last letter does not fit; copy it from the health card"
-        }
-    }
-}
-
 extension FiscalCode: CustomStringConvertible {
     /// Never the code: descriptions end up in logs.
     package var description: String { "FiscalCode(…)" }

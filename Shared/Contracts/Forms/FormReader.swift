@@ -17,7 +17,7 @@ package struct FormReader: Sendable {
     package init(_ form: JSONTree) {
         guard case .fields(let fields) = form else {
             self.fields = [:]
-            faults = [.init(pointer: "", detail: "expected a JSON object")]
+            faults = [.init(pointer: "", .wrongType(.object))]
             return
         }
         self.fields = fields
@@ -33,10 +33,10 @@ package struct FormReader: Sendable {
         fields[name] == .null
     }
 
-    /// Notes a fault of the service's own; `detail` says what to do and never what was typed.
-    package mutating func wrong(_ name: String, _ detail: String) {
+    /// Notes a fault of the service's own.
+    package mutating func wrong(_ name: String, _ fault: FieldFault) {
         guard faults.count < Self.mostFaults else { return }
-        faults.append(.init(pointer: "/" + name, detail: detail))
+        faults.append(.init(pointer: "/" + name, fault))
     }
 
     /// Notes every field that nobody asked for.
@@ -44,7 +44,7 @@ package struct FormReader: Sendable {
         for name in fields.keys.filter({ !known.contains($0) }).sorted().prefix(max(0, Self.mostFaults - faults.count)) {
             // The name of an unknown field is the sender's own words; only a harmless one is said back.
             let isPlain = name.utf8.count <= 64 && name.unicodeScalars.allSatisfy { ("a"..."z").contains($0) || ("A"..."Z").contains($0) }
-            faults.append(.init(pointer: isPlain ? "/" + name : "", detail: "there is no such field; leave it out"))
+            faults.append(.init(pointer: isPlain ? "/" + name : "", .unknownField))
         }
     }
 
@@ -54,7 +54,7 @@ package struct FormReader: Sendable {
     package mutating func value(_ name: String, isRequired: Bool) -> JSONTree? {
         known.insert(name)
         guard let value = fields[name], value != .null else {
-            if isRequired { wrong(name, "is missing; fill it in") }
+            if isRequired { wrong(name, .required) }
             return nil
         }
         return value
@@ -64,34 +64,34 @@ package struct FormReader: Sendable {
     package mutating func text(_ name: String, isRequired: Bool = true, longest: Int = longestText) -> String? {
         guard let value = value(name, isRequired: isRequired) else { return nil }
         guard case .text(let raw) = value else {
-            wrong(name, "expected a text")
+            wrong(name, .wrongType(.text))
             return nil
         }
         let text = raw.trimmed
         guard !text.isEmpty else {
-            if isRequired { wrong(name, "is empty; fill it in") }
+            if isRequired { wrong(name, .required) }
             return nil
         }
         // One character may be made of any number of code points; two marks on each letter are eight bytes at most.
         guard text.utf8.count <= 8 * longest, text.count <= longest else {
-            wrong(name, "expected at most \(longest) characters")
+            wrong(name, .tooLong(longest))
             return nil
         }
         guard PlainText.isClean(text, ofOneLine: true) else {
-            wrong(name, PlainText.advice)
+            wrong(name, .unreadableCharacters)
             return nil
         }
         return text
     }
 
     /// A text that `read` makes sense of.
-    /// - Parameter expected: what to do, said where it cannot.
+    /// - Parameter fault: noted where it cannot.
     package mutating func read<Value>(
-        _ name: String, isRequired: Bool = true, expected: String, _ read: (String) -> Value?
+        _ name: String, isRequired: Bool = true, orElse fault: FieldFault, _ read: (String) -> Value?
     ) -> Value? {
         guard let text = text(name, isRequired: isRequired, longest: 512) else { return nil }
         guard let value = read(text) else {
-            wrong(name, expected)
+            wrong(name, fault)
             return nil
         }
         return value
@@ -101,16 +101,17 @@ package struct FormReader: Sendable {
     package mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ name: String, isRequired: Bool = true, of kind: Choice.Type = Choice.self
     ) -> Choice? where Choice.RawValue == String {
-        read(name, isRequired: isRequired, expected: "expected one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ")) {
+        read(name, isRequired: isRequired, orElse: .notAnOption(Choice.allCases.map(\.rawValue))) {
             Choice(rawValue: $0)
         }
     }
 
-    /// Both ends belong to `range`; `unit` is for the words of the fault.
-    package mutating func number(_ name: String, isRequired: Bool = true, in range: ClosedRange<Double>, unit: String) -> Double? {
+    /// Both ends belong to `range`.
+    package mutating func number(_ name: String, isRequired: Bool = true, in range: ClosedRange<Double>, _ unit: FieldFault.Unit) -> Double?
+    {
         guard let value = value(name, isRequired: isRequired) else { return nil }
         guard case .number(let number) = value, range.contains(number) else {
-            wrong(name, "expected a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound)) \(unit)")
+            wrong(name, .outOfRange(Self.plain(range.lowerBound), Self.plain(range.upperBound), in: unit))
             return nil
         }
         return number
@@ -120,23 +121,24 @@ package struct FormReader: Sendable {
     package mutating func flag(_ name: String) -> Bool {
         guard let value = value(name, isRequired: false) else { return false }
         guard case .flag(let flag) = value else {
-            wrong(name, "expected true or false")
+            wrong(name, .wrongType(.flag))
             return false
         }
         return flag
     }
 
     /// A list of texts that `read` makes sense of, each once.
-    package mutating func list<Value: Hashable>(_ name: String, most: Int, expected: String, _ read: (String) -> Value?) -> [Value] {
+    package mutating func list<Value: Hashable>(_ name: String, most: Int, orElse fault: FieldFault, _ read: (String) -> Value?) -> [Value]
+    {
         guard let value = value(name, isRequired: false) else { return [] }
         guard case .list(let items) = value, items.count <= most else {
-            wrong(name, "expected a list of at most \(most)")
+            wrong(name, .wrongCount(0...most))
             return []
         }
         var found: [Value] = []
         for (index, item) in items.enumerated() {
             guard case .text(let text) = item, let value = read(text), !found.contains(value) else {
-                wrong("\(name)/\(index)", expected)
+                wrong("\(name)/\(index)", fault)
                 continue
             }
             found.append(value)

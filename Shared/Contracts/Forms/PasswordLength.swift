@@ -8,14 +8,6 @@ package enum PasswordLength {
     package enum Fault: Hashable, Sendable {
         case tooShort(least: Int)
         case tooLong
-
-        /// What is wrong and what to do.
-        package var detail: String {
-            switch self {
-            case .tooShort(let least): "is too short: choose at least \(least) characters; several words make a good one"
-            case .tooLong: "is too long: at most \(PasswordLength.longest) characters"
-            }
-        }
     }
 
     /// Of every suite; an operator may ask for more (`acc.password_least`).

@@ -14,8 +14,7 @@ package enum PersonIdentifier: Hashable, Sendable {
 
     /// What is wrong with one.
     package struct Fault: Error, Hashable, Sendable {
-        /// What to do; never what was typed.
-        package let detail: String
+        package let fieldFault: FieldFault
     }
 
     /// For a form: of this kind and no other. Spaces and case do not count.
@@ -25,13 +24,13 @@ package enum PersonIdentifier: Hashable, Sendable {
             do {
                 self = .fiscalCode(try FiscalCode(checking: typed))
             } catch {
-                throw Fault(detail: error.detail)
+                throw Fault(fieldFault: error.fieldFault)
             }
         case .taxIdentificationNumber:
             do {
                 self = .taxIdentificationNumber(try TaxIdentificationNumber(checking: typed))
             } catch {
-                throw Fault(detail: error.detail)
+                throw Fault(fieldFault: error.fieldFault)
             }
         }
     }

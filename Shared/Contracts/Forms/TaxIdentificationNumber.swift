@@ -40,17 +40,6 @@ package struct TaxIdentificationNumber: Hashable, Sendable {
     }
 }
 
-extension TaxIdentificationNumber.Fault {
-    /// What to do.
-    package var detail: String {
-        switch self {
-        case .length: "expected \(TaxIdentificationNumber.length) digits, as on the letter of the tax office"
-        case .digits: "is no number that is given out; copy it from the letter of the tax office"
-        case .checkDigit: "is mistyped: the last digit does not fit the others; copy it from the letter of the tax office"
-        }
-    }
-}
-
 extension TaxIdentificationNumber: CustomStringConvertible {
     /// Never the number: descriptions end up in logs.
     package var description: String { "TaxIdentificationNumber(…)" }

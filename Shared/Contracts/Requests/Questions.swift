@@ -22,6 +22,9 @@ package enum Questions {
         let owner = answerer.deputyOf ?? answerer
         var methods = Set(all.filter { $0.owner == owner && $0.askers.contains(peer) }.map { $0.method })
         if ForgetConsumer.askers.contains(peer) { methods.insert(ForgetConsumer.method) }
+        if ListJobs.answerers.contains(answerer), ListJobs.askers.contains(peer) {
+            methods.formUnion([ListJobs.method, ResendJobs.method])
+        }
         return methods
     }
 }

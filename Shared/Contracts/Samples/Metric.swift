@@ -111,4 +111,9 @@ package struct MetricDefinition: Sendable {
         let least = possible.lowerBound == Self.aboveZero ? "greater than 0 and up to" : "between \(possible.lowerBound) and"
         return "\(least) \(possible.upperBound) \(unit)"
     }
+
+    package var possibleInItalian: String {
+        let least = possible.lowerBound == Self.aboveZero ? "maggiore di 0 e fino a" : "tra \(possible.lowerBound) e"
+        return "\(least) \(possible.upperBound) \(unit)"
+    }
 }

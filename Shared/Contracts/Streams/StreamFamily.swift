@@ -12,7 +12,8 @@ package struct StreamFamily: Hashable, Sendable {
     package let keepsState: Bool
     /// Time between heartbeats: 50 ms where an alarm may depend on a missed tail, else 250 ms.
     package let heartbeat: Duration
-    /// Of the suite's own peers; further ones are named by their public files.
+    /// Of the suite's own peers; further ones are named by their public files. The log waits for each of them but `trackme`, so that nobody
+    /// is named who does not follow: HouseTests compare this with the code of the services.
     package let hearers: Set<Peer>
     /// Where it is published when the suite talks over TCP.
     package let tcpPort: Int
@@ -85,7 +86,7 @@ extension StreamFamily {
     /// `PersonState` facts: whose data may be acquired.
     package static let people = StreamFamily(
         name: "consent.people", owner: .consent, streams: ["consent.people"], keepsState: true, heartbeat: .milliseconds(250),
-        hearers: [.ingest, .sosDispatcher, .sosDeputy], tcpPort: 5732)
+        hearers: [.ingest], tcpPort: 5732)
 
     /// `GrantState` facts. Whoever holds data denies when this family has been silent for `grantSilence`.
     package static let grants = StreamFamily(
@@ -111,8 +112,8 @@ extension StreamFamily {
         .pairOfSecond, .deliveries,
     ]
 
-    /// The partition that holds all facts about this person.
+    /// The partition that holds all facts about this person. Everybody of one shard is in the same.
     package static func samplesStream(of person: PersonID) -> String {
-        samples.streams[Int(truncatingIfNeeded: person.bits % UInt128(partitions))]
+        samples.streams[VirtualShard(of: person).number % partitions]
     }
 }

@@ -28,11 +28,10 @@ extension HTTPAnswer {
     }
 
     /// A refusal as a page, for a browser that likes one better than JSON; nil for everybody else.
-    static func page(_ problem: Problem, _ head: RequestHead?) throws -> HTTPAnswer? {
+    static func page(_ problem: Problem, _ language: Language, _ head: RequestHead?) throws -> HTTPAnswer? {
         guard let head, MediaType.preferred(of: [MediaType.problem, MediaType.html], accept: head.accept) == MediaType.html else {
             return nil
         }
-        let language = Language.preferred(head.acceptLanguage)
         return try page(
             title: language == .italian ? "Non è possibile" : "This is not possible", template: refusalTemplate,
             values: [
@@ -42,12 +41,12 @@ extension HTTPAnswer {
     }
 
     private static let refusalTemplate = """
-        <div class="error" role="alert" lang="en">
+        <div class="error" role="alert">
         <p><strong>{{title}}</strong></p>
         <p>{{detail}}</p>
         <ul>{{#errors}}<li>{{pointer}}: {{detail}}</li>{{/errors}}</ul>
         </div>
-        <p class="hint" lang="en">{{requestId}}</p>
+        <p class="hint">{{requestId}}</p>
         """
 }
 

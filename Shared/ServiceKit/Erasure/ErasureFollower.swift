@@ -7,7 +7,7 @@ package import Logging
 package import Storage
 import Synchronization
 
-/// Orders come by `apply` and `begin` (the streams of consent) or by `add` (consent itself); `run` carries them out one after the
+/// Orders come by `apply` (the streams of consent) or by `add` (consent itself); `run` carries them out one after the
 /// other. An order is in the store before it is carried out, and stays until consent has taken the confirmation.
 package final class ErasureFollower: Sendable {
     /// Says to consent that it is done; throws where it was not heard.
@@ -25,7 +25,7 @@ package final class ErasureFollower: Sendable {
     private let confirm: Confirm
     private let logger: Logger
     private let duties = ErasureDuties()
-    private let bell = Bell()
+    private let wakeUp = WakeUpSignal()
 
     /// A piece of the service's migration.
     package static func create(in db: Database) throws {
@@ -52,17 +52,13 @@ package final class ErasureFollower: Sendable {
     /// Keeps an order in the caller's transaction.
     package func add(_ db: Database, _ order: PersonErased) throws {
         guard try duties.add(db, order) else { return }
-        db.afterNextTransaction { [bell] _ in bell.ring() }
+        db.afterNextTransaction { [wakeUp] _ in wakeUp.notify() }
     }
 
-    /// An event of `.accounts`, in the transaction of its position.
+    /// An event of `.accounts`, in the transaction of its position, or of a snapshot, which holds the orders that not everybody has
+    /// confirmed.
     package func apply(_ db: Database, _ event: StreamEvent) throws {
         if let order = try event.fact(PersonErased.self, type: PersonErased.type) { try add(db, order) }
-    }
-
-    /// A snapshot of one of the streams of `.accounts`: it holds the orders that not everybody has confirmed.
-    package func begin(_ db: Database, _ snapshot: [StreamEvent]) throws {
-        for event in snapshot { try apply(db, event) }
     }
 
     // MARK: Carrying out
@@ -74,12 +70,12 @@ package final class ErasureFollower: Sendable {
             switch try await round() {
             case .done:
                 pause = Self.pauses.lowerBound
-                await bell.wait(atMost: Self.pauses.upperBound)
+                await wakeUp.wait(atMost: Self.pauses.upperBound)
             case .waiting:
                 pause = Self.pauses.lowerBound
-                await bell.wait(atMost: Self.wait)
+                await wakeUp.wait(atMost: Self.wait)
             case .failed:
-                await bell.wait(atMost: pause)
+                await wakeUp.wait(atMost: pause)
                 pause = min(pause * 2, Self.pauses.upperBound)
             }
         }
@@ -162,13 +158,15 @@ package final class ErasureFollower: Sendable {
         removed += try await StreamLog().erase(order.person, in: steps.streams(order), of: store)
         try await store.emptyLog()
         let rowsAt = Timestamp.now
+        var further: [ErasedStore] = []
+        for store in steps.further { further.append(try await store.erase(order)) }
         let copies = try await keys.renewBackups()
         return [
             ErasedStore(store: "\(peer).db", removed: removed, at: rowsAt, kept: steps.kept),
             ErasedStore(
                 store: "\(peer)-keys.db", removed: destroysKey ? 1 : 0, at: keysAt, kept: destroysKey ? nil : "the account's own key"),
             ErasedStore(store: "\(peer)-keys.db backups", removed: copies, at: .now),
-        ]
+        ] + further
     }
 }
 
@@ -181,10 +179,14 @@ extension Follower {
                 try tokens?.apply(db, event)
                 try erasures.apply(db, event)
             },
-            begin: { db, stream, snapshot in
-                try tokens?.begin(db, stream, snapshot)
-                try erasures.begin(db, snapshot)
+            snapshot: SnapshotRules { db, event in
+                try erasures.apply(db, event)
+                return try tokens?.take(db, event)
+            } known: { db, stream, after, limit in
+                try tokens?.keys(db, of: stream, after: after, limit: limit) ?? []
+            } forget: { db, key in
+                try tokens?.forget(db, key: key)
             },
-            after: { tokens?.heard($0) }, begun: { tokens?.begun($0, $1) })
+            after: { tokens?.heard($0) })
     }
 }

@@ -2,10 +2,11 @@
 
 package import Contracts
 package import GRDB
+package import Storage
 
 /// Called in this order: `shut`, then the person's key is destroyed, `delete` until nothing is left, the facts of `streams` become
-/// `erased`, files are emptied of what was deleted, the copies of the keys are made anew, `finish`. Each may be called again after
-/// a crash.
+/// `erased`, `further` stores lose their rows, files are emptied of what was deleted, the copies of the keys are made anew, `finish`.
+/// Each may be called again after a crash.
 package struct ErasureSteps: Sendable {
     /// Makes the service forget the person in memory, so that nothing is answered or taken from here on (data alone: until `finish`).
     /// Throws `ErasureWaits` where something must come to its end first, such as a call for help.
@@ -20,6 +21,8 @@ package struct ErasureSteps: Sendable {
     package var finish: @Sendable (PersonErased) async throws -> Void
     /// What had to stay in the service's store, and why; for the certificate.
     package var kept: String?
+    /// The service's stores beside its own.
+    package var further: [FurtherStore]
 
     /// Unless told, the person's key is destroyed and no stream holds anything about them.
     package init(
@@ -27,10 +30,42 @@ package struct ErasureSteps: Sendable {
         destroysKey: @escaping @Sendable (PersonErased) -> Bool = { _ in true },
         delete: @escaping @Sendable (Database, PersonErased) throws -> Int,
         streams: @escaping @Sendable (PersonErased) -> [String] = { _ in [] },
-        finish: @escaping @Sendable (PersonErased) async throws -> Void = { _ in }, kept: String? = nil
+        finish: @escaping @Sendable (PersonErased) async throws -> Void = { _ in }, kept: String? = nil, further: [FurtherStore] = []
     ) {
         (self.shut, self.destroysKey, self.delete, self.streams) = (shut, destroysKey, delete, streams)
-        (self.finish, self.kept) = (finish, kept)
+        (self.finish, self.kept, self.further) = (finish, kept, further)
+    }
+}
+
+/// A store of a service beside its own that holds rows about people. What is about them in the service's own store, such as the account, is
+/// gone before anything is deleted here.
+package struct FurtherStore: Sendable {
+    /// As certificates name it.
+    let name: String
+    let store: Store
+    let delete: @Sendable (Database, PersonErased) throws -> Int
+    let kept: @Sendable (PersonErased) -> String?
+
+    /// - Parameters:
+    ///   - delete: as that of `ErasureSteps`.
+    ///   - kept: what of this order's person stays, and why; for the certificate.
+    package init(
+        name: String, store: Store, delete: @escaping @Sendable (Database, PersonErased) throws -> Int,
+        kept: @escaping @Sendable (PersonErased) -> String? = { _ in nil }
+    ) {
+        (self.name, self.store, self.delete, self.kept) = (name, store, delete, kept)
+    }
+
+    /// Until nothing is left, in slices, and out of the write-ahead log as well.
+    func erase(_ order: PersonErased) async throws -> ErasedStore {
+        var removed = 0
+        while true {
+            let count = try await store.write { [delete] db in try delete(db, order) }
+            guard count > 0 else { break }
+            removed += count
+        }
+        try await store.emptyLog()
+        return ErasedStore(store: name, removed: removed, at: .now, kept: kept(order))
     }
 }
 

@@ -9,6 +9,8 @@ struct StoreFiles {
     let store: URL
     let keys: URL
     let keyEncryptionKey: URL
+    private let folder: URL
+    private let peer: Peer
     private let life: URL
     private let backups: KeyBackups
 
@@ -16,7 +18,16 @@ struct StoreFiles {
         store = folder.appendingPathComponent("\(peer).db")
         keys = folder.appendingPathComponent("\(peer)-keys.db")
         life = folder.appendingPathComponent("\(peer).life")
-        (self.backups, self.keyEncryptionKey) = (backups, keyEncryptionKey)
+        (self.folder, self.peer, self.backups, self.keyEncryptionKey) = (folder, peer, backups, keyEncryptionKey)
+    }
+
+    /// A store beside the service's own.
+    func further(_ name: String) -> URL { folder.appendingPathComponent("\(peer)-\(name).db") }
+
+    /// Whatever stores there are beside the two.
+    private var further: [URL] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.filter { $0.hasPrefix("\(peer)-") && $0.hasSuffix(".db") }.map(folder.appendingPathComponent).filter { $0 != keys }
     }
 
     /// A part that is gone while another is there.
@@ -49,7 +60,8 @@ struct StoreFiles {
     func setAside(at now: Timestamp) throws -> URL? {
         let isWhole = hasStore && Self.holdsSomething(keys) && Self.holdsSomething(keyEncryptionKey)
         let left =
-            [store, keys].flatMap { file in ["", "-wal", "-shm"].map { URL(fileURLWithPath: file.path + $0) } } + [life] + backups.files
+            ([store, keys] + further).flatMap { file in ["", "-wal", "-shm"].map { URL(fileURLWithPath: file.path + $0) } } + [life]
+            + backups.files
         let there = left.filter { FileManager.default.fileExists(atPath: $0.path) }
         guard !isWhole, !there.isEmpty else { return nil }
         let folder = store.deletingLastPathComponent().appendingPathComponent("aside-\(now.milliseconds)")

@@ -28,8 +28,8 @@ package final class PersonKeys: Sendable {
     }
 
     /// "TMky": tells a keys database from any other SQLite file.
-    private static let applicationID: Int32 = 0x544D_6B79
-    private static let migrations = [
+    static let applicationID: Int32 = 0x544D_6B79
+    static let migrations = [
         Migration(1, "wrapped keys") { try WrappedKeys.create(in: $0) },
         Migration(2, "key checks") { try KeyChecks.create(in: $0) },
     ]

@@ -10,9 +10,14 @@ import Synchronization
 /// Checks access tokens against what consent says on `consent.signing-keys`, `consent.sessions` and `consent.erasures`. What it
 /// knows lies in the service's own store and in memory. A log-out is in force once its fact has been heard.
 package final class TokenChecker: Sendable {
+    /// Between two looks at all rows: there are many after all sessions were ended.
+    private static let expiryPause = Duration.seconds(60)
+
     private let tables = TokenTables()
     private let issuer: String
     private let rules: Mutex<TokenRules>
+    /// When rows were last looked at for those that may go, by the stream's time.
+    private let expired = Mutex(Timestamp(milliseconds: 0))
     /// What was proved lately, by the SHA-256 of the token: whoever asks again costs no second signature.
     private let proved = Mutex<[[UInt8]: TokenRules.Proved]>([:])
     private static let mostProved = 4096
@@ -79,17 +84,36 @@ package final class TokenChecker: Sendable {
     /// Keeps what an event of `.accounts` tells, in the transaction of its position. Then call `heard`.
     package func apply(_ db: Database, _ event: StreamEvent) throws {
         for fact in try Fact.all(of: event) { try keep(db, fact) }
-        try tables.expire(db, now: event.header.at)
+        let isDue = expired.withLock { last in
+            guard event.header.at - last >= Self.expiryPause else { return false }
+            last = event.header.at
+            return true
+        }
+        if isDue { try tables.expire(db, now: event.header.at) }
     }
 
-    /// As `apply`, for a snapshot of one of the streams. Then call `begun`.
-    package func begin(_ db: Database, _ stream: String, _ snapshot: [StreamEvent]) throws {
-        // Who is gone stays gone: the snapshot holds the unconfirmed alone. So does a session that has ended, of which consent knows
-        // nothing where it was put back from a copy.
-        if stream == StreamFamily.signingKeysStream { try tables.dropKeys(db) }
-        for event in snapshot {
-            for fact in try Fact.all(of: event) { try keep(db, fact) }
-        }
+    /// As `apply`, for one fact of a snapshot of one of the streams. Then call `heard`.
+    /// - Returns: what `keys` calls a signing key. Others have no name: who is gone stays gone, for the snapshot holds the unconfirmed alone,
+    ///   and so does a session that has ended, of which consent knows nothing where it was put back from a copy.
+    package func take(_ db: Database, _ event: StreamEvent) throws -> [UInt8]? {
+        let facts = try Fact.all(of: event)
+        for fact in facts { try keep(db, fact) }
+        guard case .key(let key)? = facts.first else { return nil }
+        return Array(key.keyID.utf8)
+    }
+
+    /// The signing keys that are known, as `SnapshotRules` asks for them; nothing of the other streams.
+    package func keys(_ db: Database, of stream: String, after: [UInt8], limit: Int) throws -> [[UInt8]] {
+        guard stream == StreamFamily.signingKeysStream else { return [] }
+        return try tables.keys(db, after: String(decoding: after, as: UTF8.self), limit: limit).map { Array($0.utf8) }
+    }
+
+    /// Consent has this key no more.
+    /// - Returns: what to do after the commit.
+    package func forget(_ db: Database, key: [UInt8]) throws -> SnapshotRules.Effect {
+        let keyID = String(decoding: key, as: UTF8.self)
+        try tables.drop(db, key: keyID)
+        return { [self] in rules.withLock { $0.forget(key: keyID) } }
     }
 
     /// Call after the commit of the transaction that stored the same facts.
@@ -99,15 +123,6 @@ package final class TokenChecker: Sendable {
         rules.withLock { rules in
             for fact in facts { Self.learn(fact, &rules, now) }
             if let said { rules.expire(now: said) }
-        }
-    }
-
-    /// As `heard`, after the commit of `begin`.
-    package func begun(_ stream: String, _ snapshot: [StreamEvent]) {
-        let facts = snapshot.flatMap { (try? Fact.all(of: $0)) ?? [] }
-        rules.withLock { rules in
-            if stream == StreamFamily.signingKeysStream { rules.forgetKeys() }
-            for fact in facts { Self.learn(fact, &rules, .now) }
         }
     }
 

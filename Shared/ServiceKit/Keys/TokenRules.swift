@@ -59,7 +59,7 @@ struct TokenRules: Sendable {
         dataErased[person] = at
     }
 
-    mutating func forgetKeys() { keys = [:] }
+    mutating func forget(key: String) { keys[key] = nil }
 
     mutating func expire(now: Timestamp) {
         keys = keys.filter { $0.value.notAfter >= now }
@@ -88,8 +88,7 @@ struct TokenRules: Sendable {
         let key: [UInt8]
     }
 
-    /// The claims of a token that is signed under a key that may be used now; nil for every other, without a reason that a stranger could
-    /// learn from.
+    /// The claims of a token signed under a key that may be used now; nil for every other, without a reason that a stranger could learn from.
     func prove(_ bearer: String, now: Timestamp) -> Proved? {
         var used: (id: String, key: Key)?
         let payload = try? CompactJWS.open(bearer, typ: AccessTokenClaims.tokenType) { keyID in
@@ -103,8 +102,8 @@ struct TokenRules: Sendable {
     /// Whether a proved token is good now.
     func holds(_ proved: Proved, issuer: String, now: Timestamp) -> Bool {
         let claims = proved.claims
-        guard usable(proved.keyID, now)?.bytes == proved.key, claims.iss == issuer, claims.aud == AccessTokenClaims.audience, isTimely(claims, now),
-            names(claims), sessionsEnded[claims.sid] == nil
+        guard usable(proved.keyID, now)?.bytes == proved.key, claims.iss == issuer, claims.aud == AccessTokenClaims.audience,
+            isTimely(claims, now), names(claims), sessionsEnded[claims.sid] == nil
         else { return false }
         return PersonID(claims.sub).map { peopleGone[$0] == nil } ?? true
     }

@@ -43,8 +43,13 @@ struct TokenTables: Sendable {
             .execute(arguments: [Data(person.bytes), at.milliseconds])
     }
 
-    func dropKeys(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM token_keys")
+    func keys(_ db: Database, after: String, limit: Int) throws -> [String] {
+        try String.fetchAll(
+            db.cachedStatement(sql: "SELECT key_id FROM token_keys WHERE key_id > ? ORDER BY key_id LIMIT ?"), arguments: [after, limit])
+    }
+
+    func drop(_ db: Database, key: String) throws {
+        try db.cachedStatement(sql: "DELETE FROM token_keys WHERE key_id = ?").execute(arguments: [key])
     }
 
     /// Forgets what no token that is still valid can meet.

@@ -47,6 +47,11 @@ package final class EventRelay: Sendable {
         lines = Mutex(heads.mapValues { Line(next: $0 + 1) })
     }
 
+    /// Whether a payload would be asked for now: for those who render it before the writer's turn.
+    package func hasListeners(_ stream: String) -> Bool {
+        publisher.hasListeners(stream)
+    }
+
     /// Call once for every sequence, after its commit, in any order. One that never comes holds back, in memory, all that follow it in
     /// its stream until the next start.
     package func committed(_ fact: Committed) {

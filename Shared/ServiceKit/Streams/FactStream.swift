@@ -1,34 +1,28 @@
-// Saying facts: a row of the stream's log in the transaction of the change, and the frame after its commit.
+// Publishing facts: a row of the stream's log in the transaction of the change, and the frame after its commit.
 
 import Bus
 package import Contracts
-import Foundation
 package import GRDB
 package import Sealing
 package import Storage
 
-/// One stream of this service whose facts are JSON and stored as they are said.
+/// One stream of this service with its way to the wire; its facts are JSON.
 package struct FactStream: Sendable {
-    package let stream: String
-    private let epoch: String
+    package let log: FactLog
     private let relay: EventRelay
-    private let key: SymmetricKey?
-    private let log = StreamLog()
 
-    /// - Parameter key: seals the stored bodies; without one they stand in the file as they are said, which suits facts that tell
-    ///   nothing about anybody.
+    /// - Parameter key: seals the stored bodies; without one they stand in the file as they are published.
     package init(stream: String, epoch: String, relay: EventRelay, sealedUnder key: SymmetricKey? = nil) {
-        (self.stream, self.epoch, self.relay, self.key) = (stream, epoch, relay, key)
+        (log, self.relay) = (FactLog(stream: stream, epoch: epoch, seal: key.map(FactSeal.under) ?? .clear), relay)
     }
+
+    package var stream: String { log.stream }
 
     /// Call in the transaction of the change; hand what it gives to `publish` once that is committed, every time.
     package func append(
         _ db: Database, type: String, subject: PersonID?, body: some Encodable, at: Timestamp, trace: String = ""
     ) throws -> EventRelay.Committed {
-        var appending = StreamLog.Appending()
-        let fact = try append(db, in: &appending, type: type, subject: subject, body: body, at: at, trace: trace)
-        try appending.finish(db)
-        return fact
+        try log.append(db, type: type, subject: subject, body: body, at: at, trace: trace)
     }
 
     /// As the other, among many facts of one body.
@@ -36,10 +30,15 @@ package struct FactStream: Sendable {
         _ db: Database, in facts: inout StreamLog.Appending, type: String, subject: PersonID?, body: some Encodable, at: Timestamp,
         trace: String
     ) throws -> EventRelay.Committed {
-        let payload = try FactStream.payload(body)
-        let stored = try key.map { try Seal.seal(payload, key: $0, context: context(type, subject, at)) } ?? payload
-        let sequence = try facts.append(db, stream: stream, type: type, subject: subject, at: at, trace: trace, body: stored)
-        return EventRelay.Committed(header: header(type, subject, sequence, at, trace)) { payload }
+        try log.append(db, in: &facts, type: type, subject: subject, body: body, at: at, trace: trace)
+    }
+
+    /// As the other, for a fact that was rendered before the transaction (`FactLog.payload`).
+    package func append(
+        _ db: Database, in facts: inout StreamLog.Appending, type: String, subject: PersonID?, payload: [UInt8], at: Timestamp,
+        trace: String
+    ) throws -> EventRelay.Committed {
+        try log.append(db, in: &facts, type: type, subject: subject, payload: payload, at: at, trace: trace)
     }
 
     /// After the commit, in any order; each fact once.
@@ -51,40 +50,15 @@ package struct FactStream: Sendable {
         publish(facts)
     }
 
-    /// What `StreamSource` renders for this stream: the payload as it was said.
     package func render(_ row: StreamRow) throws -> [UInt8]? {
-        try key.map { try Seal.open(row.body, key: $0, context: context(row.type, row.subject, row.at)) } ?? row.body
+        try log.render(row)
     }
 
-    /// One page of a snapshot: what is true now, as if it were said now. Keep pages well under 1 MiB.
-    /// - Parameter next: where the following page begins; nil at the end.
+    /// As `FactLog.page`.
     package func snapshot<Body: Encodable>(
         _ db: Database, type: String, facts: [(subject: PersonID?, body: Body)], next: String?
     ) throws -> SnapshotStream.Reply {
-        let head = try log.head(db, stream)
-        let facts = try facts.map { fact in
-            ReplayStream.Fact(
-                header: header(type, fact.subject, head, Timestamp(milliseconds: 0), ""),
-                payload: String(decoding: try FactStream.payload(fact.body), as: UTF8.self))
-        }
-        return SnapshotStream.Reply(epoch: epoch, sequence: head, facts: facts, next: next)
-    }
-
-    private func header(_ type: String, _ subject: PersonID?, _ sequence: Int64, _ at: Timestamp, _ trace: String) -> StreamHeader {
-        StreamHeader(
-            stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: type, subject: subject?.description ?? "", at: at,
-            trace: trace)
-    }
-
-    private func context(_ type: String, _ subject: PersonID?, _ at: Timestamp) -> [UInt8] {
-        Array("stream_log|\(stream)|\(type)|\(subject?.description ?? "")|\(at.milliseconds)".utf8)
-    }
-
-    private static func payload(_ body: some Encodable) throws -> [UInt8] {
-        if let body = body as? any HandWrittenJSON { return body.handWritten }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return Array(try encoder.encode(body))
+        try log.page(db, facts.map { try FactLog.Current(type: type, subject: $0.subject, body: $0.body) }, next: next)
     }
 }
 

@@ -18,30 +18,29 @@ package final class Follower: Sendable {
     private let store: Store
     private let freshness = StreamFreshness()
     private let apply: @Sendable (Database, StreamEvent) throws -> Void
-    private let begin: @Sendable (Database, String, [StreamEvent]) throws -> Void
+    private let snapshot: SnapshotRules?
     private let passedOver: @Sendable (Database, String) throws -> Void
     private let after: @Sendable ([StreamEvent]) async -> Void
-    private let begun: @Sendable (String, [StreamEvent]) async -> Void
     private let positions = ConsumerPositions()
 
     /// - Parameters:
     ///   - apply: One fact, in a transaction with the position. Facts about people who have been erased since are passed over.
-    ///   - begin: Replaces everything that is known from a stream by its snapshot, in a transaction with the position.
+    ///   - snapshot: What becomes of a snapshot, of families that keep state. It is taken in short transactions, between which others write;
+    ///     the position comes with the last one, so that after a crash it begins anew.
     ///   - passedOver: Facts of a stream were said that are never applied: this store begins at the stream's head, or no log holds them any
     ///     more. Of families without snapshots alone. In a transaction, at or before the position behind them; perhaps twice.
-    ///   - after: What was applied is committed: the place to bring memory up to date.
-    ///   - begun: As `after`, for a snapshot: what is not in it is no longer so. Calls `after` unless told otherwise.
+    ///   - after: What was applied, or taken of a snapshot, is committed: the place to bring memory up to date. Without events: a snapshot
+    ///     has been taken whole.
     package init(
         family: StreamFamily, on runtime: Runtime, store: Store,
         apply: @escaping @Sendable (Database, StreamEvent) throws -> Void,
-        begin: @escaping @Sendable (_ db: Database, _ stream: String, _ snapshot: [StreamEvent]) throws -> Void,
+        snapshot: SnapshotRules? = nil,
         passedOver: @escaping @Sendable (_ db: Database, _ stream: String) throws -> Void = { _, _ in },
-        after: @escaping @Sendable ([StreamEvent]) async -> Void = { _ in },
-        begun: (@Sendable (_ stream: String, _ snapshot: [StreamEvent]) async -> Void)? = nil
+        after: @escaping @Sendable ([StreamEvent]) async -> Void = { _ in }
     ) {
+        precondition(family.keepsState == (snapshot != nil), "families that keep state have snapshots, and no others")
         (self.family, self.runtime, self.store) = (family, runtime, store)
-        (self.apply, self.begin, self.passedOver, self.after) = (apply, begin, passedOver, after)
-        self.begun = begun ?? { _, snapshot in await after(snapshot) }
+        (self.apply, self.snapshot, self.passedOver, self.after) = (apply, snapshot, passedOver, after)
     }
 
     /// How long ago everything that the other service had said was known here; very long where it never was. What privacy rests on
@@ -80,6 +79,9 @@ package final class Follower: Sendable {
     private func hear(_ consumer: StreamConsumer) async throws {
         let known = try await store.read { [positions] db in try positions.load(db) }.filter { family.streams.contains($0.stream) }
         let placed = Mutex(Set(known.map(\.stream)))
+        let taking = snapshot.map { SnapshotTaking(store: store, rules: $0, after: after) }
+        // What one that was broken off has left may be of people who are erased since.
+        for stream in family.streams { try await taking?.clear(stream) }
         try await consumer.run(from: known) { [self] events, next in
             let living = events.filter { $0.header.type != StreamHeader.erased }
             let begun = placed.withLock { placed in next.map(\.stream).filter { !placed.contains($0) } }
@@ -90,14 +92,15 @@ package final class Follower: Sendable {
             }
             placed.withLock { $0.formUnion(begun) }
             if !living.isEmpty { await after(living) }
-        } restart: { [self] snapshot, next in
-            let living = snapshot.filter { $0.header.type != StreamHeader.erased }
-            try await store.write { [positions, begin] db in
-                try begin(db, next.stream, living)
-                try positions.save(db, [next])
-            }
-            placed.withLock { _ = $0.insert(next.stream) }
-            await begun(next.stream, living)
+        } restart: { [self] page in
+            guard let taking else { return }
+            try await taking.take(page)
+            guard let next = page.next else { return }
+            try await taking.finish(page.stream)
+            try await store.write { [positions] db in try positions.save(db, [next]) }
+            placed.withLock { _ = $0.insert(page.stream) }
+            await after([])
+            try await taking.clear(page.stream)
         } passedOver: { [self] stream, _ in
             try await store.write { [passedOver] db in try passedOver(db, stream) }
         }

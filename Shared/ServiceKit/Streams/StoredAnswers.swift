@@ -29,11 +29,14 @@ package struct StoredAnswers: AnswerMemory {
         try table.remember(database, to: asked.peer, id: asked.id, answer: sealed, at: .now)
     }
 
-    /// Forgets answers that nobody can ask for any more; runs until it is cancelled, once an hour.
+    /// Forgets answers that nobody can ask for any more, on the bus and, where the schema holds `IdempotencyKeys`, over HTTP: a few in each
+    /// transaction, so that nobody's write waits for all. Runs until it is cancelled, once in ten minutes.
     package func expire() async throws {
+        let keepsKeys = try await store.read { db in try IdempotencyKeys.isKept(in: db) }
         while true {
-            _ = try await store.write { db in try table.expire(db, now: .now) }
-            try await Task.sleep(for: .seconds(3600))
+            while try await store.write({ db in try table.expire(db, now: .now) }) == AnswerTable.expiryLimit {}
+            while keepsKeys, try await store.write({ db in try IdempotencyKeys().expire(db, now: .now) }) == IdempotencyKeys.expiryLimit {}
+            try await Task.sleep(for: .seconds(600))
         }
     }
 

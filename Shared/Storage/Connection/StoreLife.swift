@@ -75,6 +75,9 @@ package struct StoreLife: Sendable {
         throw CancellationError()
     }
 
+    /// Whether the file is there. Without it nothing beside the store is known to be newer than the store.
+    package var isRemembered: Bool { remembered() != nil }
+
     /// The store was put back with the file, as a snapshot of a volume does: without the file, the next start sees it.
     package func forget() {
         try? FileManager.default.removeItem(at: file)

@@ -44,12 +44,17 @@ package struct AnswerTable: Sendable {
         return db.changesCount == 1
     }
 
-    /// Forgets what is older than its lifetime.
-    /// - Returns: how many.
-    @discardableResult
-    package func expire(_ db: Database, now: Timestamp) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM bus_answers WHERE at < ?")
-            .execute(arguments: [(now - AnswerTable.lifetime).milliseconds])
+    /// Most that one call of `expire` forgets: nobody's write waits for more.
+    package static let expiryLimit = 500
+
+    /// Forgets what is older than its lifetime, by the index of times, at most `limit`.
+    /// - Returns: how many; `limit` means that there may be more.
+    package func expire(_ db: Database, now: Timestamp, limit: Int = AnswerTable.expiryLimit) throws -> Int {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM bus_answers WHERE (asker, id) IN (SELECT asker, id FROM bus_answers WHERE at < ? ORDER BY at LIMIT ?)
+                """
+        ).execute(arguments: [(now - AnswerTable.lifetime).milliseconds, limit])
         return db.changesCount
     }
 }

@@ -28,6 +28,10 @@ package struct IdempotencyKeys: Sendable {
                 """)
     }
 
+    package static func isKept(in db: Database) throws -> Bool {
+        try db.tableExists("idempotency_keys")
+    }
+
     /// What stands under a key. It counts until `expire` has taken it away, which may be later than its lifetime.
     package enum Finding: Hashable, Sendable {
         /// This caller has not used the key, or it has been forgotten since.
@@ -66,7 +70,6 @@ package struct IdempotencyKeys: Sendable {
 
     /// Forgets what is older than its lifetime, by the index of times, at most `limit`.
     /// - Returns: how many; `limit` means that there may be more.
-    @discardableResult
     package func expire(_ db: Database, now: Timestamp, limit: Int = IdempotencyKeys.expiryLimit) throws -> Int {
         try db.cachedStatement(
             sql: """

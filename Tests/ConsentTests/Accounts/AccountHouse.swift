@@ -78,7 +78,7 @@ final class AccountHouse: Sendable {
     let mail = Mailbox()
     let around = AccountNeighbourhood()
     let port: Int
-    private let runtime: Runtime
+    let runtime: Runtime
     private let running: [Task<Void, any Error>]
 
     private init(_ folder: URL, _ environment: [String: String], background: Bool) async throws {
@@ -120,7 +120,7 @@ final class AccountHouse: Sendable {
         self.runtime = runtime
         var running = [Task { try await server.run() }, Task { try await outbox.run() }]
         if background {
-            running.append(Task { [duties = parts.duties] in try await duties.run() })
+            for job in parts.jobs.all { running.append(Task { try await job.run() }) }
             running.append(Task { [announcements = parts.announcements] in try await announcements.run() })
         }
         self.running = running
@@ -174,9 +174,12 @@ final class AccountHouse: Sendable {
         try await opened.store.read { db in try AccountTable().find(db, person: person) }
     }
 
+    static let messages = "jobs WHERE kind = 'message'"
+    static let accountJobs = "jobs WHERE kind <> 'message'"
+
     /// Tables that a registration writes to.
     static let written = [
-        "accounts", "credentials", "consent_records", "account_mails", "account_duties", "mail_links", "message_outbox", "stream_log",
+        "accounts", "credentials", "consent_records", "account_mails", accountJobs, "mail_links", messages, "stream_log",
         "anonymous_sharing", "idempotency_keys",
     ]
 

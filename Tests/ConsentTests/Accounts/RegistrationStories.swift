@@ -217,7 +217,7 @@ struct RegistrationStories {
                 let asked = try await eventually("ingest is asked") { house.around.entries.first }
                 #expect(asked.person == person)
                 #expect(asked.samples.map(\.type.code) == ["weight", "height"] && asked.samples.map(\.value) == [61.5, 162])
-                try await eventually("the duty is done") { try await house.count("account_duties") == 0 }
+                try await eventually("the job is done") { try await house.count("jobs WHERE kind = 'record-entries'") == 0 }
                 #expect(Set(house.around.ids + ids).count == 1)
             }
         }
@@ -228,7 +228,7 @@ struct RegistrationStories {
         try await AccountHouse.run { house in
             house.around.ingest(says: Failure(.conflict, "another value is there"))
             _ = try await house.register(Applicant.form())
-            try await eventually("the duty is dropped") { try await house.count("account_duties") == 0 }
+            try await eventually("the job is given up") { try await house.count("jobs WHERE dead_at IS NOT NULL") == 1 }
             #expect(house.around.ids.count == 1)
         }
     }
@@ -328,8 +328,7 @@ struct RegistrationStories {
 extension AccountHouse {
     /// Whether nothing waits in the background.
     func isQuiet() async throws -> Bool {
-        let (duties, messages) = (try await count("account_duties"), try await count("message_outbox"))
-        return duties + messages == 0
+        try await count("jobs WHERE dead_at IS NULL") == 0
     }
 
     /// A body as it stands, as JSON.

@@ -15,7 +15,7 @@ struct RegistrationTests {
         RegistrationRules(
             fields: ProfileFields(country: .italy, places: try places.get(), mandatory: mandatory), termsVersion: Conditions.version,
             isPasswordMailed: mailed,
-            passwordFault: { PasswordRule().fault(of: $0, personal: $1)?.detail }, guardianAge: 14, fiscalCodeMatch: match,
+            passwordFault: { PasswordRule().fault(of: $0, personal: $1)?.fieldFault }, guardianAge: 14, fiscalCodeMatch: match,
             today: try #require(CivilDate(year: 2026, month: 11, day: 21)))
     }
 

@@ -21,7 +21,7 @@ struct EmergencyCardStories {
             self.house = house
             cards = EmergencyCards(
                 store: house.opened.store, book: house.parts.book, places: house.parts.places, epoch: house.opened.epoch,
-                relay: try await house.opened.relay(of: .emergencyCards), bell: Bell(),
+                relay: try await house.opened.relay(of: .emergencyCards), wakeUp: WakeUpSignal(),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         }
 
@@ -41,11 +41,13 @@ struct EmergencyCardStories {
         }
 
         func rows() async throws -> [StreamRow] {
-            try await house.opened.store.read { db in try StreamLog().rows(db, EmergencyCardNews.stream, from: 1, limit: 100) }
+            try await house.opened.store.read { db in
+                try StreamLog().rows(db, StreamFamily.emergencyCards.streams[0], from: 1, limit: 100)
+            }
         }
 
         func snapshot() async throws -> [String] {
-            try await cards.snapshot(SnapshotStream(stream: EmergencyCardNews.stream, after: nil)).facts.map(\.payload)
+            try await cards.snapshot(SnapshotStream(stream: StreamFamily.emergencyCards.streams[0], after: nil)).facts.map(\.payload)
         }
     }
 
@@ -115,7 +117,10 @@ struct EmergencyCardStories {
             let cards = try await Cards(house)
             let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
             try await cards.hear(person, true)
-            try await house.opened.store.write { db in try EmergencySubscribers().replace(db, by: []) }
+            try await house.opened.store.write { db in
+                let table = EmergencySubscribers()
+                for person in try table.known(db, after: [], limit: .max) { try table.note(db, left: person) }
+            }
             try await cards.cards.sayDue()
             #expect(try await cards.said().last == EmergencyCardState(person: person, card: nil))
         }

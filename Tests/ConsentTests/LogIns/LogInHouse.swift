@@ -43,7 +43,10 @@ final class LogInHouse: Sendable {
         try LogInTables.create(in: db)
         try LogInTables.addSecondFactors(in: db)
         try SessionTable.createEnds(in: db)
-        try MessageOutbox.create(in: db)
+        try JobTable.create(in: db)
+        try StoreLife.create(in: db)
+        try StreamLog.createFormerEpochs(in: db)
+        try RestoredSessions.create(in: db)
     }
 
     private init(_ folder: URL, _ environment: [String: String], _ clock: TestClock) async throws {
@@ -69,19 +72,21 @@ final class LogInHouse: Sendable {
         try Self.grant(to: .thirdPartyGateway, [InviteMember.method, RemoveMember.method], in: own.keys)
         own.admitPeers()
 
+        let restored = RestoredSessions(on: own) { clock.now }
         let ground = try await OpenedStore(
-            on: own, applicationID: 1, migrations: [Self.migration])
+            on: own, applicationID: 1, migrations: [Self.migration], restored: { db in try restored.apply(db) })
+        var reader = SettingsReader(environment: variables)
+        let settings = LogInSettings(&reader)
+        try await restored.begin(in: ground.store, life: settings.longestLife)
         let outbox = MessageOutbox(in: ground.store, sealedUnder: try own.key("outbox"), logger: logger) { [mail] in mail.take($0) }
         vault = ProfileVault(keys: ground.keys, serviceKey: try own.key("accounts"))
         lookups = try AccountLookups(own.lookupKey)
-        var reader = SettingsReader(environment: variables)
-        let settings = LogInSettings(&reader)
         let relay = try await ground.relay(of: .accounts)
         let parts = try await LogInParts(
             settings,
             .init(
                 store: ground.store, epoch: ground.epoch, answers: ground.answers, relay: relay, vault: vault, lookups: lookups,
-                outbox: outbox, now: { clock.now }, cost: PasswordHash.Cost(n: 1 << 8, r: 8, p: 1)), on: own)
+                outbox: outbox, revoked: restored.list, now: { clock.now }, cost: PasswordHash.Cost(n: 1 << 8, r: 8, p: 1)), on: own)
         var methods = Methods(memory: ground.answers)
         parts.register(in: &methods)
         let streams = StreamSource(

@@ -29,7 +29,7 @@ struct PasswordTests {
         ] as [(String, PasswordFault)])
     func refused(_ password: String, _ fault: PasswordFault) {
         #expect(PasswordRule(least: 8).fault(of: password, personal: Self.personal) == fault)
-        #expect(fault.detail.contains(":") && !fault.detail.contains(password))
+        #expect(fault.fieldFault.english.contains(":") && !fault.fieldFault.english.contains(password))
     }
 
     @Test(

@@ -279,8 +279,8 @@ struct SessionTests {
             let hearing = Task {
                 try await house.hearing.run(from: []) { events, _ in
                     heard.withLock { $0 += events }
-                } restart: { snapshot, _ in
-                    heard.withLock { $0 += snapshot }
+                } restart: { page in
+                    heard.withLock { $0 += page.facts }
                 }
             }
             defer { hearing.cancel() }

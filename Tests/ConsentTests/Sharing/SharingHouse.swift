@@ -87,6 +87,7 @@ final class SharingHouse: Sendable {
     let runtime: Runtime
     let settings: SharingSettings
     let outbox: MessageOutbox
+    let accesses: Store
     private let folder: URL
     private let others = Mutex<[Runtime]>([])
 
@@ -96,11 +97,12 @@ final class SharingHouse: Sendable {
             try Confirmations.create(in: db)
             try ConsumerPositions.create(in: db)
             try AnswerTable.create(in: db)
-            try MessageOutbox.create(in: db)
+            try JobTable.create(in: db)
             try AccountTable.create(in: db)
             try AccountTable.addReaders(in: db)
             try SharingTables.create(in: db)
             try SharingTable.createRunning(in: db)
+            try EarlierAccesses.createMark(in: db)
         }
     ]
 
@@ -117,6 +119,7 @@ final class SharingHouse: Sendable {
             runtime.admitPeers()
         }
         opened = try await OpenedStore(on: runtime, applicationID: 0x5465_7374, migrations: Self.migrations)
+        accesses = try await AccessMove.open(on: runtime, beside: opened.store)
         outbox = MessageOutbox(in: opened.store, sealedUnder: try runtime.key("outbox"), logger: runtime.logger) { world.take($0) }
         var reader = SettingsReader(environment: environment)
         settings = SharingSettings(&reader)
@@ -124,7 +127,8 @@ final class SharingHouse: Sendable {
             grants: try await opened.relay(of: .grants), requests: try await opened.relay(of: .requests))
         let parts = try SharingParts(
             on: .init(
-                store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays),
+                store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays,
+                accesses: accesses),
             settings: settings, people: world.sharing, runtime: runtime, clock: { world.now })
         self.parts = parts
         var methods = Methods(memory: opened.answers)
@@ -159,6 +163,7 @@ final class SharingHouse: Sendable {
     private func stop() async {
         for other in others.withLock({ $0 }) { await other.bus.shutdown() }
         await runtime.bus.shutdown()
+        await accesses.close()
         await opened.store.close()
         await opened.keys.close()
     }

@@ -63,8 +63,8 @@ struct SharingStreamTests {
             let following = Task {
                 try await consumer.run(from: []) { events, _ in
                     try grants.take(events)
-                } restart: { snapshot, _ in
-                    try grants.take(snapshot)
+                } restart: { page in
+                    try grants.take(page.facts)
                 }
             }
             defer { following.cancel() }

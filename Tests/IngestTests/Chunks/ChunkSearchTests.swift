@@ -43,7 +43,7 @@ struct ChunkSearchTests {
 
         func delete(_ id: Int64) async throws {
             let table = table
-            try await store.write { db in try table.delete(db, ids: [id]) }
+            _ = try await store.write { db in try table.delete(db, ids: [id]) }
             chunks[id] = nil
         }
 
@@ -107,6 +107,8 @@ struct ChunkSearchTests {
         let limit = Int.random(in: 1..<6, using: &random)
         let (table, all) = (shelf.table, shelf.chunks)
         try await shelf.store.read { db in
+            let dangling = try Int.fetchOne(db, sql: "SELECT count(*) FROM chunk_times WHERE chunk NOT IN (SELECT id FROM chunks)")
+            #expect(dangling == 0, comment)
             for person in [1, 2] as [Int64] {
                 let own = all.filter { $0.value.series.person == person }
                 #expect(
@@ -188,6 +190,78 @@ struct ChunkSearchTests {
             let anew = shelf.table
             #expect(try await shelf.store.read { db in try anew.highestID(db) } == before)
             await shelf.store.close()
+        }
+    }
+
+    @Test("Of chunks that are deleted those that were there are counted, and the highest of their ids is known to be gone")
+    func counted() async throws {
+        var random = SeededGenerator(seed: 4)
+        try await withTemporaryFolder { folder in
+            let shelf = try await Shelf(in: folder)
+            for _ in 0..<5 { try await shelf.insert(Self.chunk(&random), undone: false) }
+            try await shelf.settle(wholly: true)
+            let table = shelf.table
+            let (counts, highest, left) = try await shelf.store.write { db in
+                let counts = [try table.delete(db, ids: [5, 2, 2, 9]), try table.delete(db, ids: [2, 9]), try table.delete(db, ids: [])]
+                return (counts, try table.highestID(db), try Int64.fetchAll(db, sql: "SELECT chunk FROM chunk_times ORDER BY chunk"))
+            }
+            #expect(counts == [2, 0, 0] && highest == 5 && left == [1, 3, 4])
+            await shelf.store.close()
+        }
+    }
+
+    @Test("A running store's minutes are neither copied nor lost when their index becomes the primary key; what is gone stays gone")
+    func keys() async throws {
+        try await withTemporaryFolder { folder in
+            func open(_ migrations: ArraySlice<Migration>) throws -> Store {
+                try Store.open(
+                    folder.appendingPathComponent("store.db"), applicationID: IngestSchema.applicationID, migrations: Array(migrations),
+                    settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            }
+            @Sendable func pages(_ db: Database) throws -> [String] {
+                try String.fetchAll(
+                    db, sql: "SELECT name || ' ' || rootpage FROM sqlite_schema WHERE tbl_name = 'roll_ups' ORDER BY name")
+            }
+            let old = try open(IngestSchema.migrations.prefix(7))
+            let before = try await old.write { db in
+                try db.execute(sql: "INSERT INTO people (number, person, added_at) VALUES (1, x'01', 0)")
+                for day in 1...200 {
+                    try db.execute(sql: "INSERT INTO days (person, metric, day) VALUES (1, 1, ?)", arguments: [day])
+                    try db.execute(
+                        sql: "INSERT INTO roll_ups VALUES (1, 1, ?, ?)", arguments: [day, Data(repeating: UInt8(day), count: 3000)])
+                }
+                try db.execute(
+                    sql: """
+                        INSERT INTO chunks VALUES (7, 1, 1, 0, 5, 5, 1, 1, 1, x'05'), (8, 1, 1, 0, 6, 6, 1, 1, 2, x'05');
+                        UPDATE chunk_times_filled SET through = 3;
+                        DELETE FROM chunks WHERE id = 8;
+                        """)
+                return try pages(db)
+            }
+            await old.close()
+            let new = try open(IngestSchema.migrations[...])
+            try await new.write { db in
+                #expect(try pages(db) == before, "the same pages of the file")
+                #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"])
+                #expect(try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").isEmpty)
+                let table = try ChunkTable(db)
+                #expect(try table.highestID(db) == 8)
+                #expect(try ChunkTable.filled(db) == 3)
+                #expect(table.fresh.count == 1)
+                let (days, key) = (DayTable(), DayKey(series: Series(person: 1, metric: .heartRate), day: 4))
+                for minutes in [[1, 2], [3]] as [[UInt8]] {
+                    try days.keep(db, key, minutes: minutes, through: 9, isDirty: false)
+                    #expect(try days.state(db, key)?.minutes == minutes)
+                }
+                #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT INTO roll_ups VALUES (1, 1, 4, x'00')") }
+                try db.execute(sql: "DELETE FROM days WHERE day > 150")
+                #expect(try Int.fetchAll(db, sql: "SELECT day FROM roll_ups ORDER BY day") == Array(1...150))
+            }
+            await new.close()
+            // By connections that have never seen the declaration of before.
+            let again = try open(IngestSchema.migrations[...])
+            #expect(try await again.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
+            await again.close()
         }
     }
 

@@ -37,7 +37,7 @@ struct ArrivalTests {
     private static func say(_ state: GrantState, _ house: IngestHouse) async throws {
         try await house.consent.say(state)
         try await eventually("ingest knows the grant") {
-            try await house.ingest.store.read { db in try GrantTable().find(db, state.grant)?.version == state.version }
+            try await house.ingest.store.read { db in try GrantProjection().find(db, state.grant)?.version == state.version }
         }
     }
 
@@ -107,9 +107,9 @@ struct ArrivalTests {
         people.settle(on: Self.grant(person, [.position], version: 2, one))
         #expect(people.types(of: person) == MetricSet([.bodyTemperature, .position]))
         people.settle(on: Self.grant(person, [], active: false, version: 3, one))
-        people.replace(by: [Self.grant(person, [.heartRate], two)])
+        people.settle(on: Self.grant(person, [.heartRate], two))
         #expect(people.types(of: person) == MetricSet([.heartRate]))
-        people.replace(by: [])
+        people.settle(on: Self.grant(person, [.heartRate], active: false, two))
         #expect(people.types(of: person) == nil)
     }
 }

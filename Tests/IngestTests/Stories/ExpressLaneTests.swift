@@ -35,7 +35,7 @@ struct ExpressLaneTests {
         let heard = Heard()
         let consumer = Task {
             try await house.hearing.run(
-                from: [], apply: { events, _ in heard.take(events) }, restart: { events, _ in heard.take(events) },
+                from: [], apply: { events, _ in heard.take(events) },
                 provisional: { heard.take(early: $0) })
         }
         defer { consumer.cancel() }

@@ -32,8 +32,6 @@ import Testing
         let consumer = Task {
             try await house.hearing.run(from: []) { events, _ in
                 heard.take(events)
-            } restart: { events, _ in
-                heard.take(events)
             }
         }
         defer { consumer.cancel() }

@@ -19,6 +19,8 @@ final class TalkingConsent: Sendable {
     let grants: FactStream
     private let key: SigningKey
     private let known: Mutex<[PersonID: PersonState]>
+    /// How many grants of people whom nobody knows its snapshots hold.
+    let manyGrants = Mutex(0)
 
     init(_ runtime: Runtime, folder: URL) async throws {
         self.runtime = runtime
@@ -53,8 +55,9 @@ final class TalkingConsent: Sendable {
         self.known = Mutex(known)
         var methods = Methods()
         let grantFacts = grants
-        StreamSource(families: [.accounts, .people, .grants], store: store, render: { $1.body }) { [store] request in
-            try await store.read { db in
+        StreamSource(families: [.accounts, .people, .grants], store: store, render: { $1.body }) { [store, weak self] request in
+            let grants = self?.manyGrants.withLock { $0 } ?? 0
+            return try await store.read { db in
                 switch request.stream {
                 case StreamFamily.signingKeysStream:
                     let state = SigningKeyState(
@@ -69,7 +72,11 @@ final class TalkingConsent: Sendable {
                     return try people.snapshot(
                         db, type: PersonState.type, facts: newest.values.map { (subject: $0.person, body: $0) }, next: nil)
                 case StreamFamily.grants.streams[0]:
-                    return try grantFacts.snapshot(db, type: GrantState.type, facts: [(subject: PersonID?, body: GrantState)](), next: nil)
+                    let first = request.after.flatMap { Int($0) } ?? 0
+                    let last = min(first + 1000, grants)
+                    return try grantFacts.snapshot(
+                        db, type: GrantState.type, facts: (first..<last).map(Self.grant).map { (subject: $0.person, body: $0) },
+                        next: last < grants ? "\(last)" : nil)
                 default:
                     return try accounts.snapshot(
                         db, type: SessionEnded.type, facts: [(subject: PersonID?, body: SessionEnded)](), next: nil)
@@ -77,6 +84,13 @@ final class TalkingConsent: Sendable {
             }
         }.register(in: &methods)
         try await runtime.answer(methods)
+    }
+
+    static func grant(_ number: Int) -> GrantState {
+        GrantState(
+            grant: GrantID(bits: UInt128(number) &* 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835), request: RequestID(bits: UInt128(number)),
+            person: PersonID(bits: UInt128(number + 1)), organisation: OrganisationID(bits: 7), types: [.heartRate],
+            from: Timestamp(milliseconds: 0), to: Timestamp(milliseconds: .max), granularity: .seconds, active: true, version: 1)
     }
 
     func say(_ state: PersonState) async throws {

@@ -160,7 +160,10 @@ import Testing
             let gzip = try await house.post(entry, token: device.token, headers: ["Content-Encoding": "gzip"])
             #expect(gzip.status == 400 && gzip.problem == "bad-encoding")
             #expect(try await house.post(entry, token: device.token, type: "text/csv").status == 415)
-            for token in [nil, "tmd_nobody", "x"] {
+            #expect(DeviceToken(text: device.token).shard == VirtualShard(of: device.person))
+            var elsewhere = DeviceToken(text: device.token)
+            elsewhere.shard = VirtualShard(of: PersonID(bits: device.person.bits ^ 1))
+            for token in [nil, "tmd_nobody", "x", elsewhere.text, DeviceToken.random(of: device.person).text] {
                 let response = try await house.post(entry, token: token)
                 #expect(response.status == 401 && response.problem == "unauthorised")
             }

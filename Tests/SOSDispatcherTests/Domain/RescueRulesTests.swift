@@ -30,6 +30,28 @@ struct RescueRulesTests {
         #expect(story.list.last == "20.000 worse heart-rate")
     }
 
+    @Test("SOS-33: asked again about the entry that was called for, the call went out under the id that had been taken: nobody was called")
+    func askedAgainAboutTheSameEntry() throws {
+        func calls(answeredAt time: Double) throws -> [Trigger] {
+            var story = SupervisionStory()
+            story.heart(0, 70)
+            story.heart(1.2, 30)
+            story.pass(min(time, 6))
+            if time > 6 { story.acknowledge(6) }
+            story.answer(time, .fine)
+            // What is known outlives a restart.
+            let stored = try CompactForm.encode(story.machine.state)
+            story.machine = Supervision(rules: SupervisionRules(), state: try CompactForm.decode(Supervision.State.self, from: stored))
+            story.pass(400)
+            return story.actions.filter { if case .dispatched = $0.kind { true } else { false } }.compactMap(\.episode?.trigger)
+        }
+        let (first, again) = (try calls(answeredAt: 2), try calls(answeredAt: 7))
+        #expect(first.map(\.calledBefore) == [nil], "answered before the call: the first call is that of the question")
+        #expect(again.map(\.calledBefore) == [nil, 1] && again.allSatisfy { $0.isOfSameEntry(as: first[0]) })
+        let names = again.map { EmergencyName.text(person: PersonID(bits: 1), trigger: $0) }
+        #expect(Set(names).count == 2)
+    }
+
     @Test("SOS-32: in a call that nobody has taken, worse takes the place of the alert; taken, it is an update")
     func messages() {
         var story = SupervisionStory()

@@ -17,9 +17,6 @@ struct AuditStories {
         case tailCut, allRowsDeleted, tableDeletedAndMadeAnew, chainRecomputed, emergencyEdited
 
         func make(_ db: Database) throws {
-            for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger'") {
-                try db.execute(sql: "DROP TRIGGER \(name)")
-            }
             switch self {
             case .tailCut: try db.execute(sql: "DELETE FROM audit WHERE sequence > (SELECT max(sequence) FROM audit) - 2")
             case .allRowsDeleted: try db.execute(sql: "DELETE FROM audit")

@@ -149,7 +149,7 @@ struct ContactStories {
             }
             // As if it had died between the call and its first word to anybody.
             try await dispatcher.parts.store.store.write { db in
-                for table in ["contact_cases", "contact_notices", "message_outbox"] { try db.execute(sql: "DELETE FROM \(table)") }
+                for table in ["contact_cases", "contact_notices", "jobs"] { try db.execute(sql: "DELETE FROM \(table)") }
             }
             await dispatcher.stop()
             dispatcher = try await stage.start()
@@ -251,7 +251,7 @@ struct ContactStories {
             }
             #expect(rows >= 3)
             let left = try await database.read { db in
-                try ["contact_cases", "contact_notices", "message_outbox", "prompt_answers"].reduce(0) { count, table in
+                try ["contact_cases", "contact_notices", "jobs", "prompt_answers"].reduce(0) { count, table in
                     try count + (Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0)
                 }
             }

@@ -60,8 +60,7 @@ struct IntegratorStories {
         func follow(_ peer: Runtime, _ family: StreamFamily) async throws -> Task<Void, any Error> {
             let consumer = try await peer.consumer(of: family)
             return Task { [self] in
-                try await consumer.run(
-                    from: next, apply: { self.apply($0, $1) }, restart: { _, next in self.apply([], [next]) })
+                try await consumer.run(from: next, apply: { self.apply($0, $1) })
             }
         }
     }

@@ -65,7 +65,7 @@ struct PairAnswerStories {
         }
     }
 
-    @Test("SOS-14, SOS-28: \"fine\" here and \"help\" 3 ms later at the other dispatcher left this one muted, so that it could not call it off")
+    @Test("SOS-14, SOS-28: \"fine\" here and \"help\" 3 ms later at the other dispatcher: this one could not call it off")
     func helpAfterFine() async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in

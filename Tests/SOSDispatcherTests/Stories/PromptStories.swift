@@ -159,20 +159,20 @@ struct PromptStories {
             let anna = PersonID.random()
             let prompts = dispatcher.parts.people.prompts
             try await stage.subscribe(anna)
-            let feed = try #require(PromptFeed(of: anna, seen: nil, desk: prompts, hub: prompts.hub))
+            let feed = try #require(PromptFeed(of: anna, seen: nil, desk: prompts))
             #expect(try await feed.next()?.event == "removed")
             async let shown = feed.next()
             let emergency = try await alert(stage, dispatcher, anna).emergency
             let event = try #require(try await shown)
             #expect(event.event == "prompt" && event.data.contains("\"phase\":\"asking\"") && event.data.contains("\(emergency)"))
-            let again = try #require(PromptFeed(of: anna, seen: event.id, desk: prompts, hub: prompts.hub))
+            let again = try #require(PromptFeed(of: anna, seen: event.id, desk: prompts))
             async let next = again.next()
             _ = try await prompts.answer(.fine, to: emergency, by: anna)
             #expect(try await next?.event == "removed")
             #expect(try await feed.next()?.event == "removed")
             var open: [PromptFeed] = []
-            while let more = PromptFeed(of: anna, seen: nil, desk: prompts, hub: prompts.hub) { open.append(more) }
-            #expect(open.count <= PromptHub.mostPerPerson, "streams of one person are bounded")
+            while let more = PromptFeed(of: anna, seen: nil, desk: prompts) { open.append(more) }
+            #expect(open.count <= prompts.watchers.limit, "streams of one person are bounded")
             await dispatcher.stop()
         }
     }

@@ -212,7 +212,7 @@ private final class SharingUnderKills {
             let before = try #require(model.requests[id])
             let reply = try await say(
                 "POST", "/consent/v1/requests/\(id)/answer", as: before.person, ["answer": accept ? "accept" : "refuse"])
-            let grant = reply.text("grant").flatMap(GrantID.init)
+            let grant = reply.text("grant").flatMap { GrantID($0) }
             switch before.status {
             case .pending:
                 #expect(reply.status == 200 && (grant != nil) == accept)
@@ -271,7 +271,7 @@ private final class SharingUnderKills {
         var seen: [RequestID: Int] = [:]
         for person in tokens.indices {
             for item in try await say("GET", "/consent/v1/requests?limit=1000", as: person).list("items") {
-                let id = try #require((item["request"] as? String).flatMap(RequestID.init))
+                let id = try #require((item["request"] as? String).flatMap { RequestID($0) })
                 let known = try #require(model.requests[id], what)
                 // INV-06, INV-07.
                 #expect(seen.updateValue(person, forKey: id) == nil && known.person == person, what)

@@ -41,8 +41,7 @@ actor Follower {
         let stored = fault == .asksForNoReplay && !applied.isEmpty ? [] : Array(positions.values)
         let task = Task {
             do {
-                try await consumer.run(
-                    from: stored, apply: { await self.apply($0, $1) }, restart: { await self.apply($0, [$1]) })
+                try await consumer.run(from: stored, apply: { await self.apply($0, $1) })
             } catch {
                 // A cancelled follower has stopped; what it has not applied shows in its account.
             }

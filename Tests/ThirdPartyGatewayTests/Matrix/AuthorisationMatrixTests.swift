@@ -73,6 +73,7 @@ struct AuthorisationMatrixTests {
         try await MatrixHouse.run { house in
             for route in routes(house) {
                 #expect(RouteNeed(route) != nil, "\(route.method.rawValue) \(route.path)")
+                #expect(route.scopes == [RouteNeed(route)?.right?.rawValue].compactMap { $0 }, "\(route.method.rawValue) \(route.path)")
                 #expect(route.access != .person && route.access != .owner && route.access != .device, "\(route.path)")
             }
         }

@@ -40,7 +40,7 @@ struct VATNumberTests {
         ])
     func wrong(typed: String, fault: VATNumber.Fault) {
         #expect(throws: fault) { try VATNumber(checking: typed, in: .italy) }
-        #expect(!fault.detail.isEmpty && !fault.detail.contains(typed) || typed.isEmpty)
+        #expect(!fault.fieldFault.english.isEmpty && !fault.fieldFault.english.contains(typed) || typed.isEmpty)
     }
 
     @Test("ORG-07: of ten last digits exactly one is right, and every single slip of a digit is found")

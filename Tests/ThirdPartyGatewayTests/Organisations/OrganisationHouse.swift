@@ -68,7 +68,7 @@ final class OrganisationHouse: Sendable {
 
     private init(
         _ folder: URL, _ environment: [String: String], _ consent: TestConsent, _ clock: TestClock, _ neighbours: ClosingNeighbours,
-        runsDuties: Bool
+        runsJobs: Bool
     ) async throws {
         var variables = [
             "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
@@ -95,6 +95,7 @@ final class OrganisationHouse: Sendable {
             on: .init(opened: opened, outbox: outbox, runtime: own, neighbours: neighbours, now: { clock.now }))
         var methods = Methods(memory: opened.answers)
         parts.register(in: &methods)
+        JobRoutes(opened.store, parts.jobs.all + [outbox.jobs]).register(in: &methods)
         try await own.answer(methods)
         let checker = try TokenChecker(store: opened.store, issuer: TestLogIns.origin)
         logIns = try TestLogIns()
@@ -108,7 +109,7 @@ final class OrganisationHouse: Sendable {
         operators = try await others[1].client(of: .thirdPartyGateway)
         let outbox = outbox
         var running = [Task { try await server.run() }, Task { try await outbox.run() }]
-        if runsDuties { running.append(Task { try await parts.duties.run() }) }
+        if runsJobs { running.append(Task { try await parts.jobs.run() }) }
         self.running = running
         port = await server.boundPort
     }
@@ -124,10 +125,10 @@ final class OrganisationHouse: Sendable {
     /// Runs `body` with the gateway up in the folder; again in the same folder is a restart.
     static func run<Value>(
         in folder: URL, environment: [String: String] = [:], consent: TestConsent = TestConsent(), clock: TestClock = TestClock(),
-        neighbours: ClosingNeighbours = ClosingNeighbours(), runsDuties: Bool = true,
+        neighbours: ClosingNeighbours = ClosingNeighbours(), runsJobs: Bool = true,
         _ body: (OrganisationHouse) async throws -> Value
     ) async throws -> Value {
-        let house = try await OrganisationHouse(folder, environment, consent, clock, neighbours, runsDuties: runsDuties)
+        let house = try await OrganisationHouse(folder, environment, consent, clock, neighbours, runsJobs: runsJobs)
         do {
             let value = try await body(house)
             await house.stop()

@@ -160,14 +160,14 @@ struct RegistrationStories {
     func neverConfirmed() async throws {
         let clock = TestClock()
         try await withTemporaryFolder { folder in
-            try await House.run(in: folder, clock: clock, runsDuties: false) { house in
+            try await House.run(in: folder, clock: clock, runsJobs: false) { house in
                 let confirmed = try await house.found(House.otherForm())
                 let founded = try await house.found(confirmed: false)
                 clock.advance(.seconds(7 * 86_400) - .seconds(3600))
                 #expect(try await house.parts.unconfirmed.remove() == 0, "its week is not over")
                 clock.advance(.seconds(7200))
                 #expect(try await house.parts.unconfirmed.remove() == 1)
-                #expect(try await house.parts.duties.work())
+                #expect(try await house.parts.jobs.runDue())
                 #expect(house.consent.closed == [founded.id] && house.consent.logIn(of: founded.id) == nil)
                 for table in ["organisations", "organisation_members"] {
                     let left = try await house.opened.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") }
@@ -191,7 +191,7 @@ struct RegistrationStories {
     func lastLink() async throws {
         let clock = TestClock()
         try await withTemporaryFolder { folder in
-            try await House.run(in: folder, environment: ["TRACKME_ORG_UNCONFIRMED_H": "24"], clock: clock, runsDuties: false) { house in
+            try await House.run(in: folder, environment: ["TRACKME_ORG_UNCONFIRMED_H": "24"], clock: clock, runsJobs: false) { house in
                 try await house.register().expect(status: 201)
                 let link = try house.token(of: try await house.mail.arrived(to: House.address, .organisationConfirm))
                 // Calls are dated by the machine's own clock: it is the registration that grows old.
@@ -228,14 +228,14 @@ struct RegistrationStories {
     func consentIsAway() async throws {
         try await withTemporaryFolder { folder in
             let consent = TestConsent()
-            try await House.run(in: folder, consent: consent, runsDuties: false) { house in
+            try await House.run(in: folder, consent: consent, runsJobs: false) { house in
                 consent.fail(Failure(.unavailable, "starting"))
                 let refused = try await house.register()
                 #expect(refused.status == 503 && refused.headers["retry-after"] != nil)
                 consent.fail(nil)
                 #expect(try await house.register().status == 503, "the first try is not settled yet")
-                house.clock.advance(OrganisationDuties.unfinished + .seconds(1))
-                #expect(try await house.parts.duties.work())
+                house.clock.advance(OrganisationJobs.unfinished + .seconds(1))
+                #expect(try await house.parts.jobs.runDue())
                 #expect(consent.closed.count == 1, "whatever it may have made is taken back")
                 try await house.register().expect(status: 201)
             }
@@ -246,7 +246,7 @@ struct RegistrationStories {
     func crash() async throws {
         try await withTemporaryFolder { folder in
             let (consent, clock) = (TestConsent(), TestClock())
-            try await House.run(in: folder, consent: consent, clock: clock, runsDuties: false) { house in
+            try await House.run(in: folder, consent: consent, clock: clock, runsJobs: false) { house in
                 // As the first transaction and consent leave it.
                 let id = OrganisationID.random()
                 let form = try JSONTree(Array(JSONSerialization.data(withJSONObject: House.form())))

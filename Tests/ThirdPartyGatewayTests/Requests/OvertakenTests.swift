@@ -80,11 +80,11 @@ struct OvertakenTests {
         try await RequestHouse.run { house in
             _ = house.world.add(RequestHouse.code)
             let request = try await house.open(house.form())
-            try await house.opened.store.write { [parts = house.parts] db in try parts.news.begin(db, []) }
+            try await house.takeSnapshot([])
             #expect(try await house.stored(request)?.request.status == .pending)
             #expect(try await house.stored(request)?.particulars != nil && house.world.mails.isEmpty)
             house.world.pass(.seconds(301))
-            try await house.opened.store.write { [parts = house.parts] db in try parts.news.begin(db, []) }
+            try await house.takeSnapshot([])
             #expect(try await house.stored(request)?.request.status == .declined)
             #expect(try await house.stored(request)?.particulars == nil)
         }
@@ -166,6 +166,20 @@ struct OvertakenTests {
             #expect(try await house.parts.files.mayLeave(job))
             try await house.become(.revoked, id)
             #expect(try await house.parts.files.mayLeave(job) == false)
+        }
+    }
+}
+
+extension RequestHouse {
+    /// As the follower takes a snapshot.
+    func takeSnapshot(_ events: [StreamEvent]) async throws {
+        let news = parts.news
+        try await opened.store.write { db in
+            for event in events { try news.apply(db, event) }
+            let named = Set(try events.compactMap { try $0.fact(RequestState.self, type: RequestState.type)?.request })
+            for request in try RequestTable().known(db, after: [], limit: .max) where !named.contains(request) {
+                try news.isGone(db, request)
+            }
         }
     }
 }

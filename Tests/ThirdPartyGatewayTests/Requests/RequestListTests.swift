@@ -151,7 +151,7 @@ struct RequestListTests {
             let id = try await house.open(house.form())
             let book = house.parts.book
             let last = try await book.lastChange()
-            let feed = try #require(RequestFeed(of: house.organisation, seen: last, book: book, hub: house.parts.hub))
+            let feed = try #require(RequestFeed(of: house.organisation, seen: last, book: book, watchers: house.parts.watchers))
             let coming = Task { try await feed.next() }
             try await house.become(.approved, id)
             let first = try #require(try await coming.value)
@@ -159,11 +159,11 @@ struct RequestListTests {
             try await house.pay(id)
             try await house.become(.revoked, id)
             let anew = try #require(
-                RequestFeed(of: house.organisation, seen: first.stored.change, book: book, hub: house.parts.hub))
+                RequestFeed(of: house.organisation, seen: first.stored.change, book: book, watchers: house.parts.watchers))
             let final = try #require(try await anew.next())
             #expect(final.request.status == .revoked)
             #expect(final.stored.change > first.stored.change)
-            let strangers = try #require(RequestFeed(of: .random(), seen: 0, book: book, hub: house.parts.hub))
+            let strangers = try #require(RequestFeed(of: .random(), seen: 0, book: book, watchers: house.parts.watchers))
             let nothing = Task { try await strangers.next() }
             nothing.cancel()
             // Whether it waited or was looking when it was called off.
@@ -176,12 +176,17 @@ struct RequestListTests {
     }
 
     @Test("SHR-20: an organisation has so many event streams open and no more")
-    func boundsStreams() {
-        let (hub, organisation) = (RequestHub(), OrganisationID.random())
-        let places = (0..<RequestHub.mostPerOrganisation).compactMap { _ in hub.listen(organisation) }
-        #expect(places.count == RequestHub.mostPerOrganisation)
-        #expect(hub.listen(organisation) == nil)
-        hub.leave(organisation, places[0].number)
-        #expect(hub.listen(organisation) != nil)
+    func boundsStreams() async throws {
+        try await RequestHouse.run { house in
+            func feed(of organisation: OrganisationID) -> RequestFeed? {
+                RequestFeed(of: organisation, seen: 0, book: house.parts.book, watchers: house.parts.watchers)
+            }
+            var open: [RequestFeed] = []
+            while open.count <= 20, let more = feed(of: house.organisation) { open.append(more) }
+            #expect(open.count == 20)
+            #expect(feed(of: .random()) != nil, "others listen as ever")
+            open.removeLast()
+            #expect(feed(of: house.organisation) != nil)
+        }
     }
 }

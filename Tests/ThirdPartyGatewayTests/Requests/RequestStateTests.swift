@@ -226,7 +226,7 @@ struct RequestStateTests {
                 stream: "consent.requests", epoch: "e", sequence: 7, head: 7, type: RequestState.type, subject: known.person.description,
                 at: house.world.now, trace: "")
             let event = StreamEvent(header: header, payload: Array(try JSONEncoder().encode(known.state)))
-            try await house.opened.store.write { [parts = house.parts] db in try parts.news.begin(db, [event]) }
+            try await house.takeSnapshot([event])
             #expect(try await house.stored(gone)?.request.status == .revoked)
             #expect(try await house.stored(gone)?.request.person == nil)
             #expect(try await house.stored(stays)?.request.status == .pending)

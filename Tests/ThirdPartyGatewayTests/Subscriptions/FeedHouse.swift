@@ -59,6 +59,10 @@ final class FeedHouse: Sendable {
                 },
                 Migration(2, "subscriptions") { db in try SubscriptionMigration.create(in: db) },
                 Migration(3, "epochs") { db in try SubscriptionMigration.addEpochs(to: db) },
+                Migration(4, "grants") { db in
+                    try GrantProjection.create(in: db)
+                    try GrantProjection.addMissing(to: db)
+                },
             ], logger: logger)
         keys = try PersonKeys(
             folder.appendingPathComponent("gateway-keys.db"), wrappedBy: KeyEncryptionKey(bytes: [UInt8](repeating: 7, count: 32)),

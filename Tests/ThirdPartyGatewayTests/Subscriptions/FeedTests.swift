@@ -233,7 +233,10 @@ struct FeedTests {
                 grant: stays.grant, request: stays.request, person: stays.person ?? .random(), organisation: stays.organisation,
                 types: [.heartRate], from: .init(milliseconds: 0), to: .init(milliseconds: .max), granularity: .seconds, active: true,
                 version: 4)
-            try await house.store.write { db in try house.book.heardAll(db, [state]) }
+            try await house.store.write { db in
+                try house.book.heard(db, state)
+                for grant in try house.book.known(db, after: [], limit: .max) where grant != state.grant { try house.book.ended(db, grant) }
+            }
             #expect(try await house.feed(gone.request).state == .held)
             let left = try await house.feed(stays.request)
             #expect(left.state == .running && left.types == [.heartRate])
@@ -295,7 +298,7 @@ struct FeedTests {
             let known = try await house.feed(feed.request)
             #expect(known.state == .over && known.ending == .erased && known.person == nil)
             let left = try await house.store.read { db in
-                try ["feed_items", "feed_news", "known_grants"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") }
+                try ["feed_items", "feed_news", "granted"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") }
             }
             #expect(left == [0, 0, 0])
             let told = try await house.store.read { db in try house.queue.first(db, of: endpoint.id, .notices) }

@@ -142,6 +142,11 @@ final class SubscriptionStage: Sendable {
                     try StoreLife.create(in: db)
                     try SubscriptionMigration.addEpochs(to: db)
                 },
+                Migration(4, "grants") { db in
+                    try GrantProjection.create(in: db)
+                    try GrantProjection.addMissing(to: db)
+                    try SnapshotMarks.create(in: db)
+                },
             ], restored: { db in try FeedEpochTable().renew(db, at: .now) })
         var reader = SettingsReader(environment: variables)
         let parts = try await SubscriptionParts(
