@@ -10,7 +10,7 @@ SWIFT_FLAGS := --explicit-target-dependency-import-check error
 SOURCES     := Package.swift Services Shared Tests Benchmarks
 # Of debug information only what a crash says of its lines, and no index: editors keep one of their own. Who steps through code builds with
 # `swift build --build-tests` alone, which compiles everything again.
-DEBUG_FLAGS := $(SWIFT_FLAGS) --disable-index-store -Xswiftc -gline-tables-only
+DEBUG_FLAGS := $(SWIFT_FLAGS) -Xswiftc -gline-tables-only
 RELEASE     := .build/release
 
 LIBRARIES   := git ca-certificates libzmq3-dev libssl-dev libcurl4-openssl-dev zlib1g-dev libsqlite3-dev

@@ -83,7 +83,7 @@ struct ConsentParts: Sendable {
                 passwordRule: logIns.passwordRule, credentials: logIns.credentials, lookups: lookups,
                 serviceKey: accountsKey, answersKey: runtime.key("answers"), publicOrigin: runtime.settings.publicOrigin,
                 logger: runtime.logger, ending: logIns.ending, profilesWakeUp: profilesWakeUp),
-            settings: settings.accounts, neighbours: try await AccountNeighbours(on: runtime)
+            settings: settings.accounts, dependencies: try await AccountDependencies(on: runtime)
         ) { facts in facts.forEach(people.committed) }
         sharing = try SharingParts(
             on: .init(

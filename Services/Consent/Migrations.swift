@@ -38,14 +38,14 @@ enum ConsentSchema {
         Migration(11, "one table for all jobs") { db in
             try JobTable.create(in: db)
             try MessageOutbox.moveToJobs(in: db)
-            try AccountDuties.moveToJobs(in: db)
+            try FormerAccountJobs.moveToJobs(in: db)
         },
         Migration(12, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
     ]
 }
 
 /// Where the jobs of accounts were before `jobs`.
-enum AccountDuties {
+enum FormerAccountJobs {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """

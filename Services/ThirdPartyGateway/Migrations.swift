@@ -45,14 +45,14 @@ enum GatewaySchema {
         Migration(11, "one table for all jobs") { db in
             try JobTable.create(in: db)
             try MessageOutbox.moveToJobs(in: db)
-            try OrganisationDuties.moveToJobs(in: db)
+            try FormerOrganisationJobs.moveToJobs(in: db)
         },
         Migration(12, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
     ]
 }
 
 /// Where the jobs of organisations were before `jobs`.
-enum OrganisationDuties {
+enum FormerOrganisationJobs {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """

@@ -53,8 +53,8 @@ struct CompactFormTests {
             together: [.heartRate, .bloodPressureMax], tornSeen: false)
         subscriber.supervision.seizure = Supervision.Seizure(at: time(1), until: time(601), isCalledOff: true)
         var trigger = Trigger(PassedBound(metric: .heartRate, side: .above, limit: 120, value: 171.5), at: time(4), kind: .silence)
-        trigger.calledBefore = 2
-        subscriber.supervision.called = [trigger]
+        trigger.answeredBefore = 2
+        subscriber.supervision.answered = [trigger]
         var episode = Episode(
             trigger: trigger, t0: time(5), receivedAt: time(6),
             open: [Breach(.bloodPressure, .above): course, Breach(.silence, .below): course, low: course], dueAt: time(9))

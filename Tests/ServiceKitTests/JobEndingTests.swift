@@ -81,12 +81,40 @@ struct JobEndingTests {
         }
     }
 
+    @Test("Of a dead letter that is about no person, which no erasure would find, nothing is kept to be read or resent")
+    func bodiless() async throws {
+        try await play { folder, key in
+            let harness = try JobHarness(folder, key: key)
+            harness.peer.fail(JobGivenUp(Failure(.invalid, "never")))
+            try await harness.add("theirs", of: .random())
+            try await harness.add("nobody's")
+            try await harness.runner.runDue()
+            let kept = try await harness.store.read { try String.fetchAll($0, sql: "SELECT id FROM jobs WHERE length(body) > 0") }
+            #expect(kept == ["theirs"])
+            let resent = try await harness.store.write { [now = harness.clock.now] db in try JobTable().resend(db, nil, at: now) }
+            #expect(resent == 1)
+            await harness.store.close()
+        }
+    }
+
+    @Test("A job that was made while the clock was ahead is not held up once it is set back")
+    func clockSetBack() async throws {
+        try await play { folder, key in
+            let harness = try JobHarness(folder, key: key)
+            try await harness.add("one")
+            harness.clock.advance(.seconds(-3600))
+            try await harness.runner.runDue()
+            #expect(harness.peer.taken == ["one"])
+            await harness.store.close()
+        }
+    }
+
     @Test("A dead letter that is resent goes behind what waits under its key")
     func resentInOrder() async throws {
         try await play { folder, key in
             let harness = try JobHarness(folder, key: key)
             harness.peer.fail(JobGivenUp(Failure(.invalid, "never")), of: "one")
-            try await harness.add("one", key: "k")
+            try await harness.add("one", of: .random(), key: "k")
             try await harness.runner.runDue()
             harness.peer.fail(Failure(.internal, "not now"), of: "two")
             try await harness.add("two", key: "k")

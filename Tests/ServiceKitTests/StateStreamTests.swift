@@ -14,7 +14,7 @@ import Testing
 
 @Suite("StateStream", .timeLimit(.minutes(1)))
 struct StateStreamTests {
-    private struct Seat: Codable, Hashable, Sendable {
+    private struct Light: Codable, Hashable, Sendable {
         var person: PersonID
         var taken: Bool
         /// With a slash, which JSON may spell in two ways.
@@ -33,7 +33,7 @@ struct StateStreamTests {
                 migrations: [
                     Migration(1, "a stream") { db in
                         try StreamLog.create(in: db)
-                        try db.execute(sql: "CREATE TABLE seats (number INTEGER PRIMARY KEY, person BLOB, taken INTEGER) STRICT")
+                        try db.execute(sql: "CREATE TABLE lights (number INTEGER PRIMARY KEY, person BLOB, taken INTEGER) STRICT")
                     }
                 ], settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             do {
@@ -46,8 +46,8 @@ struct StateStreamTests {
         }
     }
 
-    private static func seats(_ seal: FactSeal = .clear) -> StateStream<Seat> {
-        StateStream("seat.v1", stream: stream, epoch: "e", seal: seal)
+    private static func lights(_ seal: FactSeal = .clear) -> StateStream<Light> {
+        StateStream("light.v1", stream: stream, epoch: "e", seal: seal)
     }
 
     /// Each person's own key, which may be destroyed.
@@ -83,17 +83,17 @@ struct StateStreamTests {
         let (key, keys) = (try SymmetricKey(bytes: [UInt8](repeating: 5, count: 32)), Keys())
         for (seal, isSealed) in [(FactSeal.clear, false), (.under(key), true), (keys.seal, true)] {
             try await Self.run { [at] store in
-                let seats = Self.seats(seal)
+                let lights = Self.lights(seal)
                 let people = (0..<3).map { _ in PersonID.random() }
                 for person in people { try keys.make(person) }
                 let published = try await store.write { db in
-                    try people.map { try seats.append(db, Seat(person: $0, taken: true), about: $0, at: at, trace: "t") }
+                    try people.map { try lights.append(db, Light(person: $0, taken: true), about: $0, at: at, trace: "t") }
                 }
                 let rows = try await Self.rows(store)
                 #expect(rows.map(\.sequence) == [1, 2, 3] && rows.map(\.subject) == people)
                 for (row, fact) in zip(rows, published) {
                     let payload = try fact.payload()
-                    #expect(try seats.render(row) == payload)
+                    #expect(try lights.render(row) == payload)
                     #expect(row.header(epoch: "e", head: row.sequence) == fact.header)
                     #expect(String(decoding: payload, as: UTF8.self).contains("\"a/b\""))
                     #expect((row.body == payload) == !isSealed)
@@ -107,17 +107,17 @@ struct StateStreamTests {
     func place() async throws {
         let key = try SymmetricKey(bytes: [UInt8](repeating: 5, count: 32))
         try await Self.run { [at] store in
-            let (seats, person) = (Self.seats(.under(key)), PersonID.random())
+            let (lights, person) = (Self.lights(.under(key)), PersonID.random())
             try await store.write { db in
-                _ = try seats.append(db, Seat(person: person, taken: true), about: person, at: at)
-                _ = try seats.append(db, Seat(person: person, taken: false), about: person, at: at + .seconds(1))
+                _ = try lights.append(db, Light(person: person, taken: true), about: person, at: at)
+                _ = try lights.append(db, Light(person: person, taken: false), about: person, at: at + .seconds(1))
                 // What somebody with the file could try: an old state in the place of the new one.
                 try db.execute(
                     sql: "UPDATE stream_log SET body = (SELECT body FROM stream_log WHERE sequence = 1) WHERE sequence = 2")
             }
             let rows = try await Self.rows(store)
-            #expect(try seats.render(rows[0]) != nil)
-            #expect(throws: SealingError.self) { try seats.render(rows[1]) }
+            #expect(try lights.render(rows[0]) != nil)
+            #expect(throws: SealingError.self) { try lights.render(rows[1]) }
         }
     }
 
@@ -125,14 +125,14 @@ struct StateStreamTests {
     func keyGone() async throws {
         let keys = Keys()
         try await Self.run { [at] store in
-            let (seats, person) = (Self.seats(keys.seal), PersonID.random())
+            let (lights, person) = (Self.lights(keys.seal), PersonID.random())
             try keys.make(person)
-            _ = try await store.write { db in try seats.append(db, Seat(person: person, taken: true), about: person, at: at) }
+            _ = try await store.write { db in try lights.append(db, Light(person: person, taken: true), about: person, at: at) }
             keys.destroy(person)
             let row = try #require(try await Self.rows(store).first)
-            #expect(try seats.render(row) == nil)
+            #expect(try lights.render(row) == nil)
             await #expect(throws: KeyDestroyed.self) {
-                _ = try await store.write { db in try seats.append(db, Seat(person: person, taken: false), about: person, at: at) }
+                _ = try await store.write { db in try lights.append(db, Light(person: person, taken: false), about: person, at: at) }
             }
             #expect(try await Self.rows(store).count == 1)
         }
@@ -141,14 +141,14 @@ struct StateStreamTests {
     @Test("a fact whose transaction is undone is not in the log, and takes no number")
     func undone() async throws {
         try await Self.run { [at] store in
-            let (seats, person) = (Self.seats(), PersonID.random())
+            let (lights, person) = (Self.lights(), PersonID.random())
             await #expect(throws: Undone.self) {
                 try await store.write { db in
-                    _ = try seats.append(db, Seat(person: person, taken: true), about: person, at: at)
+                    _ = try lights.append(db, Light(person: person, taken: true), about: person, at: at)
                     throw Undone()
                 }
             }
-            let fact = try await store.write { db in try seats.append(db, Seat(person: person, taken: false), about: person, at: at) }
+            let fact = try await store.write { db in try lights.append(db, Light(person: person, taken: false), about: person, at: at) }
             #expect(fact.header.sequence == 1)
             #expect(try await Self.rows(store).count == 1)
         }
@@ -158,10 +158,10 @@ struct StateStreamTests {
     func kinds() async throws {
         try await Self.run { [at] store in
             let log = FactLog(stream: Self.stream, epoch: "e")
-            let (seats, names) = (StateStream<Seat>("seat.v1", in: log), StateStream<String>("name.v1", in: log))
+            let (lights, names) = (StateStream<Light>("light.v1", in: log), StateStream<String>("name.v1", in: log))
             let published = try await store.write { db in
                 let person = PersonID.random()
-                var facts = [try seats.append(db, Seat(person: person, taken: true), about: person, at: at)]
+                var facts = [try lights.append(db, Light(person: person, taken: true), about: person, at: at)]
                 facts.append(try names.append(db, "Anna", about: nil, at: at))
                 var many = StreamLog.Appending()
                 for number in 0..<3 {
@@ -172,7 +172,7 @@ struct StateStreamTests {
                 return facts
             }
             #expect(published.map(\.header.sequence) == [1, 2, 3, 4, 5, 6])
-            #expect(published.map(\.header.type) == ["seat.v1", "name.v1", "number.v1", "number.v1", "number.v1", "other.v1"])
+            #expect(published.map(\.header.type) == ["light.v1", "name.v1", "number.v1", "number.v1", "number.v1", "other.v1"])
             let last = try #require(try await Self.rows(store).last)
             #expect(last.body == [1])
             #expect(try published[5].payload() == Array("whole".utf8))
@@ -186,13 +186,13 @@ struct StateStreamTests {
         let key = try SymmetricKey(bytes: [UInt8](repeating: 5, count: 32))
         try await Self.run { [at] store in
             let log = FactLog(stream: Self.stream, epoch: "e", seal: isSealed ? .under(key) : .clear)
-            let seat = Seat(person: .random(), taken: true)
-            let payload = try FactLog.payload(seat)
+            let light = Light(person: .random(), taken: true)
+            let payload = try FactLog.payload(light)
             let published = try await store.write { db in
                 var many = StreamLog.Appending()
                 let facts = [
-                    try log.append(db, in: &many, type: "seat.v1", subject: nil, payload: payload, at: at, trace: ""),
-                    try log.append(db, in: &many, type: "seat.v1", subject: nil, body: seat, at: at, trace: ""),
+                    try log.append(db, in: &many, type: "light.v1", subject: nil, payload: payload, at: at, trace: ""),
+                    try log.append(db, in: &many, type: "light.v1", subject: nil, body: light, at: at, trace: ""),
                 ]
                 try many.finish(db)
                 return facts
@@ -205,13 +205,13 @@ struct StateStreamTests {
 
     // MARK: Snapshots
 
-    private static func page(_ db: Database, _ seats: StateStream<Seat>, after: String?, limit: Int) throws -> SnapshotStream.Reply {
-        try seats.snapshot(db, SnapshotStream(stream: stream, after: after), limit: limit) { (after: Int64, limit: Int) in
+    private static func page(_ db: Database, _ lights: StateStream<Light>, after: String?, limit: Int) throws -> SnapshotStream.Reply {
+        try lights.snapshot(db, SnapshotStream(stream: stream, after: after), limit: limit) { (after: Int64, limit: Int) in
             try Row.fetchAll(
-                db, sql: "SELECT number, person, taken FROM seats WHERE number > ? ORDER BY number LIMIT ?", arguments: [after, limit]
+                db, sql: "SELECT number, person, taken FROM lights WHERE number > ? ORDER BY number LIMIT ?", arguments: [after, limit]
             ).map { row in
                 let person = PersonID(bytes: row[1] as Data)
-                return (row[0], person, (row[2] as Bool) ? person.map { Seat(person: $0, taken: true) } : nil)
+                return (row[0], person, (row[2] as Bool) ? person.map { Light(person: $0, taken: true) } : nil)
             }
         }
     }
@@ -221,26 +221,26 @@ struct StateStreamTests {
         arguments: [1, 2, 3, 7, 20, 21, 1000])
     func pages(limit: Int) async throws {
         try await Self.run { [at] store in
-            let seats = Self.seats()
+            let lights = Self.lights()
             let taken = try await store.write { db in
-                var taken: [Seat] = []
+                var taken: [Light] = []
                 for number in 1...20 {
                     let (person, isTaken) = (PersonID.random(), !number.isMultiple(of: 3))
-                    try db.execute(sql: "INSERT INTO seats VALUES (?, ?, ?)", arguments: [number, Data(person.bytes), isTaken])
-                    if isTaken { taken.append(Seat(person: person, taken: true)) }
-                    _ = try seats.append(db, Seat(person: person, taken: isTaken), about: person, at: at)
+                    try db.execute(sql: "INSERT INTO lights VALUES (?, ?, ?)", arguments: [number, Data(person.bytes), isTaken])
+                    if isTaken { taken.append(Light(person: person, taken: true)) }
+                    _ = try lights.append(db, Light(person: person, taken: isTaken), about: person, at: at)
                 }
                 return taken
             }
-            var (found, after, count): ([Seat], String?, Int) = ([], nil, 0)
+            var (found, after, count): ([Light], String?, Int) = ([], nil, 0)
             repeat {
                 let asked = after
-                let reply = try await store.read { db in try Self.page(db, seats, after: asked, limit: limit) }
+                let reply = try await store.read { db in try Self.page(db, lights, after: asked, limit: limit) }
                 #expect(reply.epoch == "e" && reply.sequence == 20)
                 for fact in reply.facts {
-                    let seat = try JSONDecoder().decode(Seat.self, from: Data(fact.payload.utf8))
-                    #expect(fact.header.subject == "\(seat.person)" && fact.header.type == "seat.v1" && fact.header.sequence == 20)
-                    found.append(seat)
+                    let light = try JSONDecoder().decode(Light.self, from: Data(fact.payload.utf8))
+                    #expect(fact.header.subject == "\(light.person)" && fact.header.type == "light.v1" && fact.header.sequence == 20)
+                    found.append(light)
                 }
                 (after, count) = (reply.next, count + 1)
                 try #require(count < 50, "it comes to an end")
@@ -255,9 +255,9 @@ struct StateStreamTests {
     )
     func cursors(after: String) async throws {
         try await Self.run { store in
-            let seats = Self.seats()
+            let lights = Self.lights()
             let invalid = Failure(.invalid, "after is the next of the page before")
-            await #expect(throws: invalid) { _ = try await store.read { db in try Self.page(db, seats, after: after, limit: 5) } }
+            await #expect(throws: invalid) { _ = try await store.read { db in try Self.page(db, lights, after: after, limit: 5) } }
             let asked = SnapshotStream(stream: Self.stream, after: after)
             #expect(throws: invalid) { try asked.place(PersonID.self) }
             let person = PersonID.random()

@@ -53,12 +53,23 @@ struct AccessService: Sendable {
     /// Moves what earlier versions kept in consent.db, folds single reads of more than a day ago into hours, and prunes; until it is
     /// cancelled.
     func run() async throws {
+        try await eraseStrangers()
         while true {
             while try await move.step() { try await fold() }
             try await fold()
             try await prune()
             // The poll interval: what is folded or pruned half a minute later is missed by nobody.
             try await Task.sleep(for: Self.pollInterval)
+        }
+    }
+
+    /// What was erased once is not kept because a copy of this file alone was put back.
+    func eraseStrangers() async throws {
+        var last: Int64? = 0
+        while let after = last {
+            let found = try await store.read { [table] db in try table.strangers(db, after: after) }
+            for person in found.people { while try await store.write({ [table] db in try table.erase(db, person) }) > 0 {} }
+            last = found.last
         }
     }
 

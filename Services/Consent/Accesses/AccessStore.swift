@@ -172,6 +172,19 @@ struct AccessStore: Sendable {
         return db.lastInsertedRowID
     }
 
+    /// People of whom rows are kept and who have no account, from behind `last` on: they were erased after a copy was made that has been
+    /// put back since.
+    /// - Returns: them, and the last number that was looked at; nil at the end.
+    func strangers(_ db: Database, after last: Int64) throws -> (people: [PersonID], last: Int64?) {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT number, person FROM access_people WHERE number > ? ORDER BY number LIMIT \(DeletionSlice.rows)"),
+            arguments: [last])
+        let people = rows.compactMap { PersonID(bytes: $0[1] as Data) }
+        let strangers = try consent.readNow { consent in try people.filter { try accounts.find(consent, person: $0) == nil } }
+        return (strangers, rows.last?[0])
+    }
+
     // MARK: Folding and pruning, a slice at a time
 
     /// Adds the oldest reads up by the hour where they are of more than a day ago. Looks at no more than one slice of them: they are

@@ -26,7 +26,7 @@ struct AccountBook: Sendable {
         try AccountTable.create(in: db)
         try ConsentRecords.create(in: db)
         try AccountMail.create(in: db)
-        try AccountDuties.create(in: db)
+        try FormerAccountJobs.create(in: db)
         try AnnouncementTable.create(in: db)
     }
 

@@ -6,8 +6,8 @@ import Logging
 import ServiceKit
 import Storage
 
-/// The neighbours that registration asks. The body is the JSON of the contract; the id is the same at every repetition.
-struct AccountNeighbours: Sendable {
+/// What registration asks of other services. The body is the JSON of the contract; the id is the same at every repetition.
+struct AccountDependencies: Sendable {
     /// - Throws: `Failure`.
     typealias Ask = @Sendable (_ id: String, _ body: [UInt8]) async throws -> Void
 
@@ -15,7 +15,7 @@ struct AccountNeighbours: Sendable {
     let subscribePerson: Ask
 }
 
-extension AccountNeighbours {
+extension AccountDependencies {
     /// The suite's own.
     init(on runtime: Runtime) async throws {
         let ingest = try await runtime.client(of: .ingest)
@@ -35,12 +35,12 @@ struct AccountJobs: Sendable {
     private let store: Store
     private let book: AccountBook
 
-    init(store: Store, book: AccountBook, neighbours: AccountNeighbours, logger: Logger) {
+    init(store: Store, book: AccountBook, dependencies: AccountDependencies, logger: Logger) {
         (self.store, self.book) = (store, book)
         entries = JobRunner(book.jobs.entries, in: store, logger: logger) { job in
             guard try await Self.isOpen(job.body.person, store, book) else { return { _ in } }
             do {
-                try await neighbours.recordEntries(job.id, Methods.encode(job.body))
+                try await dependencies.recordEntries(job.id, Methods.encode(job.body))
             } catch let failure as Failure where failure.isLasting {
                 throw JobGivenUp(failure)
             }
@@ -51,7 +51,7 @@ struct AccountJobs: Sendable {
             guard try await Self.isOpen(person, store, book) else { return { _ in AutomatedSOSWish(status: .asked) } }
             let wish: AutomatedSOSWish
             do {
-                try await neighbours.subscribePerson(job.id, Methods.encode(job.body))
+                try await dependencies.subscribePerson(job.id, Methods.encode(job.body))
                 wish = AutomatedSOSWish(status: .active)
             } catch let failure as Failure where failure.isLasting {
                 wish = Self.refused(failure)

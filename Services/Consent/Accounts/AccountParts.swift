@@ -46,7 +46,7 @@ struct AccountParts: Sendable {
     /// Needs `AccountBook`, `CredentialTable` and `MailLinks`, `AnonymousSharing`, `JobTable`, `IdempotencyKeys` in the store.
     /// - Parameter tell: hands committed facts of `consent.people` to their relay.
     init(
-        on ground: Ground, settings: AccountSettings, neighbours: AccountNeighbours,
+        on ground: Ground, settings: AccountSettings, dependencies: AccountDependencies,
         tell: @escaping @Sendable ([EventRelay.Committed]) -> Void
     ) throws {
         let vault = ProfileVault(keys: ground.keys, serviceKey: ground.serviceKey)
@@ -60,7 +60,7 @@ struct AccountParts: Sendable {
             jobs: AccountJobStore(vault: vault), credentials: ground.credentials)
         let places = try Self.places(settings)
         let (store, logger) = (ground.store, ground.logger)
-        let jobs = AccountJobs(store: store, book: book, neighbours: neighbours, logger: logger)
+        let jobs = AccountJobs(store: store, book: book, dependencies: dependencies, logger: logger)
         registrations = RegistrationService(
             store: store, book: book, places: places, passwordRule: ground.passwordRule, desk: ground.desk, jobs: jobs,
             firstAnswers: FirstAnswers(secret: ground.answersKey), tell: tell, logger: logger,

@@ -5,8 +5,8 @@ import Contracts
 enum EmergencyName {
     /// What is hashed under the service's identity key (`docs/sos-rules.md` §5).
     static func text(person: PersonID, trigger: Trigger) -> [UInt8] {
-        let calledBefore = trigger.calledBefore.map { "|\($0)" } ?? ""
-        return Array("\(person)|\(trigger.word)|\(trigger.at.milliseconds)\(calledBefore)".utf8)
+        let answeredBefore = trigger.answeredBefore.map { "|\($0)" } ?? ""
+        return Array("\(person)|\(trigger.word)|\(trigger.at.milliseconds)\(answeredBefore)".utf8)
     }
 
     /// The emergency that has this authentication code; nil for one that is shorter than 128 bits.

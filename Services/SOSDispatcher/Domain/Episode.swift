@@ -22,15 +22,15 @@ struct Trigger: Hashable, Codable, Sendable {
     var at: Timestamp
     /// nil in what was written before there were others: a threshold.
     private var otherKind: Kind?
-    /// How many emergencies by this very entry were called for before, for a question that is asked again about it; nil for none. Part of
-    /// the name: under the former one the emergency service has taken the call and its cancellation already.
-    var calledBefore: Int?
+    /// How many emergencies by this very entry the person has answered before, for a question that is asked again about it; nil for none.
+    /// Part of the name: under the former one the emergency service may have taken a call and its cancellation already.
+    var answeredBefore: Int?
 
     private enum CodingKeys: String, CodingKey {
         case passed = "breach"
         case at
         case otherKind = "kind"
-        case calledBefore
+        case answeredBefore
     }
 
     var kind: Kind { otherKind ?? .threshold }

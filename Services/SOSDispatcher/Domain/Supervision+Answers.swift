@@ -43,6 +43,9 @@ extension Supervision {
     private mutating func calledOff(_ answer: AnswerPrompt.Answer) -> [SupervisionAction] {
         state.help?.countedAt = nil
         let ended = endBeside()
+        if let trigger = state.episode?.trigger, state.stage != .stoodDown {
+            state.answered = ((state.answered ?? []).filter { $0 != trigger } + [trigger]).suffix(State.mostAnswered)
+        }
         switch state.stage {
         case .alerted, .confirmed, .askedAgain:
             let muted = action(.muted)

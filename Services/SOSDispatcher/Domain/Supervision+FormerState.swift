@@ -40,7 +40,7 @@ extension Supervision.State: Decodable {
         contactsTold = try values.decodeIfPresent(Bool.self, forKey: .contactsTold)
         lastHeard = try values.decodeIfPresent(Supervision.LastHeard.self, forKey: .lastHeard)
         help = try values.decodeIfPresent(Supervision.Help.self, forKey: .help)
-        called = try values.decodeIfPresent([Trigger].self, forKey: .called)
+        answered = try values.decodeIfPresent([Trigger].self, forKey: .answered)
         reports = try values.decodeIfPresent([Metric: Supervision.Reports].self, forKey: .reports)
         charging = try values.decodeIfPresent(Bool.self, forKey: .charging)
         monitoringPaused = try values.decodeIfPresent(Bool.self, forKey: .monitoringPaused)

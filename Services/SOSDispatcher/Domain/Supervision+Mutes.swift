@@ -42,7 +42,7 @@ extension Supervision {
         }
         if state.mutes?.isEmpty == true { state.mutes = nil }
         guard let first = asked.keys.min(), var trigger = newestTrigger(of: first, thresholds) else { return [] }
-        if let former = state.called?.last(where: trigger.isOfSameEntry) { trigger.calledBefore = (former.calledBefore ?? 0) + 1 }
+        if let former = state.answered?.last(where: trigger.isOfSameEntry) { trigger.answeredBefore = (former.answeredBefore ?? 0) + 1 }
         let before = state.stage == .stoodDown ? [ended(.closed)] : []
         ask(about: trigger)
         state.episode?.open = asked

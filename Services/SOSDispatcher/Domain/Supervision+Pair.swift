@@ -40,7 +40,10 @@ extension Supervision {
         for breach in ended.open.keys { state.mutes?[breach] = nil }
         if state.mutes?.isEmpty == true { state.mutes = nil }
         state.help = Help(at: wall(time), countedAt: state.now)
+        let doubt = state.doubt
+        (state.fall, state.doubt, state.late, state.impact) = (nil, nil, nil, nil)
         state.episode = ended
+        if let doubt { takeIn(doubt) }
         state.episode?.keep()
         return due + [call(.asked)]
     }

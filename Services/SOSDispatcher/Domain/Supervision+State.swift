@@ -59,8 +59,8 @@ extension Supervision {
         var lastHeard: LastHeard?
         /// The last call for help that counted.
         var help: Help?
-        /// What was called for last, the newest last.
-        var called: [Trigger]?
+        /// What the person has answered last, "I am fine" or a false alarm, the newest last. Both dispatchers know it, called or not.
+        var answered: [Trigger]?
         /// The calls for help and the falls that counted last, by metric.
         var reports: [Metric: Reports]?
         /// Whether everything that measures the person's vital signs lies in its charger (SOS-27); nil is false.
@@ -72,11 +72,11 @@ extension Supervision {
         var now = Timestamp(milliseconds: .min)
 
         /// As many as a question may be asked again about, and those beside.
-        static let mostCalled = 4
+        static let mostAnswered = 4
 
         enum CodingKeys: String, CodingKey {
             case stage, subscribed, own, personal, shaking, falls, seizure, sources, episode, mutes, doubt, fall, late, impact
-            case joiningDue, joiningLost, silences, sounded, contactsDue, contactsTold, lastHeard, help, called, reports, charging
+            case joiningDue, joiningLost, silences, sounded, contactsDue, contactsTold, lastHeard, help, answered, reports, charging
             case monitoringPaused, wallOffset, now
         }
 
@@ -294,7 +294,7 @@ extension Supervision.State {
     /// The person's data are erased, the supervision goes on: nothing that was measured, or computed from it, is known any more.
     mutating func forgetMeasured() {
         sources = [:]
-        (personal, lastHeard, seizure, impact) = (nil, nil, nil, nil)
+        (personal, lastHeard, seizure, impact, answered) = (nil, nil, nil, nil, nil)
         // Not when the latest was: a late copy of it would call once more.
         reports = reports?.mapValues { Supervision.Reports(measured: $0.measured) }
     }

@@ -124,9 +124,6 @@ extension Supervision {
     /// The call for what runs goes out, for the first time or again.
     mutating func call(_ cause: SupervisionAction.DispatchCause) -> SupervisionAction {
         state.stage = .dispatching
-        if let trigger = state.episode?.trigger, state.called?.contains(trigger) != true {
-            state.called = ((state.called ?? []) + [trigger]).suffix(State.mostCalled)
-        }
         state.episode?.tellAll()
         // Values were not followed while nobody was called; only fresh ones may close it again.
         state.episode?.normalSince = nil

@@ -186,7 +186,7 @@ extension SupervisionService {
     /// same emergency runs here again. Otherwise nobody who asks this side could call it off, and this side would not call in its stead.
     private func takeHelpAfterFine(of person: PersonID, _ effects: inout Effects) {
         guard let (ended, mutedAt) = mutedLately[person], clock.now - mutedAt <= Self.answersTravel,
-            people[person]?.subscriber.supervision.episode == nil
+            let state = people[person]?.subscriber.supervision, state.stage == .monitoring || state.stage == .suspended
         else { return }
         let emergency = names.emergency(of: person, ended.trigger)
         let answers = pair.answers(in: emergency)

@@ -703,6 +703,7 @@ extension SupervisionService {
         guard watched.subscriber.supervision.episode == nil else { return false }
         (watched.subscriber.places, watched.subscriber.course) = (LatestPlaces(), RecentCourse())
         watched.subscriber.supervision.forgetMeasured()
+        mutedLately[person] = nil
         watched.subscriber.fit = nil
         people[person] = watched
         records[person] = nil

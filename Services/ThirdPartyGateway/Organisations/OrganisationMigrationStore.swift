@@ -7,7 +7,7 @@ enum OrganisationTables {
         try OrganisationTable.create(in: db)
         try OrganisationLinks.create(in: db)
         try MemberTable.create(in: db)
-        try OrganisationDuties.create(in: db)
+        try FormerOrganisationJobs.create(in: db)
         try ClientTable.create(in: db)
     }
 

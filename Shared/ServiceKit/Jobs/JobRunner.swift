@@ -195,7 +195,7 @@ extension JobRunner {
     }
 
     private func isDue(_ job: JobTable.StoredJob, at: Timestamp) -> Bool {
-        job.due <= at || job.error != nil && job.due > at + queue.kind.longestPause
+        job.due <= at || job.createdAt > at || job.error != nil && job.due > at + queue.kind.longestPause
     }
 
     private func perform(_ job: JobTable.StoredJob) async throws -> Outcome {
@@ -205,6 +205,9 @@ extension JobRunner {
         } catch is KeyDestroyed {
             _ = try await store.write { [table = queue.table] db in try table.remove(db, job) }
             return .gone
+        } catch let error as StoreError {
+            // The store of keys did not answer; that says nothing about the job.
+            throw error
         } catch {
             return try await bury(job, Failure(.internal, "cannot be opened"), code: "unreadable")
         }

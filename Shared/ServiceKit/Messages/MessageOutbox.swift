@@ -16,7 +16,7 @@ package struct MessageOutbox: Sendable {
     package typealias Hand = @Sendable (SendMessage) async throws -> Void
 
     private static let kind = JobKind(
-        "message", backoff: Backoff(.seconds(30), upTo: .seconds(600)), silence: Backoff(.milliseconds(100), upTo: .seconds(5)))
+        "message", backoff: Backoff(.seconds(30), upTo: .seconds(30)), silence: Backoff(.milliseconds(100), upTo: .seconds(5)))
 
     private let queue: JobQueue<SendMessage>
     private let runner: JobRunner<SendMessage, Void>

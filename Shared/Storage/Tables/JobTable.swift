@@ -40,6 +40,7 @@ package struct JobTable: Sendable {
         package let body: [UInt8]
         package let due: Timestamp
         package let notAfter: Timestamp?
+        package let createdAt: Timestamp
         /// Attempts that were answered with a refusal.
         package let attempts: Int
         package let error: String?
@@ -121,7 +122,7 @@ extension JobTable {
 
     /// Numbers of those that may be tried, the longest due first.
     /// - Parameter longest: the longest pause between attempts. One that failed and is put off for longer was put off by a clock that has
-    ///   been set back since.
+    ///   been set back since; so was one made at a time that has not come.
     package func due(_ db: Database, _ kind: String, at: Timestamp, longest: Duration, limit: Int) throws -> [Int64] {
         let open = "SELECT number FROM jobs WHERE kind = ? AND is_behind = 0 AND dead_at IS NULL"
         let due = try Int64.fetchAll(
@@ -129,8 +130,9 @@ extension JobTable {
         guard due.count < limit else { return due }
         return try due
             + Int64.fetchAll(
-                db.cachedStatement(sql: "\(open) AND due > ? AND error IS NOT NULL ORDER BY due, number LIMIT ?"),
-                arguments: [kind, (at + longest).milliseconds, limit - due.count])
+                db.cachedStatement(
+                    sql: "\(open) AND due > ? AND (created_at > ? OR due > ? AND error IS NOT NULL) ORDER BY due, number LIMIT ?"),
+                arguments: [kind, at.milliseconds, at.milliseconds, (at + longest).milliseconds, limit - due.count])
     }
 
     /// When the next one is due that is not due yet.
@@ -161,15 +163,15 @@ extension JobTable {
         try Row.fetchOne(
             db.cachedStatement(
                 sql: """
-                    SELECT number, kind, id, ordering_key, is_behind, person, body, due, not_after, attempts, error
+                    SELECT number, kind, id, ordering_key, is_behind, person, body, due, not_after, attempts, error, created_at
                     FROM jobs WHERE \(condition) AND due IS NOT NULL AND dead_at IS NULL
                     """), arguments: arguments
         ).map { row in
             StoredJob(
                 number: row[0], kind: row[1], id: row[2], orderingKey: row[3], isBehind: row[4],
                 person: (row[5] as Data?).flatMap { PersonID(bytes: $0) }, body: [UInt8](row[6] as Data),
-                due: Timestamp(milliseconds: row[7]), notAfter: (row[8] as Int64?).map(Timestamp.init(milliseconds:)), attempts: row[9],
-                error: row[10])
+                due: Timestamp(milliseconds: row[7]), notAfter: (row[8] as Int64?).map(Timestamp.init(milliseconds:)),
+                createdAt: Timestamp(milliseconds: row[11]), attempts: row[9], error: row[10])
         }
     }
 }
@@ -191,10 +193,15 @@ extension JobTable {
             .execute(arguments: [until.milliseconds, error, isRefused ? 1 : 0, job.number])
     }
 
-    /// It is not tried any more, stays listed, and holds up nothing.
+    /// It is not tried any more, stays listed, and holds up nothing. Of one that is about nobody whom an erasure could find, such as a
+    /// message to an address, the body goes at once.
     package func bury(_ db: Database, _ job: StoredJob, error: String, at: Timestamp) throws {
         try db.cachedStatement(
-            sql: "UPDATE jobs SET dead_at = ?, error = ?, attempts = attempts + 1, is_behind = 0 WHERE number = ? AND dead_at IS NULL"
+            sql: """
+                UPDATE jobs SET dead_at = ?, error = ?, attempts = attempts + 1, is_behind = 0,
+                    body = CASE WHEN person IS NULL THEN x'' ELSE body END
+                WHERE number = ? AND dead_at IS NULL
+                """
         ).execute(arguments: [at.milliseconds, error, job.number])
         guard db.changesCount == 1 else { return }
         try advance(db, job.kind, job.orderingKey)
@@ -265,7 +272,10 @@ extension JobTable {
     @discardableResult
     package func resend(_ db: Database, _ number: Int64?, at: Timestamp) throws -> Int {
         let numbers = try Int64.fetchAll(
-            db.cachedStatement(sql: "SELECT number FROM jobs WHERE dead_at IS NOT NULL AND number = coalesce(?, number) ORDER BY number"),
+            db.cachedStatement(
+                sql: """
+                    SELECT number FROM jobs WHERE dead_at IS NOT NULL AND length(body) > 0 AND number = coalesce(?, number) ORDER BY number
+                    """),
             arguments: [number])
         let statement = try db.cachedStatement(
             sql: """

@@ -291,6 +291,29 @@ struct AccessTests {
         }
     }
 
+    @Test("NFR-08: whoever was erased came back with a copy of the file of accesses, and could not be erased again")
+    func strangers() async throws {
+        try await SharingHouse.run { house in
+            let known = try await house.addPerson("ONE").person
+            let table = AccessStore(beside: house.opened.store)
+            let at = house.world.now
+            try await house.accesses.write { db in
+                try table.add(db, Self.read(under: .random(), 1), of: known, at: at)
+                // As it stands in the copy.
+                try db.execute(sql: "INSERT INTO access_people (person) VALUES (?)", arguments: [Data(PersonID.random().bytes)])
+                try db.execute(
+                    sql: """
+                        INSERT INTO accesses (number, person, access_grant, metric, from_at, to_at, count, at)
+                        SELECT 99, (SELECT max(number) FROM access_people), access_grant, metric, from_at, to_at, count, at FROM accesses
+                        """)
+            }
+            #expect(try await Self.number("SELECT count(*) FROM accesses", in: house.accesses) == 2)
+            try await house.parts.accesses.eraseStrangers()
+            #expect(try await Self.number("SELECT count(*) FROM accesses", in: house.accesses) == 1)
+            #expect(try await Self.number("SELECT count(*) FROM access_people", in: house.accesses) == 1)
+        }
+    }
+
     @Test("A store of accesses that is gone is begun anew, so that everybody can log in, and readiness names the file")
     func missing() async throws {
         try await withTemporaryFolder { folder in

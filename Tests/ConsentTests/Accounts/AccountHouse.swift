@@ -1,4 +1,4 @@
-// Accounts as a whole in a temporary folder: a real store, real HTTP, neighbours that answer as the test says, and a mailbox.
+// Accounts as a whole in a temporary folder: a real store, real HTTP, other services that answer as the test says, and a mailbox.
 
 import Bus
 import Contracts
@@ -16,7 +16,7 @@ import Testing
 
 @testable import Consent
 
-/// The neighbours that registration asks, and what they were asked.
+/// What registration asks of other services, and what they were asked.
 final class AccountNeighbourhood: Sendable {
     private struct State {
         var entries: [RecordEntries] = []
@@ -46,8 +46,8 @@ final class AccountNeighbourhood: Sendable {
         state.withLock { $0.facts += states }
     }
 
-    var neighbours: AccountNeighbours {
-        AccountNeighbours(
+    var dependencies: AccountDependencies {
+        AccountDependencies(
             recordEntries: { [self] id, body in
                 let asked = try? JSONDecoder().decode(RecordEntries.self, from: Data(body))
                 let failure = state.withLock { state in
@@ -108,7 +108,7 @@ final class AccountHouse: Sendable {
                     facts: FactStream(
                         stream: StreamFamily.sessionsStream, epoch: opened.epoch, relay: try await opened.relay(of: .accounts)),
                     checker: try TokenChecker(store: opened.store, issuer: Self.origin))),
-            settings: settings, neighbours: around.neighbours
+            settings: settings, dependencies: around.dependencies
         ) { [around] in around.heard($0) }
         let server = HTTPServer(
             .init(title: "Accounts", version: "1.0.0", summary: "Under test.", prefix: "consent"),

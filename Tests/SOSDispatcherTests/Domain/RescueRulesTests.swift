@@ -32,7 +32,7 @@ struct RescueRulesTests {
 
     @Test("SOS-33: asked again about the entry that was called for, the call went out under the id that had been taken: nobody was called")
     func askedAgainAboutTheSameEntry() throws {
-        func calls(answeredAt time: Double) throws -> [Trigger] {
+        func triggers(answeredAt time: Double) throws -> [Trigger] {
             var story = SupervisionStory()
             story.heart(0, 70)
             story.heart(1.2, 30)
@@ -43,12 +43,12 @@ struct RescueRulesTests {
             let stored = try CompactForm.encode(story.machine.state)
             story.machine = Supervision(rules: SupervisionRules(), state: try CompactForm.decode(Supervision.State.self, from: stored))
             story.pass(400)
-            return story.actions.filter { if case .dispatched = $0.kind { true } else { false } }.compactMap(\.episode?.trigger)
+            return story.actions.filter { $0.kind == .opened || $0.kind == .askedAgain }.compactMap(\.episode?.trigger)
         }
-        let (first, again) = (try calls(answeredAt: 2), try calls(answeredAt: 7))
-        #expect(first.map(\.calledBefore) == [nil], "answered before the call: the first call is that of the question")
-        #expect(again.map(\.calledBefore) == [nil, 1] && again.allSatisfy { $0.isOfSameEntry(as: first[0]) })
-        let names = again.map { EmergencyName.text(person: PersonID(bits: 1), trigger: $0) }
+        // The other dispatcher may hear of the answer before its own call is due: both go on under one name.
+        let (uncalled, called) = (try triggers(answeredAt: 2), try triggers(answeredAt: 7))
+        #expect(called.map(\.answeredBefore) == [nil, 1] && called == uncalled && called[0].isOfSameEntry(as: called[1]))
+        let names = called.map { EmergencyName.text(person: PersonID(bits: 1), trigger: $0) }
         #expect(Set(names).count == 2)
     }
 
