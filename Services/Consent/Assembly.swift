@@ -19,7 +19,7 @@ struct ConsentAssembly: Assembly {
     }
 
     static func build(_ settings: ConsentSettings, on runtime: Runtime) async throws -> [any Service] {
-        try await ConsentParts(settings, on: runtime).services
+        try await ConsentModule(settings, on: runtime).services
     }
 }
 
@@ -31,12 +31,12 @@ private struct ConsentStores {
     let revoked: RevocationList
 
     init(_ settings: ConsentSettings, on runtime: Runtime) async throws {
-        let restored = RestoredSessions(on: runtime)
+        let restored = RestoredSessionStore(on: runtime)
         opened = try await OpenedStore(
             on: runtime, applicationID: ConsentSchema.applicationID, migrations: ConsentSchema.migrations,
             restored: { db in try restored.apply(db) })
         try await restored.begin(in: opened.store, life: settings.logIns.longestLife)
-        accesses = try await AccessMove.open(on: runtime, beside: opened.store)
+        accesses = try await AccessMoveStore.open(on: runtime, beside: opened.store)
         revoked = restored.list
     }
 
@@ -46,15 +46,15 @@ private struct ConsentStores {
 }
 
 /// The parts by name, so that tests can talk to them.
-struct ConsentParts: Sendable {
+struct ConsentModule: Sendable {
     static let families: [StreamFamily] = [.accounts, .people, .grants, .requests, .emergencyCards]
 
     let opened: OpenedStore
-    let accounts: AccountParts
-    let logIns: LogInParts
-    let sharing: SharingParts
-    let erasure: ErasureParts
-    let cards: EmergencyCards
+    let accounts: AccountModule
+    let logIns: LogInModule
+    let sharing: SharingModule
+    let erasure: ErasureModule
+    let cards: EmergencyCardStore
     let server: HTTPServer
     let services: [any Service]
 
@@ -70,14 +70,14 @@ struct ConsentParts: Sendable {
         let profilesWakeUp = WakeUpSignal()
         let lookups = try AccountLookups { try runtime.lookupKey(for: $0) }
         let accountsKey = try runtime.key("accounts")
-        logIns = try await LogInParts(
+        logIns = try await LogInModule(
             settings.logIns,
             .init(
                 store: opened.store, epoch: opened.epoch, answers: opened.answers, relay: accountFacts,
                 vault: ProfileVault(keys: opened.keys, serviceKey: accountsKey), lookups: lookups, outbox: outbox,
                 revoked: stores.revoked, tellPeople: { facts in facts.forEach(people.committed) }),
             on: runtime)
-        accounts = try AccountParts(
+        accounts = try AccountModule(
             on: .init(
                 store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox, desk: logIns.desk,
                 passwordRule: logIns.passwordRule, credentials: logIns.credentials, lookups: lookups,
@@ -85,22 +85,22 @@ struct ConsentParts: Sendable {
                 logger: runtime.logger, ending: logIns.ending, profilesWakeUp: profilesWakeUp),
             settings: settings.accounts, dependencies: try await AccountDependencies(on: runtime)
         ) { facts in facts.forEach(people.committed) }
-        sharing = try SharingParts(
+        sharing = try SharingModule(
             on: .init(
                 store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays,
                 accesses: stores.accesses),
             settings: settings.sharing, people: accounts.sharingPeople, runtime: runtime)
 
         let organisations = OrganisationAccounts(
-            settings, opened, book: accounts.book, logIns: logIns, sharing: sharing, relays: relays, logger: runtime.logger)
-        cards = EmergencyCards(
-            store: opened.store, book: accounts.book, places: accounts.places, epoch: opened.epoch,
+            settings, opened, repository: accounts.repository, logIns: logIns, sharing: sharing, relays: relays, logger: runtime.logger)
+        cards = EmergencyCardStore(
+            store: opened.store, repository: accounts.repository, places: accounts.places, epoch: opened.epoch,
             relay: try await opened.relay(of: .emergencyCards), wakeUp: profilesWakeUp, logger: runtime.logger)
-        erasure = try ErasureParts(
+        erasure = try ErasureModule(
             settings.erasure, on: opened, relay: accountFacts,
-            neighbours: .init(
-                vault: accounts.book.vault, book: accounts.book, logIns: logIns.changes.table, desk: logIns.desk, ending: logIns.ending,
-                checker: logIns.checker, sharing: sharing.closing, outbox: outbox,
+            dependencies: .init(
+                vault: accounts.repository.vault, repository: accounts.repository, logIns: logIns.changes.table, desk: logIns.desk,
+                ending: logIns.ending, checker: logIns.checker, sharing: sharing.closing, outbox: outbox,
                 tellPeople: { facts in facts.forEach(people.committed) }),
             further: [sharing.accesses.erasure], runtime: runtime)
 
@@ -109,9 +109,9 @@ struct ConsentParts: Sendable {
             families: Self.families, store: opened.store,
             render: { [sharing, cards] _, row in
                 if StreamFamily.emergencyCards.streams.contains(row.stream) { return try cards.render(row) }
-                return SharingParts.families.contains { $0.streams.contains(row.stream) } ? try sharing.render(row) : row.body
+                return SharingModule.families.contains { $0.streams.contains(row.stream) } ? try sharing.render(row) : row.body
             }, snapshot: { try await snapshots($0) })
-        let questions = ConsentQuestions(
+        let questions = ConsentBusRoutes(
             logIns: logIns, sharing: sharing, erasure: erasure, organisations: organisations, streams: streams,
             jobs: JobRoutes(opened.store, accounts.jobs.all + [outbox.jobs]), answers: opened.answers)
         try await runtime.answer(questions.methods)
@@ -122,7 +122,7 @@ struct ConsentParts: Sendable {
                 prefix: "consent"),
             routes: ConsentRoutes(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure).all, store: opened.store,
             tokens: logIns.checker, authenticate: logIns.authenticate)
-        let deliveries = AccountDeliveries(mail: accounts.book.mail).follower(on: runtime, store: opened.store)
+        let deliveries = AccountDeliveryStore(mail: accounts.repository.mail).follower(on: runtime, store: opened.store)
         services =
             stores.parts(publishing: Self.families) + [Background(outbox.run), Background(deliveries.run)]
             + logIns.services + accounts.services + sharing.services + erasure.services

@@ -4,10 +4,10 @@ import Bus
 import Contracts
 import ServiceKit
 
-struct ConsentQuestions: Sendable {
-    let logIns: LogInParts
-    let sharing: SharingParts
-    let erasure: ErasureParts
+struct ConsentBusRoutes: Sendable {
+    let logIns: LogInModule
+    let sharing: SharingModule
+    let erasure: ErasureModule
     let organisations: OrganisationAccounts
     let streams: StreamSource
     let jobs: JobRoutes
@@ -27,11 +27,11 @@ struct ConsentQuestions: Sendable {
 
 /// The current facts of every state stream of consent, by the subject that keeps them.
 struct ConsentSnapshots: Sendable {
-    let accounts: AccountParts
-    let logIns: LogInParts
-    let sharing: SharingParts
-    let erasure: ErasureParts
-    let cards: EmergencyCards
+    let accounts: AccountModule
+    let logIns: LogInModule
+    let sharing: SharingModule
+    let erasure: ErasureModule
+    let cards: EmergencyCardStore
 
     func callAsFunction(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
         if let reply = try await logIns.snapshot(asked) { return reply }

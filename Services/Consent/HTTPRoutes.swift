@@ -4,10 +4,10 @@ import Contracts
 import HTTPKit
 
 struct ConsentRoutes: Sendable {
-    let accounts: AccountParts
-    let logIns: LogInParts
-    let sharing: SharingParts
-    let erasure: ErasureParts
+    let accounts: AccountModule
+    let logIns: LogInModule
+    let sharing: SharingModule
+    let erasure: ErasureModule
 
     var all: [Route] {
         let answersForChild: GuardianAnswersRequest = { [service = sharing.service] request, child, accept, trace in

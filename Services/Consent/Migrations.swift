@@ -17,24 +17,24 @@ enum ConsentSchema {
             try AnswerTable.create(in: db)
             try IdempotencyKeys.create(in: db)
             try MessageOutbox.create(in: db)
-            try AccountBook.create(in: db)
-            try LogInTables.create(in: db)
-            try SharingTables.create(in: db)
-            try ErasureTable.create(in: db)
+            try AccountRepository.create(in: db)
+            try LogInMigration.create(in: db)
+            try SharingMigration.create(in: db)
+            try ErasureStore.create(in: db)
             try ErasureFollower.create(in: db)
         },
-        Migration(2, "subscriptions end by themselves") { db in try SharingTable.createRunning(in: db) },
-        Migration(3, "emergency cards") { db in try EmergencySubscribers.create(in: db) },
-        Migration(4, "organisations end") { db in try SharingTable.createByOrganisation(in: db) },
+        Migration(2, "subscriptions end by themselves") { db in try SharingStore.createRunning(in: db) },
+        Migration(3, "emergency cards") { db in try EmergencySubscriberStore.create(in: db) },
+        Migration(4, "organisations end") { db in try SharingStore.createByOrganisation(in: db) },
         Migration(5, "a store that was put back") { db in
             try StoreLife.create(in: db)
             try StreamLog.createFormerEpochs(in: db)
         },
-        Migration(6, "second factors, and how lately a session was proved") { db in try LogInTables.addSecondFactors(in: db) },
-        Migration(7, "when sessions end") { db in try SessionTable.createEnds(in: db) },
-        Migration(8, "breaches of personal data") { db in try AnnouncementTable.addBreaches(in: db) },
+        Migration(6, "second factors, and how lately a session was proved") { db in try LogInMigration.addSecondFactors(in: db) },
+        Migration(7, "when sessions end") { db in try SessionStore.createEnds(in: db) },
+        Migration(8, "breaches of personal data") { db in try AnnouncementStore.addBreaches(in: db) },
         Migration(9, "accesses have a store of their own") { db in try EarlierAccesses.createMark(in: db) },
-        Migration(10, "what a restore must know of sessions") { db in try RestoredSessions.create(in: db) },
+        Migration(10, "what a restore must know of sessions") { db in try RestoredSessionStore.create(in: db) },
         Migration(11, "one table for all jobs") { db in
             try JobTable.create(in: db)
             try MessageOutbox.moveToJobs(in: db)

@@ -20,22 +20,22 @@ struct IngestAssembly: Assembly {
     }
 
     static func build(_ settings: IngestSettings, on runtime: Runtime) async throws -> [any Service] {
-        try await IngestParts(settings, on: runtime).services
+        try await IngestModule(settings, on: runtime).services
     }
 }
 
 /// The parts of the service.
-struct IngestParts: Sendable {
+struct IngestModule: Sendable {
     static let families: [StreamFamily] = [.samples, .devices, .accesses, .arrivals]
 
     let opened: OpenedStore
     let server: HTTPServer
     let upkeep: Upkeep
     let devices: Devices
-    let deviceParts: DeviceParts
-    let ownData: OwnDataParts
+    let deviceParts: DeviceModule
+    let ownData: OwnDataModule
     let alerts: Follower
-    let granted: GrantedParts
+    let granted: GrantedModule
     let services: [any Service]
 
     var store: Store { opened.store }
@@ -53,26 +53,26 @@ struct IngestParts: Sendable {
         let memory = SeriesMemory(highestChunk: highestChunk)
 
         let sampleRelay = try await opened.relay(of: .samples)
-        deviceParts = try await DeviceParts(
+        deviceParts = try await DeviceModule(
             settings, store: store, vault: vault, relay: try await opened.relay(of: .devices), epoch: epoch, answers: answers, on: runtime)
         devices = deviceParts.devices
         let (registry, people) = (deviceParts.registry, deviceParts.people)
         let shared = GrantedPeople(try await store.read { db in try GrantProjection().active(db) })
-        granted = GrantedParts(
+        granted = GrantedModule(
             store: store, vault: vault, epoch: epoch, relay: try await opened.relay(of: .accesses), people: shared, on: runtime)
-        let arrivals = ArrivalNews(people: shared, epoch: epoch, relay: try await opened.relay(of: .arrivals))
+        let arrivals = ArrivalEventStore(people: shared, epoch: epoch, relay: try await opened.relay(of: .arrivals))
         let uploads = Uploads(
             settings: settings, store: store, vault: vault, memory: memory, relay: sampleRelay, epoch: epoch, arrivalNews: arrivals,
-            digests: try runtime.key("digests"), logger: runtime.logger)
+            digests: try runtime.key("digests"), registry: registry, logger: runtime.logger)
         let readings = Readings(store: store, vault: vault, registry: registry, undeclaredInterval: settings.undeclaredInterval)
-        let news = SampleNews(vault: vault, logger: runtime.logger)
+        let news = SampleEventStore(vault: vault, logger: runtime.logger)
         let streams = StreamSource(
             families: Self.families, store: store,
             render: { db, row in StreamFamily.samples.streams.contains(row.stream) ? try news.render(db, row) : row.body },
             snapshot: { [devices] in try await devices.snapshot($0) })
-        ownData = OwnDataParts(
+        ownData = OwnDataModule(
             settings, uploads: uploads, readings: readings, people: people, registry: registry, answers: answers, on: runtime)
-        var methods = IngestQuestions(
+        var methods = IngestBusRoutes(
             devices: devices, readings: readings, manual: ownData.manual, streams: streams,
             jobs: JobRoutes(store, [deviceParts.outbox.jobs]), answers: answers
         ).methods

@@ -4,7 +4,7 @@ import Bus
 import Contracts
 import ServiceKit
 
-struct IngestQuestions: Sendable {
+struct IngestBusRoutes: Sendable {
     let devices: Devices
     let readings: Readings
     let manual: ManualEntries

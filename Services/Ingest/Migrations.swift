@@ -33,7 +33,7 @@ enum IngestSchema {
             try TransferStore.create(in: db)
         },
         Migration(3, "alerts, how fast devices can measure") { db in
-            try AlertTable.create(in: db)
+            try AlertStore.create(in: db)
             try DeviceTable.extendByFastest(in: db)
         },
         Migration(4, "an index of times that is filled in batches, devices found in what refers to them") { db in

@@ -22,12 +22,12 @@ enum NotifierAssembly: Assembly {
     }
 
     static func build(_ settings: Settings, on runtime: Runtime) async throws -> [any Service] {
-        try await NotifierParts(settings, on: runtime).services
+        try await NotifierModule(settings, on: runtime).services
     }
 }
 
 /// The parts by name, so that tests can talk to them.
-struct NotifierParts: Sendable {
+struct NotifierModule: Sendable {
     let store: NotifierStore
     let people: PersonStore
     let opened: OpenedStore
@@ -48,12 +48,12 @@ struct NotifierParts: Sendable {
         let secrets = try NotifierSecrets(settings, runtime)
 
         let receiptOrigin = settings.receiptOrigin?.absoluteString ?? "http://127.0.0.1:\(runtime.settings.httpPort)"
-        let addresses = ReceiptAddresses(origin: NotifierParts.withoutSlash(receiptOrigin), key: try runtime.key("receipts"))
+        let addresses = ReceiptAddresses(origin: NotifierModule.withoutSlash(receiptOrigin), key: try runtime.key("receipts"))
         let carriers = Carriers(settings, secrets, addresses, runtime)
-        let couriers = carriers.byChannel.map { channel, carrier in
+        let workers = carriers.byChannel.map { channel, carrier in
             (
                 channel,
-                Courier(
+                DeliveryWorker(
                     channel, carrier, store: store, people: people,
                     terms: .init(
                         pace: settings.pace, parallel: settings.parallel, perHour: settings.perHour,
@@ -61,7 +61,7 @@ struct NotifierParts: Sendable {
                     metrics: metrics, logger: runtime.logger)
             )
         }
-        let byChannel = Dictionary(uniqueKeysWithValues: couriers)
+        let byChannel = Dictionary(uniqueKeysWithValues: workers)
         let wake: @Sendable (Channel) -> Void = { byChannel[$0]?.wake() }
         let configured = Set(carriers.byChannel.filter { !$0.1.providers.isEmpty }.map(\.0))
         for channel in [Channel.mail, .sms, .call] where !configured.contains(channel) {
@@ -76,24 +76,24 @@ struct NotifierParts: Sendable {
         let inboxes = Watchers<PersonID>(limit: 10)
         var methods = Methods(memory: opened.answers)
         StreamSource(families: [.deliveries], store: opened.store, render: { try facts.render($1) }).register(in: &methods)
-        let desk = MessageDesk(store: store, answers: opened.answers, inboxes: inboxes, metrics: metrics, wake: wake)
-        BusRoutes(desk: desk).register(in: &methods)
+        let service = MessageService(store: store, answers: opened.answers, inboxes: inboxes, metrics: metrics, wake: wake)
+        BusRoutes(service: service).register(in: &methods)
         try await runtime.answer(methods)
 
-        let receipts = ReceiptDesk(
+        let receipts = ReceiptService(
             store: store, pace: settings.pace, orders: carriers.byChannel.reduce(into: [:]) { $0[$1.0] = $1.1.providers },
             metrics: metrics, wake: wake)
         let gateway = SignedGateway(secret: secrets.gateway)
         let routes =
             HTTPRoutes(people: people, inboxes: inboxes, configured: configured).all
-            + ReceiptRoutes(desk: receipts, addresses: addresses, signed: gateway).all
-            + InboundRoutes(desk: InboundDesk(runtime), token: secrets.inbound, signed: gateway).all
+            + ReceiptRoutes(service: receipts, addresses: addresses, signed: gateway).all
+            + InboundRoutes(service: InboundService(runtime), token: secrets.inbound, signed: gateway).all
         let erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys, steps: MessageErasure(store: store).steps)
         let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures)
-        let server = NotifierParts.server(routes, opened.store, checker, upkeep, runtime)
+        let server = NotifierModule.server(routes, opened.store, checker, upkeep, runtime)
         services =
-            opened.parts(publishing: [.deliveries]) + [Background(upkeep.run)] + couriers.map(\.1)
+            opened.parts(publishing: [.deliveries]) + [Background(upkeep.run)] + workers.map(\.1)
             + [Background(accounts.run), Background(erasures.run), server]
         (self.store, self.people, self.opened, self.checker) = (store, people, opened, checker)
         (self.accounts, self.server) = (accounts, server)
@@ -117,7 +117,7 @@ struct NotifierParts: Sendable {
 
 /// The carrier of each channel, as the settings have it.
 struct Carriers: Sendable {
-    /// Transfers at once to one kind of provider; couriers bound attempts, this bounds sockets.
+    /// Transfers at once to one kind of provider; workers bound attempts, this bounds sockets.
     private static let transfers = 256
 
     let byChannel: [(Channel, any Carrier)]

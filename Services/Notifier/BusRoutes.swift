@@ -4,10 +4,10 @@ import Bus
 import Contracts
 
 struct BusRoutes: Sendable {
-    let desk: MessageDesk
+    let service: MessageService
 
     func register(in methods: inout Methods) {
-        methods.on(SendMessage.self) { try await desk.take($0, $1) }
-        methods.on(ReadMessage.self) { try await desk.states($0, $1) }
+        methods.on(SendMessage.self) { try await service.take($0, $1) }
+        methods.on(ReadMessage.self) { try await service.states($0, $1) }
     }
 }

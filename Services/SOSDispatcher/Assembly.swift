@@ -44,20 +44,20 @@ enum SOSAssembly: Assembly {
     }
 
     static func build(_ settings: Settings, on runtime: Runtime) async throws -> [any Service] {
-        try await SOSParts(settings, on: runtime).services
+        try await SOSModule(settings, on: runtime).services
     }
 }
 
 /// The parts by name, so that tests can talk to them.
-struct SOSParts: Sendable {
+struct SOSModule: Sendable {
     let supervision: SupervisionService
     let dispatcher: Dispatcher
     let journal: Journal
     let store: SOSStore
     let server: HTTPServer
-    let pair: PairDesk
+    let pair: PairState
     let canary: Canary
-    let people: PeopleParts
+    let people: PeopleModule
     let tokens: TokenChecker
     /// What the suite tells people goes through it.
     let messages: MessageOutbox
@@ -73,7 +73,7 @@ struct SOSParts: Sendable {
         let logger = runtime.logger
         let (database, keys) = try runtime.openWhole(applicationID: Migrations.applicationID, migrations: Migrations.all)
         let (life, _) = try await runtime.beginLife(of: database, restored: PairTables.forgot)
-        let pair = try PairParts(settings, keys: keys, on: runtime)
+        let pair = try PairModule(settings, keys: keys, on: runtime)
         let store = SOSStore(database, keys: keys, pair: pair.tables, logger: logger)
         let clock = SteadyClock(
             offset: try store.steadyOffset(boot: SteadyClock.boot, fresh: Timestamp.now.milliseconds - SteadyClock.sinceBoot))
@@ -81,7 +81,7 @@ struct SOSParts: Sendable {
         // Both dispatchers name the same emergency alike.
         let names = try Names(identity: SymmetricKey(bytes: runtime.secret("emergency-identity.key", of: .sosDispatcher)))
         let answers = try runtime.answers(in: database)
-        let calling = try await CallingParts(settings, secrets, database, answers, pair: pair.desk, on: runtime)
+        let calling = try await CallingModule(settings, secrets, database, answers, pair: pair.desk, on: runtime)
 
         let relays = try await pair.relays(database, on: runtime)
         let journal = Journal(
@@ -108,12 +108,12 @@ struct SOSParts: Sendable {
         await dispatcher.whenRejected { await supervision.rejected($0, $1) }
         await dispatcher.whenDrillEnds(drills.ended)
 
-        let people = try await PeopleParts(
+        let people = try await PeopleModule(
             settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, pair: pair.desk,
             clock: clock)
         let memory = try await store.loadWithoutCanary(pair.desk, supervision)
         let asker = try await runtime.client(of: .ingest)
-        let ingest = IngestAsking(asker)
+        let ingest = IngestClient(asker)
         let link = PairLink(
             on: runtime, supervision: supervision, dispatcher: dispatcher, pair: pair.desk, keys: keys, positions: memory.positions,
             latest: ingest.latest)
@@ -137,8 +137,8 @@ struct SOSParts: Sendable {
         let ear = CanaryRoutes(secret: .random())
         let routes = HTTPRoutes(
             dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey, panel: panel)
-        let server = SOSParts.server(routes.all + people.routes + ear.all, supervision, database, tokens, calling.registry, runtime)
-        let watch = WatchParts(
+        let server = SOSModule.server(routes.all + people.routes + ear.all, supervision, database, tokens, calling.registry, runtime)
+        let watch = WatchModule(
             settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: asker, ear: ear,
             signing: secrets.signing, on: runtime, port: { await server.boundPort })
         BusRoutes(
@@ -159,7 +159,7 @@ struct SOSParts: Sendable {
             supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, pair: pair.desk, messages: people.messages,
             forget: people.forget)
         let erasures = try await erasure.follower(on: runtime, keys: keys)
-        let hearing = try await SOSParts.hearing(journal, supervision, store, watch.heard, runtime)
+        let hearing = try await SOSModule.hearing(journal, supervision, store, watch.heard, runtime)
         services =
             [
                 ClosedLast { await database.close() },

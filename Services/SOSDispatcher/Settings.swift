@@ -67,7 +67,7 @@ struct Settings: Sendable {
         country = CountrySettings(&reader).country
         watch = WatchSettings(&reader)
         rules = Settings.rules(&reader)
-        lead = PairDesk.lead(dispatchAt: rules.dispatchAt)
+        lead = PairState.lead(dispatchAt: rules.dispatchAt)
         abortWindow = reader.read(
             .seconds("sos.abort_window_s", default: 60, in: 10...600, "How long the button that calls it off stays prominent."))
         escalation = ContactEscalation.Rules(

@@ -18,18 +18,18 @@ struct GatewayAssembly: Assembly {
     }
 
     static func build(_ settings: GatewaySettings, on runtime: Runtime) async throws -> [any Service] {
-        try await GatewayParts(settings, on: runtime).services
+        try await GatewayModule(settings, on: runtime).services
     }
 }
 
 /// The parts by name, so that tests can talk to them.
-struct GatewayParts: Sendable {
+struct GatewayModule: Sendable {
     let opened: OpenedStore
     let checker: TokenChecker
-    let organisations: OrganisationParts
-    let payments: PaymentParts
-    let subscriptions: SubscriptionParts
-    let requests: RequestParts
+    let organisations: OrganisationModule
+    let payments: PaymentModule
+    let subscriptions: SubscriptionModule
+    let requests: RequestModule
     let server: HTTPServer
     let services: [any Service]
 
@@ -37,26 +37,27 @@ struct GatewayParts: Sendable {
     init(_ settings: GatewaySettings, on runtime: Runtime) async throws {
         let opened = try await OpenedStore(
             on: runtime, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations,
-            restored: { db in try FeedEpochTable().renew(db, at: .now) })
+            restored: { db in try FeedEpochStore().renew(db, at: .now) })
         let outbox = try await MessageOutbox(in: opened.store, on: runtime)
         let checker = try TokenChecker(store: opened.store, issuer: runtime.settings.publicOrigin)
-        let joints = GatewayJoints()
-        organisations = try await OrganisationParts(
-            settings.organisations, on: .init(opened: opened, outbox: outbox, runtime: runtime, neighbours: joints.closing))
-        let (book, door) = (organisations.book, organisations.door)
+        let effects = GatewayEffects()
+        organisations = try await OrganisationModule(
+            settings.organisations, on: .init(opened: opened, outbox: outbox, runtime: runtime, effects: effects.closing))
+        let (repository, door) = (organisations.repository, organisations.door)
         let admit: Admit = { exchange, right in try await door.admit(exchange, needing: right) }
-        payments = try PaymentParts(
-            settings.payments, on: opened, runtime: runtime, neighbours: joints.payment(book), admit: admit)
-        joints.join(payments.book)
-        subscriptions = try await SubscriptionParts(
-            settings.subscriptions, opened: opened, runtime: runtime, neighbours: joints.subscription(book, admit: admit))
-        joints.join(subscriptions.book)
-        requests = try RequestParts(
+        payments = try PaymentModule(
+            settings.payments, on: opened, runtime: runtime, effects: effects.payment(repository), admit: admit)
+        effects.join(payments.repository)
+        subscriptions = try await SubscriptionModule(
+            settings.subscriptions, opened: opened, runtime: runtime, effects: effects.subscription(repository, admit: admit))
+        effects.join(subscriptions.repository)
+        requests = try RequestModule(
             settings.requests, opened: opened, runtime: runtime,
-            neighbours: RequestNeighbours(
-                questions: try await RequestQuestions(on: runtime), data: try await GrantedData(on: runtime), hooks: joints.request(book),
+            on: RequestDependencies(
+                questions: try await RequestBusRoutes(on: runtime), data: try await GrantedData(on: runtime),
+                effects: effects.request(repository),
                 admit: admit, isConsentHeard: { [gate = subscriptions.gate] in gate.isOpen }))
-        joints.join(requests.news)
+        effects.join(requests.news)
         var methods = Methods(memory: opened.answers)
         organisations.register(in: &methods)
         payments.register(in: &methods)

@@ -3,10 +3,10 @@
 import HTTPKit
 
 struct GatewayRoutes: Sendable {
-    let organisations: OrganisationParts
-    let requests: RequestParts
-    let payments: PaymentParts
-    let subscriptions: SubscriptionParts
+    let organisations: OrganisationModule
+    let requests: RequestModule
+    let payments: PaymentModule
+    let subscriptions: SubscriptionModule
 
     /// Those of organisations within their limits.
     var all: [Route] {

@@ -21,13 +21,13 @@ enum GatewaySchema {
             try TokenChecker.create(in: db)
             try ErasureFollower.create(in: db)
         },
-        Migration(2, "organisations, members, API clients") { db in try OrganisationTables.create(in: db) },
-        Migration(3, "requests, lists, data files") { db in try RequestTables.create(in: db) },
-        Migration(4, "prices, payments, invoices") { db in try PaymentTables.create(in: db) },
+        Migration(2, "organisations, members, API clients") { db in try OrganisationMigration.create(in: db) },
+        Migration(3, "requests, lists, data files") { db in try RequestMigration.create(in: db) },
+        Migration(4, "prices, payments, invoices") { db in try PaymentMigration.create(in: db) },
         Migration(5, "subscriptions and webhooks") { db in try SubscriptionMigration.create(in: db) },
         Migration(6, "what became of money that was paid") { db in
-            try PaymentTables.addAttention(to: db)
-            try RequestTables.addHold(to: db)
+            try PaymentMigration.addAttention(to: db)
+            try RequestMigration.addHold(to: db)
             // What went back before says so from now on.
             try db.execute(
                 sql: """
@@ -39,8 +39,8 @@ enum GatewaySchema {
             try StoreLife.create(in: db)
             try SubscriptionMigration.addEpochs(to: db)
         },
-        Migration(8, "what data files could not hold") { db in try RequestTables.addDamaged(to: db) },
-        Migration(9, "registrations that claim no address") { db in try OrganisationTables.addWishedAddress(to: db) },
+        Migration(8, "what data files could not hold") { db in try RequestMigration.addDamaged(to: db) },
+        Migration(9, "registrations that claim no address") { db in try OrganisationMigration.addWishedAddress(to: db) },
         Migration(10, "grants as every service keeps them") { db in try SubscriptionMigration.moveGrants(in: db) },
         Migration(11, "one table for all jobs") { db in
             try JobTable.create(in: db)

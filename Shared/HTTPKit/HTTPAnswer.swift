@@ -76,8 +76,9 @@ extension HTTPAnswer {
     ) throws -> HTTPAnswer {
         var problem = refusal.problem.said(in: language)
         problem.requestId = requestID
-        var answer = try page(problem, language, head) ?? json(problem, status: problem.status)
-        if answer.contentType == MediaType.json { answer.contentType = MediaType.problem }
+        var answer =
+            try page(problem, language, head)
+            ?? HTTPAnswer(status: problem.status, contentType: MediaType.problem, body: .whole(problem.json))
         if let wait = refusal.retryAfter ?? Refusal.usualWait(problem.status) {
             let seconds = max(1, (wait.wholeMilliseconds + 999) / 1000)
             answer.headers.append(HTTPField(name: .retryAfter, value: String(seconds)))

@@ -54,15 +54,18 @@ package struct HTTPServer: Service {
     ///   - port: 0 lets the kernel choose; see `boundPort`.
     ///   - webhooks: what the service posts to others' addresses, for the OpenAPI document alone.
     ///   - publicOrigin: `https://host:port` of the edge; without it no cookie is taken for an unsafe method.
+    ///   - edge: by which the edge is told from whoever else reaches this port; without it every caller counts under the address of its
+    ///     connection.
     ///   - authenticate: asked for routes that not just anyone may use.
     ///   - recognise: the same for brief handlers, without waiting; without it those are not asked.
     ///   - standing: asked several times each second for each event stream that is open.
     package init(
         _ description: Description, routes: [Route], webhooks: [WebhookDescription] = [], host: String = "127.0.0.1", port: Int,
-        limits: HTTPLimits = HTTPLimits(), publicOrigin: String? = nil, health: Health, authenticate: @escaping Authenticate,
-        recognise: Recognise? = nil, standing: @escaping SessionStanding = { _, _ in true }, logger: Logger
+        limits: HTTPLimits = HTTPLimits(), publicOrigin: String? = nil, edge: EdgeSecret? = nil, health: Health,
+        authenticate: @escaping Authenticate, recognise: Recognise? = nil, standing: @escaping SessionStanding = { _, _ in true },
+        logger: Logger
     ) {
-        let state = ServerState(limits, publicOrigin: publicOrigin, standing: standing)
+        let state = ServerState(limits, publicOrigin: publicOrigin, edge: edge, standing: standing)
         let inner = routes + health.routes(isDraining: { state.load.isDraining })
         self.routes = inner + [OpenAPIDocument.route(description, describing: inner, webhooks)]
         (self.host, self.port, self.logger) = (host, port, logger)

@@ -4,20 +4,41 @@ import Foundation
 
 extension Exchange {
     /// The caller's address for counting how often it comes; never logged. See `RemoteAddress.of`.
-    package var remoteAddress: String { RemoteAddress.of(head, from: peerAddress) }
+    package var remoteAddress: String { RemoteAddress.of(head, from: peerAddress, edge: server.edge) }
+}
+
+/// What the edge shows with each request that it hands on. Only what it says of addresses counts: whoever reaches a service's own port beside
+/// it, from the same machine or another container, could write any.
+package struct EdgeSecret: Sendable {
+    /// The edge replaces what a caller wrote there.
+    static let header = "trackme-edge"
+    private static let shortest = 32
+    private let bytes: [UInt8]
+
+    /// Nil for what could be guessed.
+    package init?(_ text: String) {
+        guard text.utf8.count >= Self.shortest else { return nil }
+        bytes = Array(text.utf8)
+    }
+
+    /// Takes as long wherever the two differ.
+    fileprivate func isShown(by head: RequestHead) -> Bool {
+        guard let shown = head.edgeSecret, shown.utf8.count == bytes.count else { return false }
+        return zip(shown.utf8, bytes).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
 }
 
 enum RemoteAddress {
-    /// The edge writes the address as the last of `X-Forwarded-For`, which is believed of neighbours alone: anybody else could write there
-    /// what they like. Of an IPv6 address it is the network (/64), since whoever has one address there has them all.
-    static func of(_ head: RequestHead, from peer: String) -> String {
-        guard let forwarded = head.forwardedFor, isNeighbour(peer), let last = forwarded.split(separator: ",").last else {
+    /// The edge writes the address as the last of `X-Forwarded-For`, which is believed where the edge's secret is shown beside it. Of an IPv6
+    /// address it is the network (/64), since whoever has one address there has them all.
+    static func of(_ head: RequestHead, from peer: String, edge: EdgeSecret?) -> String {
+        guard let forwarded = head.forwardedFor, let edge, edge.isShown(by: head), let last = forwarded.split(separator: ",").last else {
             return network(peer)
         }
         return network(String(last.filter { $0 != " " }.prefix(64)))
     }
 
-    /// Loopback, or a private network (RFC 1918, RFC 4193), where the edge is.
+    /// Loopback, or a private network (RFC 1918, RFC 4193), where the edge is: its connections are many people's.
     static func isNeighbour(_ address: String) -> Bool {
         var four = in_addr()
         if inet_pton(AF_INET, address.hasPrefix("::ffff:") ? String(address.dropFirst(7)) : address, &four) == 1 {

@@ -24,6 +24,8 @@ final class RequestHead: Sendable {
     let cookie: String?
     let origin: String?
     let forwardedFor: String?
+    /// See `EdgeSecret`.
+    let edgeSecret: String?
     let expectsContinue: Bool
 
     init(_ head: HTTPRequestHead) {
@@ -43,7 +45,8 @@ final class RequestHead: Sendable {
         (contentType, contentEncoding, contentLength) = (known.contentType, known.contentEncoding, known.contentLength)
         (isChunked, expectsContinue) = (known.isChunked, known.expectsContinue)
         (requestID, idempotencyKey) = (known.requestID, known.idempotencyKey)
-        (accept, acceptLanguage, forwardedFor) = (known.accept, known.acceptLanguage, known.forwardedFor)
+        (accept, acceptLanguage) = (known.accept, known.acceptLanguage)
+        (forwardedFor, edgeSecret) = (known.forwardedFor, known.edgeSecret)
     }
 }
 
@@ -60,6 +63,7 @@ private struct KnownFields {
     var cookie: String?
     var origin: String?
     var forwardedFor: String?
+    var edgeSecret: String?
     var expectsContinue = false
     var endsConnection = false
 
@@ -77,6 +81,7 @@ private struct KnownFields {
         case "accept-language": acceptLanguage = acceptLanguage.map { $0 + "," + value } ?? value
         case "cookie": cookie = cookie.map { $0 + "; " + value } ?? value
         case "x-forwarded-for": forwardedFor = forwardedFor.map { $0 + "," + value } ?? value
+        case EdgeSecret.header: edgeSecret = value
         case "origin": origin = origin == nil ? value : ""
         case "expect": expectsContinue = value.lowercased() == "100-continue"
         case "connection": if value.lowercased().contains("close") { endsConnection = true }

@@ -154,7 +154,7 @@ struct Responder: Sendable {
         do {
             return try prove()
         } catch let problem as Problem where problem.type == Problem.unauthorised.type {
-            try state.countWrongCredentials(of: RemoteAddress.of(head, from: connection.peerAddress))
+            try state.countWrongCredentials(of: RemoteAddress.of(head, from: connection.peerAddress, edge: state.edge))
             throw problem
         }
     }
@@ -163,7 +163,7 @@ struct Responder: Sendable {
     private func admit(
         _ caller: Caller, _ head: RequestHead, _ body: RequestBody, _ route: Route, _ connection: Connection
     ) throws(Refusal) -> BudgetPermit {
-        let holder = BudgetHolder(caller, address: RemoteAddress.of(head, from: connection.peerAddress))
+        let holder = BudgetHolder(caller, address: RemoteAddress.of(head, from: connection.peerAddress, edge: state.edge))
         var (isStranger, isComing) = (false, false)
         if case .anyone = caller { isStranger = true }
         if case .coming = body { isComing = true }

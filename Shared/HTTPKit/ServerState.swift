@@ -10,11 +10,15 @@ final class ServerState: Sendable {
     let budget: CallerBudget
     let streams: OpenStreams
     let publicOrigin: String?
+    /// Nil where there is no edge: then no caller's word on addresses counts.
+    let edge: EdgeSecret?
     /// By address: tokens and secrets that were wrong.
     private let wrongCredentials: RateLimiter<String>
 
-    init(_ limits: HTTPLimits, publicOrigin: String?, standing: @escaping SessionStanding = { _, _ in true }) {
-        (self.limits, self.publicOrigin) = (limits, publicOrigin)
+    init(
+        _ limits: HTTPLimits, publicOrigin: String?, edge: EdgeSecret?, standing: @escaping SessionStanding = { _, _ in true }
+    ) {
+        (self.limits, self.publicOrigin, self.edge) = (limits, publicOrigin, edge)
         budget = CallerBudget(limits)
         streams = OpenStreams(limits, standing: standing)
         wrongCredentials = RateLimiter(rate: limits.refusalsRefilled, burst: Double(limits.refusalsPerAddress))

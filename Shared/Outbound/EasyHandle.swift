@@ -25,9 +25,9 @@ final class EasyHandle {
     func prepare(_ transfer: Transfer, _ settings: OutboundSettings, remaining: Duration) {
         self.transfer = transfer
         policy = settings.policy
-        setBounds(transfer.errand, remaining)
+        setBounds(transfer.command, remaining)
         setSecurity(settings)
-        switch transfer.errand {
+        switch transfer.command {
         case .request(let request): setRequest(request)
         case .mail(let mail, let server): setMail(mail, server)
         }
@@ -63,8 +63,8 @@ final class EasyHandle {
         return bytes
     }
 
-    private func setBounds(_ errand: Errand, _ remaining: Duration) {
-        let connect = min(errand.connectTimeout, remaining)
+    private func setBounds(_ command: TransferCommand, _ remaining: Duration) {
+        let connect = min(command.connectTimeout, remaining)
         set(CURLOPT_TIMEOUT_MS, max(1, Int(remaining.wholeMilliseconds)))
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(connect.wholeMilliseconds)))
         set(CURLOPT_NOSIGNAL, 1)

@@ -3,7 +3,7 @@
 import Synchronization
 
 /// What one transfer carries.
-enum Errand: Sendable {
+enum TransferCommand: Sendable {
     case request(OutboundRequest)
     case mail(OutboundMail, to: MailServer)
 
@@ -29,11 +29,11 @@ enum Errand: Sendable {
     }
 }
 
-/// What the loop's thread keeps of an errand. Submitted and cancelled from any thread, otherwise touched by the loop alone.
+/// What the loop's thread keeps of an command. Submitted and cancelled from any thread, otherwise touched by the loop alone.
 final class Transfer: Sendable {
     typealias Outcome = Result<OutboundResponse, OutboundError>
 
-    let errand: Errand
+    let command: TransferCommand
     let deadline: ContinuousClock.Instant
 
     struct State: ~Copyable {
@@ -62,9 +62,9 @@ final class Transfer: Sendable {
     /// Bytes of header lines; no honest answer needs more.
     static let mostHeadBytes = 64 << 10
 
-    init(_ errand: Errand) {
-        self.errand = errand
-        deadline = .now + errand.timeout
+    init(_ command: TransferCommand) {
+        self.command = command
+        deadline = .now + command.timeout
     }
 
     func begin(_ continuation: CheckedContinuation<Outcome, Never>) {
@@ -95,7 +95,7 @@ final class Transfer: Sendable {
     /// False where it is too much: the transfer ends.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         state.withLock { state in
-            guard state.body.count + bytes.count <= errand.maxResponseBytes else {
+            guard state.body.count + bytes.count <= command.maxResponseBytes else {
                 state.verdict = .tooLarge
                 return false
             }
@@ -140,7 +140,7 @@ final class Transfer: Sendable {
 
     /// The next piece of a mail; 0 at its end.
     func readMail(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        guard case .mail(let mail, _) = errand else { return 0 }
+        guard case .mail(let mail, _) = command else { return 0 }
         return state.withLock { state in
             let count = min(buffer.count, mail.data.count - state.uploaded)
             buffer.copyBytes(from: mail.data[state.uploaded..<state.uploaded + count])
@@ -154,7 +154,7 @@ final class Transfer: Sendable {
     func note(status: Int, requestBytes: Int) {
         state.withLock { state in
             state.status = status
-            if case .request = errand, requestBytes > 0 { state.wasHandedOver = true }
+            if case .request = command, requestBytes > 0 { state.wasHandedOver = true }
         }
     }
 

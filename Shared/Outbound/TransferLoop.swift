@@ -32,7 +32,7 @@ final class TransferLoop: Sendable {
         let multi = MultiHandle(settings)
         inbox = Mutex(Inbox(multi: multi))
         let thread = Thread { [self] in
-            var desk = TransferDesk(settings, multi: multi, logger: logger)
+            var desk = TransferTable(settings, multi: multi, logger: logger)
             desk.run(self)
         }
         thread.name = "outbound"

@@ -150,6 +150,9 @@ package struct Runtime: Sendable {
         return opened
     }
 
+    /// What readiness says of people's keys.
+    var keyRemarks: [String] { opened.keys.withLock { $0 }?.remarks ?? [] }
+
     /// 32 bytes that live as long as the installation, made at the first start. Once `openPersonKeys` has opened the keys' database, that
     /// knows the secret before anything can lie under it, and no later start goes on under another one.
     /// - Parameter owner: in whose folder it lies, where that is not this peer's own.

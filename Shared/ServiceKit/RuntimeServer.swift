@@ -1,7 +1,10 @@
 // The door of a service on what every service stands on.
 
 import Contracts
+import Foundation
 package import HTTPKit
+import Logging
+import Sealing
 package import Storage
 
 extension Runtime {
@@ -21,11 +24,25 @@ extension Runtime {
     ) -> HTTPServer {
         HTTPServer(
             description, routes: routes, webhooks: webhooks, host: settings.httpHost, port: settings.httpPort, limits: settings.httpLimits,
-            publicOrigin: settings.publicOrigin,
+            publicOrigin: settings.publicOrigin, edge: edge,
             health: Health(
                 missing: { await missing() + (await store.hasRoom() ? [] : ["room on the disk: the store refuses writes"]) },
-                remarks: { [faults] in faults.remarks + (await remarks()) }, metrics: metrics),
+                remarks: { [self] in faults.remarks + keyRemarks + (await remarks()) }, metrics: metrics),
             authenticate: authenticate, recognise: recognise,
             standing: { caller, provedAt in tokens.stands(caller, since: provedAt) && !isEnded(caller) }, logger: logger)
+    }
+
+    /// No reason not to start: without it only the counting by address is coarser, since all that comes through the edge counts as one.
+    private var edge: EdgeSecret? {
+        guard FileManager.default.fileExists(atPath: keys.edgeSecretFile.path) else {
+            logger.warning("no secret of an edge: callers count under the address of their connection")
+            return nil
+        }
+        do {
+            return EdgeSecret(Hex.encode(try keys.key(in: keys.edgeSecretFile)))
+        } catch {
+            faults.note("\(error); until then all that comes through the edge counts as one address")
+            return nil
+        }
     }
 }

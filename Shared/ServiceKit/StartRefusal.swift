@@ -13,6 +13,7 @@ enum StartRefusal {
         switch error {
         case let error as StoreError: return "\(folder.path): \(error.cause). \(error.mend)"
         case is SealingError: return damaged(folder, "something sealed in it does not open")
+        case is DamagedKey: return damaged(folder, "a person's key in it does not open")
         case let error as any CustomStringConvertible: return "\(error)"
         default: return damaged(folder, "something in it cannot be read (\(type(of: error)))")
         }

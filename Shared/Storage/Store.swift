@@ -39,7 +39,7 @@ package final class Store: Sendable {
     private init(
         _ file: StoreFile, _ applicationID: Int32, _ migrations: [Migration], _ settings: StoreSettings, _ logger: Logger
     ) throws {
-        let recipe = ConnectionRecipe(settings: settings)
+        let recipe = ConnectionSetup(settings: settings)
         if settings.synchronous == .full { try LogIntegrity.require(of: file.path) }
         // Looks before the pool opens, which would turn on the log in a file that is not ours.
         let connection = try DatabaseQueue(path: file.path, configuration: recipe.configuration(label: file.name + ".checkpoint"))
@@ -268,8 +268,10 @@ extension Store {
         }
         brief.close()
         do {
-            try connection.close()
             try pool.close()
+            // Last, because it writes: SQLite then moves the whole log into the file. Behind the pool's readers, which may not write, the
+            // log would lie there until the next start, and damage to its end would look like a power cut.
+            try connection.close()
         } catch {
             fatal.logger.warning("a store was not closed cleanly", metadata: ["code": "\(Fault(error)?.code ?? 0)"])
         }

@@ -30,7 +30,7 @@ package enum StoreError: Error, Hashable, Sendable {
     /// SQLite cannot open the file, or found damage in it; its extended result code.
     case cannotOpen(code: Int32)
     /// Of the write-ahead log, which SQLite would read only up to there, as if nothing had been written after it: the first damaged one of
-    /// so many frames.
+    /// so many frames. A commit lies behind it, or the mark that `StoreLife` knows lay there.
     case damagedLog(frame: Int, of: Int)
     /// The system does not give the file or its folder; errno.
     case unreachable(errno: Int32)
@@ -67,7 +67,7 @@ extension StoreError {
         case .cannotOpen(let code) where code & 0xFF == Self.corrupt: "its content is damaged (SQLite \(code))"
         case .cannotOpen(let code): "SQLite cannot use it (code \(code))"
         case .damagedLog(let frame, let count):
-            "its write-ahead log (-wal) is damaged at frame \(frame) of \(count), and what was acknowledged after that would be lost"
+            "its write-ahead log (-wal) is damaged at frame \(frame) of \(count), and what was acknowledged from there on would be lost"
         case .unreachable(let number): "the system refuses it (\(String(cString: strerror(number))))"
         }
     }

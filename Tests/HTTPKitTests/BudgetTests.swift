@@ -89,13 +89,17 @@ struct BudgetTests {
         }
     }
 
+    private static func lines(_ address: String) -> String {
+        forwarded(address).map { "\($0.key): \($0.value)\r\n" }.joined()
+    }
+
     @Test("X3: 2,400 bodies of one byte, of nobody, at one address: 32 stand, the others are 429, and uploads are answered as before")
     func bodiesOfOne() async throws {
         let server = makeServer([Self.upload, measure()])
         try await withServer(server) { port in
             let bound = try await Self.bound(port)
             let attack = try await Self.open(2400, port) { _ in
-                Self.head("/test/v1/measure", "X-Forwarded-For: 198.51.100.7\r\n", length: 100) + "1"
+                Self.head("/test/v1/measure", Self.lines("198.51.100.7"), length: 100) + "1"
             }
             try await Self.standsFirm(port, within: bound, after: attack.took)
             #expect(server.state.budget.held.bodies <= 32)
@@ -110,7 +114,7 @@ struct BudgetTests {
         try await withServer(server) { port in
             let bound = try await Self.bound(port)
             let attack = try await Self.open(2400, port) { number in
-                Self.head("/test/v1/measure", "X-Forwarded-For: 10.1.\(number / 250).\(number % 250)\r\n", length: 100) + "1"
+                Self.head("/test/v1/measure", Self.lines("10.1.\(number / 250).\(number % 250)"), length: 100) + "1"
             }
             try await Self.standsFirm(port, within: bound, after: attack.took)
             #expect(server.state.budget.held.bodies <= HTTPLimits().bodies)
@@ -220,7 +224,7 @@ struct BudgetTests {
             }
             #expect(refused?.status == 429 && refused?.problem == "too-many-requests")
             #expect((refused?.headers["retry-after"]).flatMap { Int($0) } ?? 0 > 1)
-            #expect(try await ask(port, "GET", "/waits", headers: ["X-Forwarded-For": "198.51.100.8"]).status == 204)
+            #expect(try await ask(port, "GET", "/waits", headers: forwarded("198.51.100.8")).status == 204)
             _ = try await Self.useReserve(port)
         }
     }
@@ -270,13 +274,33 @@ struct BudgetTests {
             #expect(
                 try await ask(port, "POST", "/upload", headers: ["Authorization": "Bearer good"].merging(asJSON) { $1 }, body: [49]).status
                     == 200)
-            let elsewhere = ["Authorization": "Bearer wrong", "X-Forwarded-For": "198.51.100.9"]
+            let elsewhere = forwarded("198.51.100.9").merging(["Authorization": "Bearer wrong"]) { $1 }
             #expect(try await ask(port, "POST", "/upload", headers: elsewhere, body: []).status == 401)
         }
     }
 
     @Test(
-        "X19: Whoever has one IPv6 address has the network's: they count as one; an address that strangers write themselves does not count")
+        "X19: whoever reached a service's own port wrote another X-Forwarded-For each time and was never slowed: the edge alone is believed",
+        arguments: [
+            ("", false), ("TrackMe-Edge: \r\n", false), ("TrackMe-Edge: none\r\n", false),
+            ("TrackMe-Edge: \(String(repeating: "f", count: 64))\r\n", false), ("TrackMe-Edge: \(edgeSecret)\r\n", true),
+        ])
+    func inventedAddresses(shown: String, isEdge: Bool) async throws {
+        try await withServer(Self.upload) { port in
+            let caller = try RawConnection(port: port)
+            var statuses: Set<Int> = []
+            for number in 0..<200 {
+                await caller.send(
+                    "POST /upload HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer wrong\r\nX-Forwarded-For: 198.51.100.\(number)\r\n\(shown)"
+                        + "Content-Length: 0\r\n\r\n")
+                statuses.insert(await caller.receiveAnswer()?.status ?? 0)
+            }
+            #expect(statuses == (isEdge ? [401] : [401, 429]))
+        }
+    }
+
+    @Test(
+        "X19: Whoever has one IPv6 address has the network's: they count as one; what could be guessed is no secret of an edge")
     func addresses() {
         #expect(RemoteAddress.network("2001:db8:1:2:3::4") == RemoteAddress.network("2001:db8:1:2:ffff::1"))
         #expect(RemoteAddress.network("2001:db8:1:2::1") != RemoteAddress.network("2001:db8:1:3::1"))
@@ -284,6 +308,7 @@ struct BudgetTests {
         for text in ["198.51.100.7", "::ffff:198.51.100.7", "", "no:address"] { #expect(RemoteAddress.network(text) == text) }
         #expect(RemoteAddress.isNeighbour("127.0.0.1") && RemoteAddress.isNeighbour("::1") && RemoteAddress.isNeighbour("172.18.0.5"))
         #expect(!RemoteAddress.isNeighbour("198.51.100.7") && !RemoteAddress.isNeighbour("172.32.0.1"))
+        #expect(EdgeSecret("") == nil && EdgeSecret("none") == nil && EdgeSecret(edgeSecret) != nil)
     }
 
     @Test("NFR-03: an overloaded server stops to answer statistics, then search, then live view, then the rest, and never uploads")

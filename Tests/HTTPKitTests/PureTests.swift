@@ -136,7 +136,7 @@ struct RouteTableTests {
 @Suite("Remote address")
 struct RemoteAddressTests {
     @Test(
-        "X-Forwarded-For is believed of loopback and private networks alone",
+        "Loopback and private networks, where the edge is, are told from addresses of one caller",
         arguments: [
             ("127.0.0.1", true), ("::1", true), ("::ffff:127.0.0.1", true), ("10.1.2.3", true), ("172.16.0.1", true),
             ("172.31.255.1", true),

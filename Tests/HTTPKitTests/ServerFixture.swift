@@ -10,6 +10,14 @@ let testDevice = DeviceID(bits: 7)
 let testPerson = PersonID(bits: 8)
 let description = HTTPServer.Description(title: "Test", version: "1.2.3", summary: "For tests", prefix: "test")
 
+/// What the edge of these servers shows.
+let edgeSecret = String(repeating: "e", count: 64)
+
+/// As the edge says from where a request comes.
+func forwarded(_ address: String) -> [String: String] {
+    ["X-Forwarded-For": address, "TrackMe-Edge": edgeSecret]
+}
+
 func quietLogger() -> Logger {
     Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 }
@@ -19,7 +27,8 @@ func makeServer(
     logger: Logger = quietLogger()
 ) -> HTTPServer {
     HTTPServer(
-        description, routes: routes, port: 0, limits: limits, health: Health(missing: { missing }, metrics: { "figures 1\n" }),
+        description, routes: routes, port: 0, limits: limits, edge: EdgeSecret(edgeSecret),
+        health: Health(missing: { missing }, metrics: { "figures 1\n" }),
         authenticate: { credentials, access in
             guard credentials.bearer == "good" else { throw Problem.unauthorised }
             guard access == .device else { throw Problem.forbidden }

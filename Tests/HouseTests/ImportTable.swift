@@ -76,15 +76,17 @@ enum ImportTable {
         }
     }
 
-    /// SQL lives in `Migrations.swift`, files whose name ends in `Store`, and folders whose name does.
+    /// SQL lives in files whose name ends in one of these, and in folders whose name ends in `Store`.
+    static let storeSuffixes = ["Store", "Repository", "Effects", "Migration", "Migrations"]
+
     private static func isStore(_ parts: [String]) -> Bool {
         guard let name = parts.last else { return false }
-        return parts.dropLast().contains { $0.hasSuffix("Store") } || name == "Migrations.swift" || name.hasSuffix("Store.swift")
+        return parts.dropLast().contains { $0.hasSuffix("Store") } || storeSuffixes.contains { name.hasSuffix("\($0).swift") }
     }
 
     /// Files whose name ends in `Routes`, but for those of the bus, and folders named `HTTPRoutes`.
     private static func isHTTPDoor(_ parts: [String]) -> Bool {
         guard let name = parts.last else { return false }
-        return parts.contains("HTTPRoutes") || name.hasSuffix("Routes.swift") && name != "BusRoutes.swift"
+        return parts.contains("HTTPRoutes") || name.hasSuffix("Routes.swift") && !name.hasSuffix("BusRoutes.swift")
     }
 }

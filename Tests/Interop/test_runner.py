@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from contextlib import redirect_stdout
 from io import StringIO
+from unittest import mock
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
@@ -101,8 +102,33 @@ class UnsteadyTests(unittest.TestCase):
             expected = [module] if module in longest else ["the others"] if module != "HouseTests" else []
             self.assertEqual(expected, [name for name, arguments in parts if runs(arguments, f"{module}.A/b()")])
 
+    def test_a_part_that_had_nothing_to_run_passed_in_silence(self):
+        def judge(gone, arguments=(), failing=()):
+            """The verdict on a run of all parts, and what was said."""
+            runs = {}
+            for name, _ in self.runner.parts([]):
+                runs[name] = self.run_of(["a"] if name in failing else [], module=name)
+                runs[name].ended = runs[name].ended or {f"{name}.Suite/passed()"}
+                runs[name].code = self.runner.NOTHING_TO_RUN if name in gone else int(name in failing)
+            said = StringIO()
+            with redirect_stdout(said), mock.patch.object(self.runner, "Run", lambda arguments, width, name: runs[name]):
+                run = self.runner.run_all(list(arguments))
+                return (run.code and self.runner.verdict(run, lambda _: True)), said.getvalue()
+
+        house = ("--skip", "^HouseTests\\.")
+        self.assertEqual(0, judge([])[0])
+        code, said = judge(["SuiteTests"])
+        self.assertEqual(self.runner.NOTHING_TO_RUN, code)
+        self.assertIn("nothing to run in SuiteTests:", said)
+        self.assertNotEqual(0, judge(["SuiteTests"], house)[0], "what is left out is another part")
+        self.assertNotEqual(0, judge(["the others"])[0])
+        self.assertNotEqual(0, judge(["SuiteTests"], failing=["BusTests"])[0], "nor forgiven beside what is unsteady")
+        self.assertEqual(0, judge(["SuiteTests"], (*house, "--skip", "^SuiteTests\\."))[0], "the user's own wish")
+        self.assertEqual(0, judge(["SuiteTests"], ("--skip", "Suite"))[0])
+
     def test_skips_are_kept_with_their_reason(self):
         run = object.__new__(self.runner.Run)
+        run.code = 0
         run.read([
             {"kind": "event", "payload": {"kind": "testSkipped", "testID": "M.S/t()/F.swift:1:2", "messages": [
                 {"symbol": "skip", "text": "Test t() skipped"}, {"symbol": "details", "text": "needs root"}]}}])

@@ -22,6 +22,7 @@ struct ChecksTests {
             (Checks.port(8101, of: "ingest", .ours, setting: "--ingest-port"), .ok),
             (Checks.port(8101, of: "ingest", .taken, setting: "--ingest-port"), .failure),
             (Checks.port(80, of: "edge", .forbidden, setting: "--edge-http-port"), .failure),
+            (Checks.remark(of: "ingest", "1 people's keys are damaged"), .failure),
             (Checks.folder("data", file(mode: 0o700)), .ok), (Checks.folder("data", file(exists: false)), .ok),
             (Checks.folder("data", file(mode: 0o700, writable: false)), .failure),
             (Checks.folder("data", file(mode: 0o777)), .failure), (Checks.folder("data", file(mode: 0o700, ours: false)), .failure),

@@ -5,6 +5,7 @@ import Foundation
 import HTTPKit
 import Logging
 import ServiceKit
+import Synchronization
 import TestKit
 import Testing
 
@@ -24,9 +25,13 @@ struct EdgeDoorTests {
     }
 
     /// Runs Caddy with the suite's own file until `body` is done.
-    private static func withEdge(_ body: (_ https: Int, _ http: Int) async throws -> Void) async throws {
+    /// - Parameter heard: told of each request that came to the service.
+    private static func withEdge(
+        _ body: (_ https: Int, _ http: Int) async throws -> Void, heard: @escaping @Sendable (Exchange) -> Void = { _ in }
+    ) async throws {
         try await withTemporaryFolder { folder in
             let free = try FreePorts.find(2)
+            let layout = SuiteLayout(data: folder.path, environment: [:])
             let server = HTTPServer(
                 .init(title: "Behind the edge", version: "1", summary: "Reads a body", prefix: "ingest"),
                 routes: [
@@ -34,17 +39,19 @@ struct EdgeDoorTests {
                         .post, "/ingest/v1/body", access: .anyone, summary: "Reads a body",
                         body: BodyShape([.init(MediaType.json, .anything)], limit: 100 << 20, inflatedLimit: 100 << 20), answers: []
                     ) { exchange in
+                        heard(exchange)
                         _ = try await exchange.body()
                         return .empty()
                     }
-                ], port: 0, health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in .anyone },
+                ], port: 0, edge: EdgeSecret(try layout.keys.edgeSecret()), health: Health(missing: { [] }, metrics: { "" }),
+                authenticate: { _, _ in .anyone },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let running = Task { try await server.run() }
             defer { running.cancel() }
             var ports = SuitePorts()
             (ports.ingestPort, ports.edgePort, ports.edgeHTTPPort) = (await server.boundPort, free[0], free[1])
             (ports.sosPort, ports.sosDeputyPort, ports.consentPort, ports.notifierPort, ports.gatewayPort) = (1, 1, 1, 1, 1)
-            let edge = Edge(layout: SuiteLayout(data: folder.path, environment: [:]), ports: ports)
+            let edge = Edge(layout: layout, ports: ports)
             let part = try #require(try edge.part(Readiness()), "caddy is not installed")
             let process = Process()
             process.executableURL = URL(fileURLWithPath: part.command.executable)
@@ -115,6 +122,23 @@ struct EdgeDoorTests {
                 #expect(!lines.isEmpty && lines.allSatisfy { $0.contains("127.0.0.1:\(port) ") }, "\(listening)")
             }
         }
+    }
+
+    @Test(
+        "X19: a caller's own X-Forwarded-For and edge secret are replaced on the way through the edge, and what the edge says of addresses counts"
+    )
+    func addresses() async throws {
+        let seen = Mutex<[String?]>([])
+        try await Self.withEdge { https, _ in
+            // From another address of this machine, so that it differs from the edge's own.
+            let said = await Self.curl(
+                "https://127.0.0.1:\(https)/ingest/v1/body", "--interface", "127.0.0.3", "-H", "Content-Type: application/json", "-H",
+                "X-Forwarded-For: 198.51.100.7", "-H", "TrackMe-Edge: \(String(repeating: "f", count: 64))", "-d", "12345")
+            #expect(said.status == 204, "\(said.text)")
+        } heard: { exchange in
+            seen.withLock { $0 += [exchange.remoteAddress, exchange.header("X-Forwarded-For")] }
+        }
+        #expect(seen.withLock { $0 } == ["127.0.0.3", "127.0.0.3"])
     }
 
     @Test(

@@ -225,6 +225,57 @@ struct SupervisorMachineTests {
         #expect(ticks(&machine, 5100...20_000) == [10_000: Self.replaced, 15_000: Self.replaced, 20_000: Self.replaced])
     }
 
+    /// An edge that was asked after a second and is ready; it answered at 1.01 s, and its ticks came until 2 s.
+    private func readyDoor() -> SupervisorMachine {
+        var machine = SupervisorMachine(parts: ["edge"], doors: ["edge"])
+        _ = machine.begun(at: .zero)
+        _ = ticks(&machine, 100...1000)
+        machine.asked("edge", at: .seconds(1))
+        _ = machine.answered("edge", at: .milliseconds(1010))
+        _ = ticks(&machine, 1100...2000)
+        return machine
+    }
+
+    private static let doorReplaced: [SupervisorAction] = [.say(.unresponsive("edge")), .kill("edge")]
+
+    @Test("R6, SOS-41: a halted edge cost 14 s: one that leaves a question unanswered for a second is replaced, at its start after ten")
+    func replacesTheHaltedDoor() {
+        var machine = readyDoor()
+        #expect(ticks(&machine, 2100...4000) == [:], "nobody asks it")
+        machine.asked("edge", at: .seconds(4))
+        machine.asked("edge", at: .milliseconds(4500))
+
+        #expect(ticks(&machine, 4100...5000) == [4900: Self.doorReplaced])
+        #expect(machine.answered("edge", at: .milliseconds(5010)) == [], "of the life before")
+        #expect(machine.exited("edge", .signalled(9), at: .milliseconds(5020)).last == .start("edge"))
+        machine.asked("edge", at: .milliseconds(5050))
+        #expect(ticks(&machine, 5100...15_100) == [15_100: Self.doorReplaced])
+        _ = machine.exited("edge", .signalled(9), at: .milliseconds(15_110))
+        machine.asked("edge", at: .milliseconds(15_150))
+        #expect(machine.answered("edge", at: .milliseconds(15_300)) == [.say(.readyAgain("edge"))])
+    }
+
+    @Test("SOS-41: an edge that is busy, as under a flood, is not killed for a late answer, but after ten seconds without any")
+    func busyDoor() {
+        var machine = readyDoor()
+        machine.asked("edge", at: .seconds(2))
+        for time in stride(from: 2100, through: 11_000, by: 100) {
+            machine.worked("edge", at: .milliseconds(time))
+            #expect(machine.timePassed(to: .milliseconds(time)) == [])
+        }
+        machine.worked("edge", at: .milliseconds(11_100))
+        #expect(machine.timePassed(to: .milliseconds(11_100)) == Self.doorReplaced)
+    }
+
+    @Test("SOS-41: a watch that was halted kills no edge for what it did not hear meanwhile")
+    func lateWatchOfADoor() {
+        var machine = readyDoor()
+        machine.asked("edge", at: .milliseconds(2050))
+
+        #expect(machine.timePassed(to: .seconds(60)) == [])
+        #expect(ticks(&machine, 60_100...62_000).keys.min() == 60_900)
+    }
+
     @Test("SOS-41: a watch that was halted or starved itself subtracts its own lateness before it kills", arguments: [1500, 60_000])
     func lateWatch(halted milliseconds: Int) {
         var machine = started(["ingest"])

@@ -116,6 +116,86 @@ struct SupervisorTests {
         }
     }
 
+    @Test(
+        "SOS-41: an empty datagram ended the reading of a service's heartbeats, and it was killed for its silence: what says nothing is passed over",
+        .enabled(if: SystemProgram.find("python3") != nil, "needs python3"))
+    func strangeDatagrams() async throws {
+        try await withTemporaryFolder { folder in
+            let notes = Notes()
+            let beating = """
+                import os, socket, time
+                beats = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                beats.connect(os.environ["NOTIFY_SOCKET"])
+                for text in b"WATCHDOG=1", b"", b"\\xff\\xfe", b"\\n\\n", b"WATCHDOG=1" * 100, b"":
+                    beats.send(text)
+                begun, told = time.monotonic(), False
+                while True:
+                    try:
+                        beats.send(b"WATCHDOG=1")
+                    except OSError:
+                        # A service sends on whoever listens.
+                        pass
+                    if time.monotonic() - begun > 2 and not told:
+                        told = True
+                        print("alive", flush=True)
+                    time.sleep(0.1)
+                """
+            let part = SupervisedPart(
+                name: "one",
+                command: ChildCommand(executable: SystemProgram.find("python3") ?? "", arguments: ["-c", beating], environment: [:]),
+                heartbeat: folder.appendingPathComponent("beats").path)
+            let supervisor = Supervisor([part], line: notes.line, notice: notes.notice)
+            let running = Task { await supervisor.run() }
+            try await eventually("it lives longer than a silence may be") { notes.lines == ["one: alive"] }
+            #expect(notes.notices == [])
+            supervisor.stop()
+            _ = await running.value
+        }
+    }
+
+    @Test(
+        "R6, SOS-41: a halted edge cost 14 s: a door that answers and then stands still is killed and started again within four",
+        .enabled(if: SystemProgram.find("python3") != nil, "needs python3"))
+    func haltedDoor() async throws {
+        let notes = Notes()
+        let port = try FreePorts.find(1)[0]
+        let answering = """
+            import http.server, os, socketserver, sys
+            class Door(http.server.BaseHTTPRequestHandler):
+                def do_GET(self):
+                    self.send_response(204)
+                    self.end_headers()
+                def log_message(self, *_):
+                    pass
+            socketserver.TCPServer.allow_reuse_address = True
+            door = socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Door)
+            print(os.getpid(), flush=True)
+            door.serve_forever()
+            """
+        let readiness = Readiness()
+        let part = SupervisedPart(
+            name: "door",
+            command: ChildCommand(
+                executable: SystemProgram.find("python3") ?? "", arguments: ["-c", answering, String(port)], environment: [:]),
+            isDoor: true
+        ) {
+            await readiness.edgeAnswers(httpPort: port) ? .ready : .silent
+        }
+        let supervisor = Supervisor([part], line: notes.line, notice: notes.notice)
+        let running = Task { await supervisor.run() }
+        let first: pid_t = try await eventually("its number") { notes.lines.compactMap { pid_t($0.dropFirst("door: ".count)) }.first }
+        try await eventually("it is ready") { notes.notices == [.everythingIsReady] }
+        kill(first, SIGSTOP)
+        let halted = ContinuousClock.now
+
+        try await eventually("its second life") { notes.notices.contains(.readyAgain("door")) }
+        // Asked within 0.2 s, silent for 0.9, a second for the start, and the rest for a busy machine.
+        #expect(.now - halted < .seconds(4))
+        #expect(notes.notices.dropFirst().prefix(2) == [.unresponsive("door"), .restarting("door", status: .signalled(SIGKILL))])
+        supervisor.stop()
+        _ = await running.value
+    }
+
     @Test("a part that refuses its configuration and is alone ends the suite with 78, and its own words name the setting")
     func configuration() async throws {
         let notes = Notes()

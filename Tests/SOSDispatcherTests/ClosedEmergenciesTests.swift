@@ -69,7 +69,7 @@ struct ClosedEmergenciesTests {
     )
     func costs() async throws {
         func figures(_ store: SOSStore) async throws -> (canary: Duration, start: Duration) {
-            let canary = try await cost { try await store.store.write { try CanaryTable.forgetEmergencies($0, of: Self.person) } }
+            let canary = try await cost { try await store.store.write { try CanaryStore.forgetEmergencies($0, of: Self.person) } }
             return (canary, try await cost { _ = try store.load() })
         }
         try await withStore { store in
@@ -143,7 +143,7 @@ struct ClosedEmergenciesTests {
             #expect(try await store.store.write { try ClosedEmergencies.move($0, closedBefore: .now) } == 1)
 
             let messages = MessageOutbox(in: store.store, sealedUnder: .random(), logger: Running.quiet) { _ in }
-            _ = try await store.store.write { try PersonErasure(messages: messages).erase($0, Self.person, scope: .account) }
+            _ = try await store.store.write { try PersonErasureStore(messages: messages).erase($0, Self.person, scope: .account) }
             #expect(try await store.emergencies(of: Self.person, limit: 9).isEmpty)
             #expect(try await store.outbox(of: ids[0]) == nil)
         }
@@ -178,7 +178,7 @@ struct ClosedEmergenciesTests {
             var steps: [Int] = []
             repeat {
                 steps.append(
-                    try await store.store.write { try PersonErasure(messages: messages).erase($0, Self.person, scope: .account) })
+                    try await store.store.write { try PersonErasureStore(messages: messages).erase($0, Self.person, scope: .account) })
             } while steps.last != 0
             #expect(steps == [500, 500, 200, 0])
             let left = try await store.store.read { db in

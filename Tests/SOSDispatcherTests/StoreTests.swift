@@ -16,16 +16,22 @@ import Testing
 struct StoreTests {
     private func withStore(_ body: (SOSStore) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
-            let runtime = try Stage.runtime(.sosDispatcher, folder, [:])
-            let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
-            let keys = try runtime.openPersonKeys()
-            _ = try await keys.makeKey(for: Self.person)
-            let pair = PairTables(place: .first, keys: keys, own: .random())
-            try await body(SOSStore(database, keys: keys, pair: pair, logger: Running.quiet))
-            await database.close()
-            await keys.close()
-            await runtime.bus.shutdown()
+            try await withStore(in: folder) { store in
+                _ = try await store.keys.makeKey(for: Self.person)
+                try await body(store)
+            }
         }
+    }
+
+    private func withStore(in folder: URL, _ body: (SOSStore) async throws -> Void) async throws {
+        let runtime = try Stage.runtime(.sosDispatcher, folder, [:])
+        let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
+        let keys = try runtime.openPersonKeys()
+        let pair = PairTables(place: .first, keys: keys, own: .random())
+        try await body(SOSStore(database, keys: keys, pair: pair, logger: Running.quiet))
+        await database.close()
+        await keys.close()
+        await runtime.bus.shutdown()
     }
 
     private static let person = PersonID(bits: 7)
@@ -58,6 +64,38 @@ struct StoreTests {
             let all = try await store.emergencies(of: Self.person, limit: 10)
             #expect(all.map(\.id) == [3, 2, 1].map { EmergencyID(bits: $0) } && all.map { $0.closedAt == nil } == [true, false, false])
             #expect(try await store.audit(of: "\(EmergencyID(bits: 2))").map(\.action) == ["closed"])
+        }
+    }
+
+    @Test("One person's damaged key kept a dispatcher from starting and everybody's changes from the file: that person is supervised anew")
+    func damagedKey() async throws {
+        let other = PersonID(bits: 8)
+        var both = StoreBatch()
+        for person in [Self.person, other] { both.subscribers[person] = Watched() }
+        let batch = both
+        func sealed(_ store: SOSStore) async throws -> Data? {
+            try await store.store.read { db in
+                try Data.fetchOne(db, sql: "SELECT sealed FROM subscribers WHERE person = ?", arguments: [Self.person.data])
+            }
+        }
+        try await withTemporaryFolder { folder in
+            try await withStore(in: folder) { store in
+                for person in [Self.person, other] { _ = try await store.keys.makeKey(for: person) }
+                _ = try await store.save(batch)
+            }
+            let file = folder.appendingPathComponent("sos-dispatcher/sos-dispatcher-keys.db")
+            let key = try #require(try Store.readCopy(file) { db in try WrappedKeys().living(db, of: Self.person)?.wrapped })
+            try flipBit(of: key, in: file)
+            try await withStore(in: folder) { store in
+                let memory = try store.load()
+                #expect(Array(memory.subscribers.keys) == [other] && Array(memory.unreadable.keys) == [Self.person])
+                let before = try await sealed(store)
+                var later = batch
+                later.emergencies[EmergencyID(bits: 1)] = emergency(1)
+                _ = try await store.save(later)
+                #expect(try await store.emergencies(of: Self.person, limit: 1).count == 1)
+                #expect(try await sealed(store) == before, "what the key opens once it is put back stays")
+            }
         }
     }
 

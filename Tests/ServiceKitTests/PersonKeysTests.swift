@@ -98,6 +98,95 @@ struct PersonKeysTests {
         }
     }
 
+    // MARK: Damage
+
+    private func file(_ folder: URL) -> URL { folder.appendingPathComponent("x-keys.db") }
+
+    private func opened(_ folder: URL) throws -> PersonKeys {
+        try PersonKeys(
+            file(folder), wrappedBy: wrapping, settings: StoreSettings(),
+            backups: KeyBackups(folder: folder.appendingPathComponent("copies"), name: "x-keys"), logger: Logger(label: "test"))
+    }
+
+    private func wrapped(_ file: URL) throws -> [UInt8] {
+        try #require(try Store.readCopy(file) { db in try WrappedKeys().living(db, of: person)?.wrapped })
+    }
+
+    /// One run that ends in order, after which one bit of the person's key is flipped.
+    /// - Returns: the key, and what is stored of it now.
+    private func damaging(in folder: URL, _ body: (PersonKeys) async throws -> Void) async throws -> (key: [UInt8], stored: [UInt8]) {
+        let keys = try opened(folder)
+        _ = try await keys.makeKey(for: person)
+        try await body(keys)
+        let key = try await keys.makeKey(for: person).bytes
+        await keys.close()
+        try flipBit(of: wrapped(file(folder)), in: file(folder))
+        return (key, try wrapped(file(folder)))
+    }
+
+    @Test("One flipped bit in one person's key was everybody's end: it concerns that person, and no other key takes its place")
+    func damaged() async throws {
+        try await withTemporaryFolder { folder in
+            let other = PersonID.random()
+            let (_, stored) = try await damaging(in: folder) { keys in _ = try await keys.makeKey(for: other) }
+
+            let keys = try opened(folder)
+            #expect(keys.remarks.isEmpty)
+            #expect(throws: DamagedKey.self) { try keys.key(of: person) }
+            await #expect(throws: DamagedKey.self) { try await keys.makeKey(for: person) }
+            #expect(try keys.key(of: other) != nil && keys.usableKey(of: person) == nil && !keys.isDestroyed(person))
+            let remark = try #require(keys.remarks.first)
+            #expect(remark.contains(file(folder).path) && remark.contains("copies/x-keys.1.db"))
+            try await keys.renewBackups()
+            #expect(try wrapped(file(folder)) == stored)
+
+            try await keys.destroyKey(of: person)
+            #expect(try keys.key(of: person) == nil && keys.isDestroyed(person) && keys.remarks.isEmpty)
+            await keys.close()
+        }
+    }
+
+    @Test("The copies of the keys were of no use to a damaged one, and each new copy took a whole one away: it is put back from there")
+    func putBack() async throws {
+        try await withTemporaryFolder { folder in
+            let (key, stored) = try await damaging(in: folder) { keys in try await keys.renewBackups() }
+
+            let keys = try opened(folder)
+            #expect(try keys.key(of: person)?.bytes == key && keys.remarks.isEmpty)
+            let keeping = Task { try await keys.keepBackups() }
+            try await eventually("the file has it again", isTrue: { try wrapped(file(folder)) != stored })
+            keeping.cancel()
+            _ = await keeping.result
+            await keys.close()
+
+            let again = try open(folder, wrapping)
+            #expect(try again.key(of: person)?.bytes == key, "without any copy")
+            await again.close()
+        }
+    }
+
+    @Test("A key that was destroyed is not taken from an old copy in place of the one that came after it")
+    func destroyedIsNoCopy() async throws {
+        try await withTemporaryFolder { folder in
+            let (copy, old) = (folder.appendingPathComponent("copies/x-keys.1.db"), folder.appendingPathComponent("old.db"))
+            let (_, stored) = try await damaging(in: folder) { keys in
+                try await keys.renewBackups()
+                try FileManager.default.copyItem(at: copy, to: old)
+                let made = Timestamp.now
+                try await keys.destroyKey(of: person)
+                try await eventually("the clock has moved on", isTrue: { Timestamp.now > made })
+                try await keys.renewKey(of: person)
+            }
+            try FileManager.default.removeItem(at: copy)
+            try FileManager.default.moveItem(at: old, to: copy)
+
+            let keys = try opened(folder)
+            #expect(throws: DamagedKey.self) { try keys.key(of: person) }
+            #expect(try wrapped(file(folder)) == stored)
+            await keys.close()
+        }
+    }
+
     @Test("another key-encryption key opens nothing")
     func wrongWrapping() async throws {
         try await withTemporaryFolder { folder in

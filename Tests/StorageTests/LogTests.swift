@@ -43,6 +43,20 @@ struct LogTests {
         }
     }
 
+    @Test("After an orderly end the log alone held what was acknowledged, at the mercy of whatever befell it: all of it is in the file")
+    func orderlyEnd() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try NoteStore.open(in: folder)
+            _ = try await store.write(NoteStore.insert("kept"))
+            #expect(try await store.read(NoteStore.texts) == store.readBriefly(NoteStore.texts))
+            await store.close()
+            #expect(!FileManager.default.fileExists(atPath: NoteStore.file(in: folder).path + "-wal"))
+            let again = try NoteStore.open(in: folder)
+            #expect(try await again.read(NoteStore.texts) == ["kept"])
+            await again.close()
+        }
+    }
+
     @Test("R18: the log hid SQLite's code behind an error's type: it names the code and SQLite's words, and no value")
     func reason() async throws {
         try await withNotes { store in

@@ -124,6 +124,54 @@ struct StoreLifeTests {
         }
     }
 
+    @Test("Damage to the end of the log was taken for a store that was put back: the start is refused and names the log")
+    func damagedEnd() async throws {
+        try await withTemporaryFolder { folder in
+            let (whole, damaged) = (folder.appendingPathComponent("whole"), folder.appendingPathComponent("damaged"))
+            _ = try await run(in: folder) { store in
+                // Its mark is the last commit.
+                try await Self.life(in: folder).goOn(store)
+                for image in [whole, damaged] {
+                    try FileManager.default.createDirectory(at: image, withIntermediateDirectories: false)
+                    for name in ["notes.db", "notes.db-wal", "notes.life"] {
+                        try FileManager.default.copyItem(at: folder.appendingPathComponent(name), to: image.appendingPathComponent(name))
+                    }
+                }
+            }
+            #expect(try await run(in: whole) == false, "as a kill leaves them")
+
+            let log = damaged.appendingPathComponent("notes.db-wal")
+            var bytes = Array(try Data(contentsOf: log))
+            bytes[bytes.count - 1000] ^= 1
+            try Data(bytes).write(to: log)
+            for _ in 0..<2 {
+                let error = await #expect(throws: StoreError.self) { _ = try await run(in: damaged) }
+                guard case .damagedLog(let frame, let count)? = error else { throw try #require(error) }
+                #expect(frame > 0 && frame <= count)
+                #expect(Array(try Data(contentsOf: log)) == bytes)
+            }
+        }
+    }
+
+    @Test("A power cut while a store that was put back begins anew, and tears its log, is no damage")
+    func cutAtBeginning() async throws {
+        try await withTemporaryFolder { folder in
+            let image = folder.appendingPathComponent("image")
+            try FileManager.default.createDirectory(at: image, withIntermediateDirectories: false)
+            _ = try await run(in: folder) { store in
+                _ = try await store.write(NoteStore.insert("last"))
+                for name in ["notes.db", "notes.db-wal"] {
+                    try FileManager.default.copyItem(at: folder.appendingPathComponent(name), to: image.appendingPathComponent(name))
+                }
+            }
+            let log = image.appendingPathComponent("notes.db-wal")
+            try Data(try Data(contentsOf: log).dropLast(1000)).write(to: log)
+            try JSONEncoder().encode(["fresh", "beginning"]).write(to: Self.witness(in: image))
+            #expect(try await run(in: image))
+            #expect(try await run(in: image) == false)
+        }
+    }
+
     @Test("what has to begin anew is one with the mark: where it fails it is done at the next start")
     func atomic() async throws {
         try await withTemporaryFolder { folder in

@@ -31,7 +31,7 @@ struct Hospital: Sendable {
     }
 
     let suite: StorySuite
-    let parts: GatewayParts
+    let parts: GatewayModule
     let mail: MailPeer
     let port: Int
     var token: String?
@@ -50,7 +50,7 @@ struct Hospital: Sendable {
                 var environment = suite.layout.environment(of: .thirdPartyGateway, httpPort: 0)
                 environment.merge(settings) { $1 }
                 var reader = SettingsReader(environment: environment)
-                let parts = try await GatewayParts(GatewayAssembly.settings(&reader), on: runtime)
+                let parts = try await GatewayModule(GatewayAssembly.settings(&reader), on: runtime)
                 let group = ServiceGroup(services: parts.services, logger: runtime.logger)
                 let running = Task { try await group.run() }
                 var hospital = Hospital(suite: suite, parts: parts, mail: mail, port: await parts.server.boundPort)

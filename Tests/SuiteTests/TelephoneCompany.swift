@@ -14,8 +14,8 @@ struct TelephoneCompany: Sendable {
         }
     }
 
-    /// What was said to this number, by channel; the last of each.
+    /// What was said to this number, by channel; the first of each, since a text that an ambulance was informed may come before the call.
     func reached(_ number: String) -> [String: String] {
-        peer.messages(to: number).reduce(into: [:]) { $0[$1.channel] = $1.text }
+        peer.messages(to: number).reduce(into: [:]) { $0[$1.channel] = $0[$1.channel] ?? $1.text }
     }
 }

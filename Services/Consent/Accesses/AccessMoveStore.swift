@@ -86,7 +86,7 @@ struct EarlierAccesses: Sendable {
 
 /// Moves `data_accesses`, oldest first, a slice at a time: into the new store with the number up to which it has come, then out of the old
 /// one. Killed between the two, or where an older copy of consent.db was put back, it finds by the number what it has moved before.
-struct AccessMove: Sendable {
+struct AccessMoveStore: Sendable {
     private let old: Store
     private let new: Store
     private let earlier = EarlierAccesses()
@@ -101,7 +101,7 @@ struct AccessMove: Sendable {
     static func open(on runtime: Runtime, beside consent: Store) async throws -> Store {
         let (store, isNew) = try runtime.openStore(
             named: "accesses", applicationID: AccessStore.applicationID, migrations: AccessStore.migrations)
-        try await AccessMove(from: consent, to: store).begin()
+        try await AccessMoveStore(from: consent, to: store).begin()
         let hadOne = try await consent.write { db in try EarlierAccesses().mark(db) }
         if isNew, hadOne {
             runtime.faults.note(

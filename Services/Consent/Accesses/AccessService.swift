@@ -16,28 +16,28 @@ struct AccessService: Sendable {
 
     let store: Store
     private let consent: Store
-    private let sharing: SharingLedger
-    private let move: AccessMove
+    private let sharing: SharingRepository
+    private let move: AccessMoveStore
     private let retention: Duration
     private let clock: @Sendable () -> Timestamp
     private let table: AccessStore
-    private let requests = SharingTable()
+    private let requests = SharingStore()
 
     /// - Parameters:
     ///   - store: of `AccessStore.migrations`.
     ///   - consent: where accounts and requests are.
     ///   - retention: of the counts by the hour.
     init(
-        store: Store, consent: Store, sharing: SharingLedger, retention: Duration, clock: @escaping @Sendable () -> Timestamp = { .now }
+        store: Store, consent: Store, sharing: SharingRepository, retention: Duration, clock: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.store, self.consent, self.sharing, self.retention, self.clock) = (store, consent, sharing, retention, clock)
         table = AccessStore(beside: consent)
-        move = AccessMove(from: consent, to: store)
+        move = AccessMoveStore(from: consent, to: store)
     }
 
     // MARK: Recording
 
-    /// Follows from where the store stands; the position is in the same store as the rows. `AccessMove.begin` goes before.
+    /// Follows from where the store stands; the position is in the same store as the rows. `AccessMoveStore.begin` goes before.
     func follower(on runtime: Runtime) -> Follower {
         Follower(family: .accesses, on: runtime, store: store) { [table] db, event in
             try table.apply(db, event)

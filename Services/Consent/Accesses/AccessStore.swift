@@ -63,7 +63,7 @@ struct AccessStore: Sendable {
 
     /// Knows who has an account.
     private let consent: Store
-    private let accounts = AccountTable()
+    private let accounts = AccountStore()
 
     init(beside consent: Store) {
         self.consent = consent

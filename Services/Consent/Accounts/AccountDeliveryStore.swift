@@ -7,8 +7,8 @@ import ServiceKit
 import Storage
 
 /// `MessageSettled` facts as accounts need them (ACC-07).
-struct AccountDeliveries: Sendable {
-    let mail: AccountMail
+struct AccountDeliveryStore: Sendable {
+    let mail: AccountMailStore
 
     /// One fact, in the transaction of its position.
     func apply(_ db: Database, _ event: StreamEvent) throws {

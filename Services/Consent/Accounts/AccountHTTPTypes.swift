@@ -92,19 +92,19 @@ extension AddressItem: Documented {
 }
 
 struct AutomatedSOSItem: Codable, Sendable {
-    var status: AutomatedSOSWish.Status
+    var status: AutomatedSOSPreference.Status
     var reason: String?
 
-    init(_ wish: AutomatedSOSWish) {
+    init(_ wish: AutomatedSOSPreference) {
         (status, reason) = (wish.status, wish.reason)
     }
 }
 
 extension AutomatedSOSItem: Documented {
     static let schema = JSONSchema.object(
-        .required("status", .oneOf(AutomatedSOSWish.Status.allCases.map(\.rawValue))),
+        .required("status", .oneOf(AutomatedSOSPreference.Status.allCases.map(\.rawValue))),
         .optional("reason", .string(), "Why it is not active.")
-    ).named("AutomatedSOSWish")
+    ).named("AutomatedSOSPreference")
 }
 
 struct RegistrationItem: Codable, Sendable {
@@ -164,7 +164,7 @@ struct NewAddressBody: Codable, Sendable {
 enum AccountSchemas {
     static let place = JSONSchema.string(pattern: "^[0-9A-Z]{1,16}$")
     static let language = JSONSchema.oneOf(Language.allCases.map(\.rawValue))
-    static let token = JSONSchema.string(length: MailLinks.tokenCharacters...MailLinks.tokenCharacters)
+    static let token = JSONSchema.string(length: MailLinkStore.tokenCharacters...MailLinkStore.tokenCharacters)
     static let text = JSONSchema.string(length: 1...FormReader.longestText)
     static let email = JSONSchema.string(length: 3...EmailAddress.longest, format: "email")
     static let metric = JSONSchema.oneOf(Metric.all.map(\.code))

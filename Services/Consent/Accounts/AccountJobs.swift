@@ -31,14 +31,14 @@ extension AccountDependencies {
 
 struct AccountJobs: Sendable {
     let entries: JobRunner<RecordEntries, Void>
-    private let joins: JobRunner<SubscribePerson, AutomatedSOSWish>
+    private let joins: JobRunner<SubscribePerson, AutomatedSOSPreference>
     private let store: Store
-    private let book: AccountBook
+    private let repository: AccountRepository
 
-    init(store: Store, book: AccountBook, dependencies: AccountDependencies, logger: Logger) {
-        (self.store, self.book) = (store, book)
-        entries = JobRunner(book.jobs.entries, in: store, logger: logger) { job in
-            guard try await Self.isOpen(job.body.person, store, book) else { return { _ in } }
+    init(store: Store, repository: AccountRepository, dependencies: AccountDependencies, logger: Logger) {
+        (self.store, self.repository) = (store, repository)
+        entries = JobRunner(repository.jobs.entries, in: store, logger: logger) { job in
+            guard try await Self.isOpen(job.body.person, store, repository) else { return { _ in } }
             do {
                 try await dependencies.recordEntries(job.id, Methods.encode(job.body))
             } catch let failure as Failure where failure.isLasting {
@@ -46,18 +46,18 @@ struct AccountJobs: Sendable {
             }
             return { _ in }
         }
-        joins = JobRunner(book.jobs.joins, in: store, logger: logger) { job in
+        joins = JobRunner(repository.jobs.joins, in: store, logger: logger) { job in
             let person = job.body.person
-            guard try await Self.isOpen(person, store, book) else { return { _ in AutomatedSOSWish(status: .asked) } }
-            let wish: AutomatedSOSWish
+            guard try await Self.isOpen(person, store, repository) else { return { _ in AutomatedSOSPreference(status: .asked) } }
+            let wish: AutomatedSOSPreference
             do {
                 try await dependencies.subscribePerson(job.id, Methods.encode(job.body))
-                wish = AutomatedSOSWish(status: .active)
+                wish = AutomatedSOSPreference(status: .active)
             } catch let failure as Failure where failure.isLasting {
                 wish = Self.refused(failure)
             }
             return { db in
-                try book.settleSOS(db, of: person, wish, at: .now)
+                try repository.settleSOS(db, of: person, wish, at: .now)
                 return wish
             }
         }
@@ -71,22 +71,22 @@ struct AccountJobs: Sendable {
         do {
             _ = try await joins.runNow(id)
         } catch let failure as Failure {
-            try await store.write { [book] db in
-                guard try book.jobs.joins.withdraw(db, id: id) else { return }
-                try book.settleSOS(db, of: person, Self.refused(failure), at: .now)
+            try await store.write { [repository] db in
+                guard try repository.jobs.joins.withdraw(db, id: id) else { return }
+                try repository.settleSOS(db, of: person, Self.refused(failure), at: .now)
             }
         }
     }
 
     /// Whoever is being erased has nothing left to be asked.
-    private static func isOpen(_ person: PersonID, _ store: Store, _ book: AccountBook) async throws -> Bool {
-        let row = try await store.read { db in try book.table.find(db, person: person) }
+    private static func isOpen(_ person: PersonID, _ store: Store, _ repository: AccountRepository) async throws -> Bool {
+        let row = try await store.read { db in try repository.table.find(db, person: person) }
         return row.map { $0.state != .closing } ?? false
     }
 
     /// For the person; the dispatcher's own reasons hold nothing personal by contract.
-    private static func refused(_ failure: Failure) -> AutomatedSOSWish {
-        AutomatedSOSWish(
+    private static func refused(_ failure: Failure) -> AutomatedSOSPreference {
+        AutomatedSOSPreference(
             status: .refused,
             reason: failure.isRetriable
                 ? "AutomatedSOS did not answer; the account works without it. Join again from the app." : failure.reason)

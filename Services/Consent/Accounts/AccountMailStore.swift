@@ -7,9 +7,9 @@ import ServiceKit
 
 /// Writes the mails of registration and profiles. Also keeps, for a month, which message went to which account's own address, so that
 /// a mail that cannot be delivered is shown to the person (ACC-07).
-struct AccountMail: Sendable {
+struct AccountMailStore: Sendable {
     let outbox: MessageOutbox
-    let links: MailLinks
+    let links: MailLinkStore
     /// `https://host:port`.
     let publicOrigin: String
     let confirmTime: Duration
@@ -205,9 +205,9 @@ struct AccountMail: Sendable {
             db.cachedStatement(sql: "SELECT account, email_lookup FROM account_mails WHERE message = ?"),
             arguments: [Data(news.message.bytes)])
         guard let row else { return }
-        let account = try AccountTable().find(db, number: row[0])
+        let account = try AccountStore().find(db, number: row[0])
         if news.state == .failed, let account, account.emailLookup == [UInt8](row[1] as Data) {
-            try AccountTable().addressFailed(db, account.number, at: at)
+            try AccountStore().addressFailed(db, account.number, at: at)
         }
         try db.cachedStatement(sql: "DELETE FROM account_mails WHERE message = ?").execute(arguments: [Data(news.message.bytes)])
     }

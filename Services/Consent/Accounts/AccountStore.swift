@@ -7,7 +7,7 @@ import Sealing
 
 /// `accounts`: one row for each person, member of an organisation and operator. Numbers are never used again; deleting the row
 /// frees e-mail, user name and fiscal code (ACC-31). Rows of other subjects refer to `accounts (number)`.
-struct AccountTable: Sendable {
+struct AccountStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -147,7 +147,7 @@ struct AccountTable: Sendable {
 
 // MARK: Finding
 
-extension AccountTable {
+extension AccountStore {
     private static let columns = """
         SELECT number, kind, subject, organisation, state, created_at, address_confirmed_at, address_failed_at, profile, terms_version,
         email_lookup, readers_since FROM accounts

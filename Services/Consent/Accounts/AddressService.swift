@@ -11,8 +11,8 @@ struct AddressService: Sendable {
     static let mailsPerHour = 5
 
     let store: Store
-    let book: AccountBook
-    let ending: SessionEnding
+    let repository: AccountRepository
+    let ending: SessionEndingStore
     let tell: @Sendable ([EventRelay.Committed]) -> Void
 
     /// What the page of a link shows.
@@ -26,9 +26,10 @@ struct AddressService: Sendable {
     /// Without using the link up.
     /// - Throws: `Problem.linkNotValid`.
     func shown(_ token: String, _ purpose: MailLinkPurpose, at: Timestamp) async throws -> Shown {
-        try await store.read { [book] db in
-            guard let link = try book.links.look(db, token, purpose: purpose, at: at) else { throw Problem.linkNotValid }
-            let contact = try book.vault.contact(book.require(db, link.account))
+        try MailLinkStore.requireToken(token)
+        return try await store.read { [repository] db in
+            guard let link = try repository.links.look(db, token, purpose: purpose, at: at) else { throw Problem.linkNotValid }
+            let contact = try repository.vault.contact(repository.require(db, link.account))
             guard purpose == .changeAddress || purpose == .undoAddress else {
                 return Shown(address: contact.email, language: contact.language)
             }
@@ -40,19 +41,19 @@ struct AddressService: Sendable {
     /// Somebody followed the link in the first mail and said yes.
     /// - Throws: `AccountConflict` where the fiscal code or, meanwhile, the address is another account's.
     func confirm(_ token: String, at: Timestamp, trace: String) async throws {
-        let (claim, news) = try await store.write { [book] db -> (AccountBook.Claim, [EventRelay.Committed]) in
-            guard let link = try book.links.use(db, token, purpose: .confirmAddress, at: at) else { throw Problem.linkNotValid }
-            let row = try book.require(db, link.account)
+        let (claim, news) = try await store.write { [repository] db -> (AccountRepository.Claim, [EventRelay.Committed]) in
+            guard let link = try repository.links.use(db, token, purpose: .confirmAddress, at: at) else { throw Problem.linkNotValid }
+            let row = try repository.require(db, link.account)
             // A link to an address that is not the account's any more confirms nothing. Those made before a registration claimed
             // nothing hold the look-up.
-            let address = try book.vault.contact(row).email
-            guard link.payload == Array(address.folded.utf8) || link.payload == book.lookups.email(address) else {
+            let address = try repository.vault.contact(row).email
+            guard link.payload == Array(address.folded.utf8) || link.payload == repository.lookups.email(address) else {
                 throw Problem.linkNotValid
             }
-            let claim = try book.claim(db, row, at: at)
+            let claim = try repository.claim(db, row, at: at)
             guard claim == .made else { return (claim, []) }
-            try book.table.confirmAddress(db, link.account, at: at)
-            return (claim, try book.advance(db, link.account, at: at, trace: trace))
+            try repository.table.confirmAddress(db, link.account, at: at)
+            return (claim, try repository.advance(db, link.account, at: at, trace: trace))
         }
         // Only now, so that the mail to the owner is on its way.
         if case .taken(let conflict) = claim { throw conflict }
@@ -64,59 +65,61 @@ struct AddressService: Sendable {
     /// How the first mail fared.
     /// - Parameter token: of the answer to the registration.
     func state(_ token: String, at: Timestamp) async throws -> AccountRow {
-        try await store.read { [book] db in
-            guard let link = try book.links.look(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
-            return try book.require(db, link.account)
+        try await store.read { [repository] db in
+            guard let link = try repository.links.look(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
+            return try repository.require(db, link.account)
         }
     }
 
     /// Sends the mail again, to another address where one is given (ACC-07).
     /// - Throws: `address-already-confirmed`, `AccountConflict.email`, 429.
     func sendAgain(_ token: String, to corrected: EmailAddress?, at: Timestamp) async throws -> AccountRow {
-        try await store.write { [book] db in
-            guard let link = try book.links.look(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
-            return try book.sendAgain(db, link.account, to: corrected, at: at)
+        try await store.write { [repository] db in
+            guard let link = try repository.links.look(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
+            return try repository.sendAgain(db, link.account, to: corrected, at: at)
         }
     }
 
     /// As the other, for somebody who is logged in.
     func sendAgain(to person: PersonID, at: Timestamp) async throws -> AccountRow {
-        try await store.write { [book] db in try book.sendAgain(db, book.requirePerson(db, person).number, to: nil, at: at) }
+        try await store.write { [repository] db in
+            try repository.sendAgain(db, repository.requirePerson(db, person).number, to: nil, at: at)
+        }
     }
 
     // MARK: Changing
 
     /// Asks the new address; until somebody there says yes, the old one stays (ACC-19), and is told at once.
     func change(_ person: PersonID, to new: EmailAddress, at: Timestamp) async throws {
-        try await store.write { [book] db in
-            let row = try book.requirePerson(db, person)
-            try book.requireFewMails(db, row.number, .changeAddress, at: at)
-            let holder = try book.table.find(db, email: book.lookups.email(new))
+        try await store.write { [repository] db in
+            let row = try repository.requirePerson(db, person)
+            try repository.requireFewMails(db, row.number, .changeAddress, at: at)
+            let holder = try repository.table.find(db, email: repository.lookups.email(new))
             let isTaken = holder.map { $0.number != row.number } ?? false
-            try book.mail.changeAddress(db, row, book.vault.profile(row), to: new, isTaken: isTaken, at: at)
-            try book.mail.addressChangeAsked(db, row, book.vault.profile(row), at: at)
+            try repository.mail.changeAddress(db, row, repository.vault.profile(row), to: new, isTaken: isTaken, at: at)
+            try repository.mail.addressChangeAsked(db, row, repository.vault.profile(row), at: at)
             // The answer is the same: only whoever reads the address learns whose it is.
-            if isTaken, let holder { try book.tell(db, holder, at: at) }
+            if isTaken, let holder { try repository.tell(db, holder, at: at) }
         }
     }
 
     /// Somebody at the new address said yes: it is the account's, and the old one is told.
     /// - Throws: `AccountConflict.email` where another account has taken it meanwhile.
     func confirmChange(_ token: String, at: Timestamp) async throws {
-        try await store.write { [book] db in
-            guard let link = try book.links.use(db, token, purpose: .changeAddress, at: at),
+        try await store.write { [repository] db in
+            guard let link = try repository.links.use(db, token, purpose: .changeAddress, at: at),
                 let new = EmailAddress(String(decoding: link.payload, as: UTF8.self))
             else { throw Problem.linkNotValid }
-            let row = try book.require(db, link.account)
-            var profile = try book.vault.profile(row)
+            let row = try repository.require(db, link.account)
+            var profile = try repository.vault.profile(row)
             let old = profile.email
-            try book.table.setEmail(db, row.number, lookup: book.lookups.email(new), confirmedAt: at)
+            try repository.table.setEmail(db, row.number, lookup: repository.lookups.email(new), confirmedAt: at)
             profile.email = new
-            try book.setProfile(db, row, profile)
+            try repository.setProfile(db, row, profile)
             for purpose in [MailLinkPurpose.confirmAddress, .correctAddress, .recover] {
-                try book.links.forget(db, account: row.number, purpose: purpose)
+                try repository.links.forget(db, account: row.number, purpose: purpose)
             }
-            try book.mail.addressChanged(db, row, profile, from: old, at: at)
+            try repository.mail.addressChanged(db, row, profile, from: old, at: at)
         }
     }
 
@@ -126,20 +129,20 @@ struct AddressService: Sendable {
     /// no link that was mailed elsewhere holds, and a link for a new password goes to it.
     /// - Throws: `link-not-valid`; `AccountConflict.email` where another account has taken it meanwhile.
     func undo(_ token: String, at: Timestamp) async throws {
-        let ended = try await store.write { [book, ending] db in
-            guard let link = try book.links.use(db, token, purpose: .undoAddress, at: at),
+        let ended = try await store.write { [repository, ending] db in
+            guard let link = try repository.links.use(db, token, purpose: .undoAddress, at: at),
                 let old = EmailAddress(String(decoding: link.payload, as: UTF8.self))
             else { throw Problem.linkNotValid }
-            let row = try book.require(db, link.account)
+            let row = try repository.require(db, link.account)
             guard row.state != .closing else { throw Problem.linkNotValid }
-            var profile = try book.vault.profile(row)
-            try book.table.setEmail(db, row.number, lookup: book.lookups.email(old), confirmedAt: at)
+            var profile = try repository.vault.profile(row)
+            try repository.table.setEmail(db, row.number, lookup: repository.lookups.email(old), confirmedAt: at)
             profile.email = old
-            try book.setProfile(db, row, profile)
+            try repository.setProfile(db, row, profile)
             for purpose in [MailLinkPurpose.changeAddress, .confirmAddress, .correctAddress, .recover] {
-                try book.links.forget(db, account: row.number, purpose: purpose)
+                try repository.links.forget(db, account: row.number, purpose: purpose)
             }
-            try book.mail.addressTakenBack(db, row, profile, at: at)
+            try repository.mail.addressTakenBack(db, row, profile, at: at)
             return try ending.endAll(db, of: row.number, at: at)
         }
         ending.committed(ended)

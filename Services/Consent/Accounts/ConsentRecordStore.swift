@@ -31,7 +31,7 @@ struct ConsentRecord: Hashable, Codable, Sendable {
 }
 
 /// `consent_records`: sealed under the person's key.
-struct ConsentRecords: Sendable {
+struct ConsentRecordStore: Sendable {
     let vault: ProfileVault
 
     static func create(in db: Database) throws {

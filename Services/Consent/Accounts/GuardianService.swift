@@ -37,22 +37,23 @@ struct GuardianService: Sendable {
     private static let sweep = Duration.seconds(600)
 
     let store: Store
-    let book: AccountBook
+    let repository: AccountRepository
     let tell: @Sendable ([EventRelay.Committed]) -> Void
     let logger: Logger
 
     /// What the page says; without using the link up.
     /// - Throws: `Problem.linkNotValid`.
     func shown(_ token: String, at: Timestamp) async throws -> GuardianPage {
-        try await store.read { [book] db in
-            guard let link = try book.links.look(db, token, purpose: .guardian, at: at) else { throw Problem.linkNotValid }
-            let row = try book.require(db, link.account)
+        try MailLinkStore.requireToken(token)
+        return try await store.read { [repository] db in
+            guard let link = try repository.links.look(db, token, purpose: .guardian, at: at) else { throw Problem.linkNotValid }
+            let row = try repository.require(db, link.account)
             guard link.payload.isEmpty else {
                 let matter = try JSONDecoder().decode(GuardianMatter.self, from: Data(link.payload))
-                return .request(try book.vault.profile(row), matter)
+                return .request(try repository.vault.profile(row), matter)
             }
             guard row.state == .awaitingGuardian else { throw Problem.linkNotValid }
-            return .registration(try book.vault.profile(row))
+            return .registration(try repository.vault.profile(row))
         }
     }
 
@@ -60,29 +61,29 @@ struct GuardianService: Sendable {
     func answer(
         _ token: String, accept: Bool, at: Timestamp, trace: String, through answers: GuardianAnswersRequest
     ) async throws {
-        let (person, matter) = try await store.read { [book] db in
-            guard let link = try book.links.look(db, token, purpose: .guardian, at: at), !link.payload.isEmpty,
-                let person = try book.require(db, link.account).subject.person
+        let (person, matter) = try await store.read { [repository] db in
+            guard let link = try repository.links.look(db, token, purpose: .guardian, at: at), !link.payload.isEmpty,
+                let person = try repository.require(db, link.account).subject.person
             else { throw Problem.linkNotValid }
             return (person, try JSONDecoder().decode(GuardianMatter.self, from: Data(link.payload)))
         }
         // First the answer, which may be repeated, then the link, which may not.
         guard try await answers(matter.request, person, accept, trace) else { throw Problem.linkNotValid }
-        try await store.write { [book] db in _ = try book.links.use(db, token, purpose: .guardian, at: at) }
+        try await store.write { [repository] db in _ = try repository.links.use(db, token, purpose: .guardian, at: at) }
     }
 
     /// The consents of ACC-36, with who gave them; from now on the account works.
     func consent(_ token: String, _ answer: GuardianAnswer, at: Timestamp, trace: String) async throws {
-        let news = try await store.write { [book] db in
-            let row = try book.useGuardianLink(db, token, at: at)
-            var profile = try book.vault.profile(row)
+        let news = try await store.write { [repository] db in
+            let row = try repository.useGuardianLink(db, token, at: at)
+            var profile = try repository.vault.profile(row)
             if !answer.allowsAnonymousSharing { profile.anonymousTypes = [] }
-            try book.setProfile(db, row, profile)
-            try book.acceptConditions(
+            try repository.setProfile(db, row, profile)
+            try repository.acceptConditions(
                 db, row.number, row.subject, profile, by: .guardian,
                 guardian: "\(answer.name), \(profile.guardian?.text ?? "")", at: at)
-            try book.mail.guardianAnswered(db, row, profile, consented: true, at: at)
-            return try book.advance(db, row.number, at: at, trace: trace)
+            try repository.mail.guardianAnswered(db, row, profile, consented: true, at: at)
+            return try repository.advance(db, row.number, at: at, trace: trace)
         }
         tell(news)
         logger.notice("a guardian has consented")
@@ -90,13 +91,13 @@ struct GuardianService: Sendable {
 
     /// The registration is forgotten, and the address it was made with is told.
     func refuse(_ token: String, at: Timestamp, trace: String) async throws {
-        let (person, news) = try await store.write { [book] db in
-            let row = try book.useGuardianLink(db, token, at: at)
-            try book.mail.guardianAnswered(db, row, book.vault.profile(row), consented: false, at: at)
-            return (row.subject.person, try book.forget(db, row, at: at, trace: trace))
+        let (person, news) = try await store.write { [repository] db in
+            let row = try repository.useGuardianLink(db, token, at: at)
+            try repository.mail.guardianAnswered(db, row, repository.vault.profile(row), consented: false, at: at)
+            return (row.subject.person, try repository.forget(db, row, at: at, trace: trace))
         }
         tell(news)
-        if let person { try await book.vault.keys.destroyKey(of: person) }
+        if let person { try await repository.vault.keys.destroyKey(of: person) }
         logger.notice("a guardian has not consented")
     }
 
@@ -110,19 +111,20 @@ struct GuardianService: Sendable {
 
     /// Keys first, rows last: who is still found at the next round has not been forgotten altogether.
     func expire(now: Timestamp) async throws {
-        let before = now - book.settings.guardianTime - (book.settings.isConfirmationRequired ? book.settings.confirmTime : .zero)
-        let people = try await store.write { [book] db in
-            try book.mail.expire(db, now: now)
-            let rows = try book.table.waiting(db, in: .awaitingGuardian, since: before) + book.unconfirmed(db, since: before)
+        let before =
+            now - repository.settings.guardianTime - (repository.settings.isConfirmationRequired ? repository.settings.confirmTime : .zero)
+        let people = try await store.write { [repository] db in
+            try repository.mail.expire(db, now: now)
+            let rows = try repository.table.waiting(db, in: .awaitingGuardian, since: before) + repository.unconfirmed(db, since: before)
             // From here on nobody can consent any more.
-            for row in rows { try book.links.forget(db, account: row.number, purpose: .guardian) }
+            for row in rows { try repository.links.forget(db, account: row.number, purpose: .guardian) }
             return rows.compactMap(\.subject.person)
         }
-        for person in people { try await book.vault.keys.destroyKey(of: person) }
-        let news = try await store.write { [book] db in
+        for person in people { try await repository.vault.keys.destroyKey(of: person) }
+        let news = try await store.write { [repository] db in
             try people.flatMap { person in
-                guard let row = try book.table.find(db, person: person) else { return [EventRelay.Committed]() }
-                return try book.forget(db, row, at: now, trace: "")
+                guard let row = try repository.table.find(db, person: person) else { return [EventRelay.Committed]() }
+                return try repository.forget(db, row, at: now, trace: "")
             }
         }
         tell(news)

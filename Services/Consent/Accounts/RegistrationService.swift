@@ -56,10 +56,10 @@ struct RegistrationLimits: Sendable {
 
 struct RegistrationService: Sendable {
     let store: Store
-    let book: AccountBook
+    let repository: AccountRepository
     let places: PlaceList
     let passwordRule: PasswordRule
-    let desk: PasswordDesk
+    let desk: PasswordHasher
     let jobs: AccountJobs
     let firstAnswers: FirstAnswers<RegistrationReceipt>
     let tell: @Sendable ([EventRelay.Committed]) -> Void
@@ -69,33 +69,31 @@ struct RegistrationService: Sendable {
     /// After an error nothing was stored. Whose address and fiscal code they are already changes neither the answer nor the work.
     /// - Throws: `RegistrationFault`, `AccountConflict.userName`, `Problem`, `Refusal`.
     func register(_ form: JSONTree, _ origin: RegistrationOrigin) async throws -> RegistrationOutcome {
-        let first = try await store.read { [firstAnswers] db in try firstAnswers.find(db, origin.request) }
-        if let first { return try await outcome(first, isRepeated: true) }
+        if let first = try await firstAnswers.find(in: store, origin.request) { return try await outcome(first, isRepeated: true) }
         try limits.admit(remote: origin.remote)
-        if let email = Self.email(in: form) { try limits.admit(email: book.lookups.email(email)) }
+        if let email = Self.email(in: form) { try limits.admit(email: repository.lookups.email(email)) }
         let registration = try Registration.check(form, rules(at: origin.at))
         // Looked for once more: what the same request, sent twice at once, has stored meanwhile must not look like another's.
-        let meanwhile = try await store.read { [firstAnswers] db in try firstAnswers.find(db, origin.request) }
-        if let meanwhile { return try await outcome(meanwhile, isRepeated: true) }
+        if let meanwhile = try await firstAnswers.find(in: store, origin.request) { return try await outcome(meanwhile, isRepeated: true) }
         let mailed = registration.password == nil ? TemporaryPassword.make(from: Random.bytes(TemporaryPassword.randomBytes)) : nil
         let hash = try await desk.hash(registration.password ?? mailed ?? "")
         let person = PersonID.random()
-        try await book.vault.makeKey(for: person)
+        try await repository.vault.makeKey(for: person)
         do {
-            return try await commit(registration, person, AccountBook.NewPassword(hash: hash, mailed: mailed), origin)
+            return try await commit(registration, person, AccountRepository.NewPassword(hash: hash, mailed: mailed), origin)
         } catch {
             // Nothing of an account that was not made is kept, its key neither (ACC-09).
-            try? await book.vault.keys.destroyKey(of: person)
+            try? await repository.vault.keys.destroyKey(of: person)
             throw error
         }
     }
 
     private func commit(
-        _ registration: Registration, _ person: PersonID, _ password: AccountBook.NewPassword, _ origin: RegistrationOrigin
+        _ registration: Registration, _ person: PersonID, _ password: AccountRepository.NewPassword, _ origin: RegistrationOrigin
     ) async throws -> RegistrationOutcome {
-        let registered = try await store.write { [book, firstAnswers] db -> AccountBook.Registered? in
+        let registered = try await store.write { [repository, firstAnswers] db -> AccountRepository.Registered? in
             guard try firstAnswers.find(db, origin.request) == nil else { return nil }
-            let registered = try book.register(db, registration, of: person, password, at: origin.at, trace: origin.trace)
+            let registered = try repository.register(db, registration, of: person, password, at: origin.at, trace: origin.trace)
             try firstAnswers.remember(
                 db, RegistrationReceipt(account: registered.row.number, correctionToken: registered.correctionToken),
                 of: origin.request, status: 201, at: origin.at)
@@ -103,7 +101,7 @@ struct RegistrationService: Sendable {
         }
         guard let registered else {
             // The same request came twice at once, and the other one was first.
-            try? await book.vault.keys.destroyKey(of: person)
+            try? await repository.vault.keys.destroyKey(of: person)
             return try await register(again: origin)
         }
         tell(registered.news)
@@ -123,20 +121,20 @@ struct RegistrationService: Sendable {
     }
 
     private func register(again origin: RegistrationOrigin) async throws -> RegistrationOutcome {
-        guard let first = try await store.read({ [firstAnswers] db in try firstAnswers.find(db, origin.request) }) else {
+        guard let first = try await firstAnswers.find(in: store, origin.request) else {
             throw Refusal(.unavailable, retryAfter: .seconds(1))
         }
         return try await outcome(first, isRepeated: true)
     }
 
     private func outcome(_ receipt: RegistrationReceipt, isRepeated: Bool) async throws -> RegistrationOutcome {
-        let row = try await store.read { [book] db in try book.require(db, receipt.account) }
+        let row = try await store.read { [repository] db in try repository.require(db, receipt.account) }
         return RegistrationOutcome(
-            row: row, profile: try book.vault.profile(row), correctionToken: receipt.correctionToken, isRepeated: isRepeated)
+            row: row, profile: try repository.vault.profile(row), correctionToken: receipt.correctionToken, isRepeated: isRepeated)
     }
 
     private func rules(at: Timestamp) -> RegistrationRules {
-        let settings = book.settings
+        let settings = repository.settings
         return RegistrationRules(
             fields: ProfileFields(country: settings.country, places: places, mandatory: settings.alsoMandatory),
             termsVersion: Conditions.version,

@@ -19,8 +19,8 @@ struct AnnouncementService: Sendable {
     let vault: ProfileVault
     let outbox: MessageOutbox
     let logger: Logger
-    private let table = AnnouncementTable()
-    private let accounts = AccountTable()
+    private let table = AnnouncementStore()
+    private let accounts = AccountStore()
     private let wake = WakeUpSignal()
 
     init(store: Store, firstAnswers: FirstAnswers<Int64>, vault: ProfileVault, outbox: MessageOutbox, logger: Logger) {

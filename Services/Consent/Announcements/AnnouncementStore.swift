@@ -24,7 +24,7 @@ struct Announcement: Hashable, Sendable {
 }
 
 /// `announcements`.
-struct AnnouncementTable: Sendable {
+struct AnnouncementStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """

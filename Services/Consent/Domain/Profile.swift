@@ -30,13 +30,13 @@ struct Profile: Hashable, Codable, Sendable {
     var sportHoursPerWeek: Double?
     /// Types that may be shared anonymously (ACC-06); none unless chosen.
     var anonymousTypes: [Metric] = []
-    var automatedSOS = AutomatedSOSWish()
+    var automatedSOS = AutomatedSOSPreference()
     /// The adult who consents for a child (ACC-36).
     var guardian: EmailAddress?
 }
 
 /// What became of the wish to join AutomatedSOS, and what the SOS dispatcher last said of the subscription.
-struct AutomatedSOSWish: Hashable, Codable, Sendable {
+struct AutomatedSOSPreference: Hashable, Codable, Sendable {
     enum Status: String, Codable, Sendable, CaseIterable {
         case notAsked = "not-asked"
         /// Asked for, and not answered yet: the account is not active, or the dispatcher has not said anything.

@@ -8,7 +8,7 @@ struct SessionLife: Hashable, Sendable {
     static let accessToken = Duration.seconds(600)
     /// How far the clocks of two services may differ.
     static let clockSkew = Duration.seconds(30)
-    /// How long the answer to a refresh may be asked for again, by the same key, where it was lost on its way.
+    /// How long the answer to a refresh may be asked for again, by the token that it spent, where it was lost on its way.
     static let lostAnswer = Duration.seconds(60)
 
     /// Without a refresh for that long it is over.
@@ -39,10 +39,10 @@ enum SpentTokenVerdict: Hashable, Sendable {
     case reuse
 
     /// - Parameters:
-    ///   - key: the idempotency key of the request that spent the token, or a digest of it; nil where it had none.
-    ///   - retryKey: that of the request that has come now.
-    static func judge(spentAt: Timestamp, key: [UInt8]?, retryKey: [UInt8]?, now: Timestamp) -> SpentTokenVerdict {
-        guard let key, let retryKey, key == retryKey, now - spentAt < SessionLife.lostAnswer else { return .reuse }
+    ///   - spentAt: when the token was spent by the session's latest refresh; nil where another refresh came after it, or may have: then
+    ///     its answer was heard.
+    static func judge(spentAt: Timestamp?, now: Timestamp) -> SpentTokenVerdict {
+        guard let spentAt, (.zero - SessionLife.lostAnswer..<SessionLife.lostAnswer).contains(now - spentAt) else { return .reuse }
         return .sameAnswer
     }
 }

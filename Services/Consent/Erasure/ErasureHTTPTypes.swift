@@ -28,7 +28,7 @@ struct ErasureWishAnswer: Codable, Sendable, Documented {
         .required("withinHours", .integer(in: 1...720)), .required("expiresAt", .time)
     ).named("ErasureWished")
 
-    init(_ wish: ErasureWishes.Wish, hours: Int, language: Language) {
+    init(_ wish: ErasureRequests.Request, hours: Int, language: Language) {
         (confirmation, scope, withinHours, expiresAt) = (wish.confirmation, wish.scope, hours, wish.expiresAt.rfc3339)
         explanation =
             switch (wish.scope, language) {

@@ -5,8 +5,8 @@ import HTTPKit
 import Sealing
 
 struct ErasureRoutes: Sendable {
-    let desk: ErasureDesk
-    let ledger: ErasureLedger
+    let desk: ErasureService
+    let ledger: ErasureRepository
 
     var all: [Route] { [wish, order, certificate, keys, list] }
 

@@ -21,7 +21,7 @@ struct ErasureRow: Sendable {
     let certificate: String?
 }
 
-struct ErasureTable: Sendable {
+struct ErasureStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """

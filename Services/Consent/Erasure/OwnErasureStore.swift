@@ -5,12 +5,12 @@ import GRDB
 import ServiceKit
 import Storage
 
-struct OwnErasure: Sendable {
-    let sharing: SharingClosing
+struct OwnErasureStore: Sendable {
+    let sharing: SharingClosingStore
     let further: [FurtherStore]
-    private let accounts = AccountTable()
+    private let accounts = AccountStore()
 
-    init(sharing: SharingClosing, further: [FurtherStore]) {
+    init(sharing: SharingClosingStore, further: [FurtherStore]) {
         (self.sharing, self.further) = (sharing, further)
     }
 
@@ -31,7 +31,7 @@ struct OwnErasure: Sendable {
         let shared = try sharing.erase(db, person, scope: scope)
         guard shared == 0 else { return shared }
         var count = try JobTable().forget(db, person)
-        count += try EmergencySubscribers().forget(db, person)
+        count += try EmergencySubscriberStore().forget(db, person)
         guard let account = try accounts.find(db, person: person) else { return count }
         try accounts.delete(db, account.number)
         return count + 1

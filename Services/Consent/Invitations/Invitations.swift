@@ -16,20 +16,20 @@ struct Invitations: Sendable {
     let store: Store
     let lookups: AccountLookups
     let vault: ProfileVault
-    let desk: PasswordDesk
-    let credentials: CredentialTable
+    let desk: PasswordHasher
+    let credentials: CredentialStore
     let factors: SecondFactorStore
-    let ending: SessionEnding
+    let ending: SessionEndingStore
     let outbox: MessageOutbox
     let answers: StoredAnswers
     let logger: Logger
     let now: @Sendable () -> Timestamp
-    private let accounts = AccountTable()
-    private let links = MailLinks()
+    private let accounts = AccountStore()
+    private let links = MailLinkStore()
 
     init(
-        settings: LogInSettings, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault, desk: PasswordDesk,
-        credentials: CredentialTable, factors: SecondFactorStore, ending: SessionEnding, outbox: MessageOutbox, answers: StoredAnswers,
+        settings: LogInSettings, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault, desk: PasswordHasher,
+        credentials: CredentialStore, factors: SecondFactorStore, ending: SessionEndingStore, outbox: MessageOutbox, answers: StoredAnswers,
         logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {

@@ -19,7 +19,7 @@ struct SigningKeyRow: Sendable {
 }
 
 /// `signing_keys`.
-struct SigningKeyTable: Sendable {
+struct SigningKeyStore: Sendable {
     /// `runtime.key("signing")`.
     let key: SymmetricKey
 

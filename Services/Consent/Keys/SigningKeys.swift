@@ -16,7 +16,7 @@ final class SigningKeys: Sendable {
     private static let look = Duration.seconds(600)
 
     private let store: Store
-    private let table: SigningKeyTable
+    private let table: SigningKeyStore
     private let facts: FactStream
     private let checker: TokenChecker
     private let rotation: KeyRotation
@@ -28,7 +28,7 @@ final class SigningKeys: Sendable {
         store: Store, sealedUnder key: SymmetricKey, facts: FactStream, checker: TokenChecker, period: Duration, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.store, table, self.facts, self.checker) = (store, SigningKeyTable(key: key), facts, checker)
+        (self.store, table, self.facts, self.checker) = (store, SigningKeyStore(key: key), facts, checker)
         (rotation, self.logger, self.now) = (KeyRotation(period: period), logger, now)
     }
 

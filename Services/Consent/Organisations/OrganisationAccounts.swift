@@ -12,44 +12,45 @@ struct OrganisationAccounts: Sendable {
     /// Requests of one transaction.
     private static let batch = 100
 
-    /// What it stands on, made by its neighbours.
-    struct Ground: Sendable {
+    /// What it stands on, made by its dependencies.
+    struct Dependencies: Sendable {
         var store: Store
         var lookups: AccountLookups
         var vault: ProfileVault
-        var desk: PasswordDesk
-        var credentials: CredentialTable
-        var ending: SessionEnding
+        var desk: PasswordHasher
+        var credentials: CredentialStore
+        var ending: SessionEndingStore
         var answers: StoredAnswers
-        var ledger: SharingLedger
+        var ledger: SharingRepository
         var relays: SharingRelays
     }
 
-    let ground: Ground
+    let dependencies: Dependencies
     let passwordSource: PasswordSource
     let passwordRule: PasswordRule
     let temporaryLife: Duration
     let logger: Logger
     let now: @Sendable () -> Timestamp
-    private let accounts = AccountTable()
-    private let requests = SharingTable()
+    private let accounts = AccountStore()
+    private let requests = SharingStore()
 
     init(
-        on ground: Ground, passwordSource: PasswordSource, passwordRule: PasswordRule, temporaryLife: Duration, logger: Logger,
+        on dependencies: Dependencies, passwordSource: PasswordSource, passwordRule: PasswordRule, temporaryLife: Duration, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.ground, self.passwordSource, self.passwordRule) = (ground, passwordSource, passwordRule)
+        (self.dependencies, self.passwordSource, self.passwordRule) = (dependencies, passwordSource, passwordRule)
         (self.temporaryLife, self.logger, self.now) = (temporaryLife, logger, now)
     }
 
-    /// As the assembly has its neighbours.
+    /// As the assembly has its dependencies.
     init(
-        _ settings: ConsentSettings, _ opened: OpenedStore, book: AccountBook, logIns: LogInParts, sharing: SharingParts,
+        _ settings: ConsentSettings, _ opened: OpenedStore, repository: AccountRepository, logIns: LogInModule, sharing: SharingModule,
         relays: SharingRelays, logger: Logger
     ) {
         self.init(
-            on: Ground(
-                store: opened.store, lookups: book.lookups, vault: book.vault, desk: logIns.desk, credentials: logIns.credentials,
+            on: Dependencies(
+                store: opened.store, lookups: repository.lookups, vault: repository.vault, desk: logIns.desk,
+                credentials: logIns.credentials,
                 ending: logIns.ending, answers: opened.answers, ledger: sharing.service.ledger, relays: relays),
             passwordSource: settings.accounts.passwordSource, passwordRule: logIns.passwordRule,
             temporaryLife: settings.logIns.temporaryLife, logger: logger)
@@ -69,7 +70,7 @@ struct OrganisationAccounts: Sendable {
         let hash = try await hashed(mailed ?? chosen(asked.password, email))
         let time = now()
         let contact = AccountContact(name: "", surname: "", email: email, language: asked.language)
-        let (reply, ended) = try await ground.store.write { [self] db -> (MakeFirstMember.Reply, EndedSessions) in
+        let (reply, ended) = try await dependencies.store.write { [self] db -> (MakeFirstMember.Reply, EndedSessions) in
             let number: AccountNumber
             let member: MemberID
             if let known = try accounts.members(db, of: asked.organisation).first, case .member(let found, _) = known.subject {
@@ -78,15 +79,15 @@ struct OrganisationAccounts: Sendable {
                 member = .random()
                 let subject = AccountSubject.member(member, asked.organisation)
                 number = try accounts.add(
-                    db, subject, keys: .unclaimed, profile: ground.vault.seal(contact, of: subject), state: .active, at: time)
+                    db, subject, keys: .unclaimed, profile: dependencies.vault.seal(contact, of: subject), state: .active, at: time)
             }
-            try ground.credentials.set(
+            try dependencies.credentials.set(
                 db, account: number, hash: hash, temporaryUntil: mailed == nil ? nil : time + temporaryLife, at: time)
             let reply = MakeFirstMember.Reply(member: member, temporaryPassword: mailed)
-            try ground.answers.remember(reply, to: context, in: db)
-            return (reply, try ground.ending.endAll(db, of: number, at: time))
+            try dependencies.answers.remember(reply, to: context, in: db)
+            return (reply, try dependencies.ending.endAll(db, of: number, at: time))
         }
-        ground.ending.committed(ended)
+        dependencies.ending.committed(ended)
         logger.notice("an organisation's first member was made", metadata: ["member": "\(reply.member)", "trace": "\(context.trace)"])
         return reply
     }
@@ -99,7 +100,7 @@ struct OrganisationAccounts: Sendable {
 
     private func hashed(_ password: String) async throws -> String {
         do {
-            return try await ground.desk.hash(password)
+            return try await dependencies.desk.hash(password)
         } catch is Refusal {
             throw Failure(.unavailable, "too many passwords are being hashed; ask again soon")
         }
@@ -110,18 +111,18 @@ struct OrganisationAccounts: Sendable {
     func changeAddress(_ asked: ChangeMemberAddress, _ context: RequestContext) async throws -> Nothing {
         let email = try Self.address(asked.email)
         let time = now()
-        try await ground.store.write { [self] db in
+        try await dependencies.store.write { [self] db in
             guard let account = try accounts.find(db, member: asked.member) else { throw Failure(.notFound, "there is no such member") }
             do {
-                try accounts.setEmail(db, account.number, lookup: ground.lookups.email(email), confirmedAt: time)
+                try accounts.setEmail(db, account.number, lookup: dependencies.lookups.email(email), confirmedAt: time)
             } catch is AccountConflict {
                 throw Self.inUse
             }
-            var contact = try ground.vault.contact(account)
+            var contact = try dependencies.vault.contact(account)
             contact.email = email
-            try accounts.setProfile(db, account.number, ground.vault.seal(contact, of: account.subject))
-            try MailLinks().forget(db, account: account.number, purpose: .recover)
-            try ground.answers.remember(Nothing(), to: context, in: db)
+            try accounts.setProfile(db, account.number, dependencies.vault.seal(contact, of: account.subject))
+            try MailLinkStore().forget(db, account: account.number, purpose: .recover)
+            try dependencies.answers.remember(Nothing(), to: context, in: db)
         }
         return Nothing()
     }
@@ -137,18 +138,18 @@ struct OrganisationAccounts: Sendable {
             guard count == Self.batch else { break }
         }
         let time = now()
-        let (reply, ended) = try await ground.store.write { [self, closed] db -> (CloseOrganisation.Reply, EndedSessions) in
+        let (reply, ended) = try await dependencies.store.write { [self, closed] db -> (CloseOrganisation.Reply, EndedSessions) in
             var ended = EndedSessions()
             let members = try accounts.members(db, of: asked.organisation)
             for member in members {
-                ended.add(try ground.ending.endAll(db, of: member.number, at: time))
+                ended.add(try dependencies.ending.endAll(db, of: member.number, at: time))
                 try accounts.delete(db, member.number)
             }
             let reply = CloseOrganisation.Reply(members: members.count, requests: closed)
-            try ground.answers.remember(reply, to: context, in: db)
+            try dependencies.answers.remember(reply, to: context, in: db)
             return (reply, ended)
         }
-        ground.ending.committed(ended)
+        dependencies.ending.committed(ended)
         logger.notice(
             "an organisation was closed",
             metadata: ["organisation": "\(asked.organisation)", "requests": "\(reply.requests)", "trace": "\(context.trace)"])
@@ -159,8 +160,8 @@ struct OrganisationAccounts: Sendable {
     private func closeRequests(
         of organisation: OrganisationID, told: Set<PersonID>, trace: String
     ) async throws -> (count: Int, people: Set<PersonID>) {
-        let moment = SharingLedger.Moment(now: now(), trace: trace)
-        let (count, people, facts) = try await ground.store.write { [self] db -> (Int, Set<PersonID>, SharingFacts) in
+        let moment = SharingRepository.Moment(now: now(), trace: trace)
+        let (count, people, facts) = try await dependencies.store.write { [self] db -> (Int, Set<PersonID>, SharingFacts) in
             var (facts, people) = (SharingFacts(), told)
             let rows = try requests.open(db, by: organisation, limit: Self.batch)
             for var row in rows {
@@ -171,11 +172,11 @@ struct OrganisationAccounts: Sendable {
                 }
                 let isNew = people.insert(row.request.person).inserted
                 facts.add(
-                    try ground.ledger.changed(db, row, by: .organisation, notice: isNew ? .organisationLeft : nil, moment))
+                    try dependencies.ledger.changed(db, row, by: .organisation, notice: isNew ? .organisationLeft : nil, moment))
             }
             return (rows.count, people, facts)
         }
-        ground.relays.tell(facts)
+        dependencies.relays.tell(facts)
         return (count, people)
     }
 

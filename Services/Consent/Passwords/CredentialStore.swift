@@ -14,7 +14,7 @@ struct Credential: Hashable, Sendable {
 }
 
 /// `credentials`. Hashes are sealed as well, under a key that is not in the file: whoever steals only that cannot even begin to guess.
-struct CredentialTable: Sendable {
+struct CredentialStore: Sendable {
     let key: SymmetricKey
 
     /// - Parameter key: `runtime.key("credentials")`.
@@ -36,7 +36,7 @@ struct CredentialTable: Sendable {
 
     /// In place of whatever there was.
     /// - Parameters:
-    ///   - hash: by `PasswordDesk.hash`.
+    ///   - hash: by `PasswordHasher.hash`.
     ///   - temporaryUntil: where the suite made the password; nil where its owner chose it.
     func set(_ db: Database, account: AccountNumber, hash: String, temporaryUntil: Timestamp?, at: Timestamp) throws {
         let sealed = try Seal.seal(Array(hash.utf8), key: key, context: Self.context(account))

@@ -11,17 +11,17 @@ struct PasswordChanges: Sendable {
     let store: Store
     let table: LogInStore
     let vault: ProfileVault
-    let desk: PasswordDesk
+    let desk: PasswordHasher
     let issuer: TokenIssuer
-    let ending: SessionEnding
+    let ending: SessionEndingStore
     let outbox: MessageOutbox
     let logger: Logger
     let now: @Sendable () -> Timestamp
-    private let sessions = SessionTable()
+    private let sessions = SessionStore()
 
     init(
-        rule: PasswordRule, store: Store, table: LogInStore, vault: ProfileVault, desk: PasswordDesk, issuer: TokenIssuer,
-        ending: SessionEnding, outbox: MessageOutbox, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now }
+        rule: PasswordRule, store: Store, table: LogInStore, vault: ProfileVault, desk: PasswordHasher, issuer: TokenIssuer,
+        ending: SessionEndingStore, outbox: MessageOutbox, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.rule, self.store, self.table, self.vault, self.desk) = (rule, store, table, vault, desk)
         (self.issuer, self.ending, self.outbox, self.logger, self.now) = (issuer, ending, outbox, logger, now)
@@ -76,7 +76,7 @@ struct PasswordChanges: Sendable {
                 try table.succeeded(db, begun)
                 try sessions.passwordChosen(db, session)
                 try sessions.authenticated(db, session, Authentication(at: time, methods: [.password]))
-                try MailLinks().forget(db, account: account.number, purpose: .recover)
+                try MailLinkStore().forget(db, account: account.number, purpose: .recover)
                 try outbox.enqueue(db, .passwordChanged(of: account, contact, at: time))
                 guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
                 let ended = try change.endsOtherSessions ? ending.endAll(db, of: account.number, except: session, at: time) : .init()

@@ -86,7 +86,7 @@ struct ConsentRecordItem: Codable, Sendable {
     var by: ConsentRecord.Giver
     var guardian: String?
 
-    init(_ entry: ConsentRecords.Entry) {
+    init(_ entry: ConsentRecordStore.Entry) {
         let record = entry.record
         (at, what, given, version) = (entry.at.rfc3339, record.what, record.given, record.version)
         (types, by, guardian) = (record.types, record.by, record.guardian)

@@ -6,7 +6,7 @@ import Storage
 
 struct ProfileService: Sendable {
     let store: Store
-    let book: AccountBook
+    let repository: AccountRepository
     let places: PlaceList
     let tell: @Sendable ([EventRelay.Committed]) -> Void
     /// After a commit: what depends on a profile is brought up to date.
@@ -19,25 +19,25 @@ struct ProfileService: Sendable {
 
     /// - Throws: `Problem.notFound`.
     func read(_ person: PersonID) async throws -> Known {
-        let row = try await store.read { [book] db in try book.requirePerson(db, person) }
-        return Known(row: row, profile: try book.vault.profile(row))
+        let row = try await store.read { [repository] db in try repository.requirePerson(db, person) }
+        return Known(row: row, profile: try repository.vault.profile(row))
     }
 
     /// Changes what the form names, all of it or nothing. Weight and height become data entries, too.
     /// - Throws: `ProfileChangeFault`, `AccountConflict.userName`.
     func change(_ person: PersonID, _ form: JSONTree, at: Timestamp, trace: String) async throws -> Known {
-        let fields = ProfileFields(country: book.settings.country, places: places, mandatory: book.settings.alsoMandatory)
-        let (known, news) = try await store.write { [book] db in
-            let row = try book.requirePerson(db, person)
-            let old = try book.vault.profile(row)
+        let fields = ProfileFields(country: repository.settings.country, places: places, mandatory: repository.settings.alsoMandatory)
+        let (known, news) = try await store.write { [repository] db in
+            let row = try repository.requirePerson(db, person)
+            let old = try repository.vault.profile(row)
             let change = try ProfileChange.check(form, of: old, fields)
             if change.hasNewUserName {
-                try book.table.setUserName(db, row.number, lookup: change.profile.userName.map(book.lookups.userName))
+                try repository.table.setUserName(db, row.number, lookup: change.profile.userName.map(repository.lookups.userName))
             }
-            try book.setProfile(db, row, change.profile)
-            try book.recordMeasured(db, person, change.profile, change.measured, held: row.state != .active, at: at)
-            let news = change.profile.language == old.language ? [] : try book.said(db, row.number, at: at, trace: trace)
-            return (Known(row: try book.require(db, row.number), profile: change.profile), news)
+            try repository.setProfile(db, row, change.profile)
+            try repository.recordMeasured(db, person, change.profile, change.measured, held: row.state != .active, at: at)
+            let news = change.profile.language == old.language ? [] : try repository.said(db, row.number, at: at, trace: trace)
+            return (Known(row: try repository.require(db, row.number), profile: change.profile), news)
         }
         tell(news)
         profileChanged()
@@ -45,10 +45,10 @@ struct ProfileService: Sendable {
     }
 
     /// Newest first.
-    func consents(_ person: PersonID, before: Int64?, limit: Int) async throws -> [ConsentRecords.Entry] {
-        try await store.read { [book] db in
-            let row = try book.requirePerson(db, person)
-            return try book.consents.page(db, account: row.number, of: row.subject, before: before, limit: limit)
+    func consents(_ person: PersonID, before: Int64?, limit: Int) async throws -> [ConsentRecordStore.Entry] {
+        try await store.read { [repository] db in
+            let row = try repository.requirePerson(db, person)
+            return try repository.consents.page(db, account: row.number, of: row.subject, before: before, limit: limit)
         }
     }
 }

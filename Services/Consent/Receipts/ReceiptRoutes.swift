@@ -32,12 +32,12 @@ struct ReceiptKeySet: Codable, Sendable {
 
 struct ReceiptRoutes: Sendable {
     let store: Store
-    let desk: ReceiptDesk
-    let people: SharingPeople
+    let desk: ReceiptService
+    let people: SharingPersonStore
     let keys: PersonKeys
-    private let table = ReceiptTable()
+    private let table = ReceiptStore()
 
-    init(store: Store, desk: ReceiptDesk, people: SharingPeople, keys: PersonKeys) {
+    init(store: Store, desk: ReceiptService, people: SharingPersonStore, keys: PersonKeys) {
         (self.store, self.desk, self.people, self.keys) = (store, desk, people, keys)
     }
 

@@ -18,12 +18,12 @@ struct StoredReceipt: Sendable {
 
     /// The compact JWS.
     func open(_ key: SymmetricKey) throws -> String {
-        String(decoding: try Seal.open(sealed, key: key, context: ReceiptTable.context(receipt)), as: UTF8.self)
+        String(decoding: try Seal.open(sealed, key: key, context: ReceiptStore.context(receipt)), as: UTF8.self)
     }
 }
 
 /// `sharing_receipts`: the record of consents given and withdrawn (ACC-32). Rows are only ever added.
-struct ReceiptTable: Sendable {
+struct ReceiptStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """

@@ -29,9 +29,19 @@ struct MailLink: Hashable, Sendable {
 
 /// `mail_links`. A token is 256 random bits that only the mail shows: the store keeps its digest, and the payload is sealed under a
 /// key derived from it, so that nobody but the holder of the link can open it, this service included.
-struct MailLinks: Sendable {
+struct MailLinkStore: Sendable {
     /// Base64url of 32 bytes.
     static let tokenCharacters = 43
+
+    /// Before anything is read: what no link ever ended in costs no read.
+    /// - Throws: `link-not-valid`.
+    static func requireToken(_ text: String) throws(Problem) {
+        guard isToken(text) else { throw .linkNotValid }
+    }
+
+    static func isToken(_ text: String) -> Bool {
+        text.utf8.count == tokenCharacters
+    }
 
     static func create(in db: Database) throws {
         try db.execute(
@@ -66,7 +76,7 @@ struct MailLinks: Sendable {
     /// What the link opens, without using it up: for the page that asks whether to go on. Nil for a token that was never made, has
     /// been used, is too old or is for another purpose: these are not told apart.
     func look(_ db: Database, _ token: String, purpose: MailLinkPurpose, at now: Timestamp) throws -> MailLink? {
-        guard token.utf8.count == Self.tokenCharacters else { return nil }
+        guard Self.isToken(token) else { return nil }
         let row = try Row.fetchOne(
             db.cachedStatement(
                 sql: "SELECT account, payload, made_at, until FROM mail_links WHERE digest = ? AND purpose = ? AND until > ?"),
@@ -119,9 +129,9 @@ struct MailLinks: Sendable {
 }
 
 /// `recovery_wishes`: addresses typed into "forgot password?", whether or not somebody has an account there, until they are looked at.
-struct RecoveryWishes: Sendable {
+struct RecoveryRequests: Sendable {
     /// An address that somebody typed.
-    struct Wish: Sendable {
+    struct Request: Sendable {
         let number: Int64
         let email: EmailAddress
         let language: Language
@@ -155,14 +165,14 @@ struct RecoveryWishes: Sendable {
     }
 
     /// Oldest first.
-    func waiting(_ db: Database, upTo last: Int64, limit: Int) throws -> [Wish] {
+    func waiting(_ db: Database, upTo last: Int64, limit: Int) throws -> [Request] {
         let rows = try Row.fetchAll(
             db.cachedStatement(sql: "SELECT number, email, language, at FROM recovery_wishes WHERE number <= ? ORDER BY number LIMIT ?"),
             arguments: [last, limit])
         return try rows.compactMap { row in
             let text = String(decoding: try Seal.open(row[1] as Data, key: key, context: Self.context), as: UTF8.self)
             return EmailAddress(text).map {
-                Wish(number: row[0], email: $0, language: Language(rawValue: row[2]) ?? .english, at: Timestamp(milliseconds: row[3]))
+                Request(number: row[0], email: $0, language: Language(rawValue: row[2]) ?? .english, at: Timestamp(milliseconds: row[3]))
             }
         }
     }

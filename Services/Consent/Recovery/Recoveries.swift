@@ -23,25 +23,26 @@ struct Recoveries: Sendable {
     let store: Store
     let lookups: AccountLookups
     let vault: ProfileVault
-    let desk: PasswordDesk
+    let desk: PasswordHasher
     let logIns: LogInStore
     let factors: SecondFactorStore
-    let ending: SessionEnding
+    let ending: SessionEndingStore
     let outbox: MessageOutbox
-    let people: PeopleNews
+    let people: PeopleEventStore
     let tellPeople: @Sendable ([EventRelay.Committed]) -> Void
-    let wishes: RecoveryWishes
+    let wishes: RecoveryRequests
     let logger: Logger
     let now: @Sendable () -> Timestamp
-    private let accounts = AccountTable()
-    private let links = MailLinks()
+    private let accounts = AccountStore()
+    private let links = MailLinkStore()
     private let wakeUp = WakeUpSignal()
     private let limiter: RateLimiter<String>
 
     init(
         settings: LogInSettings, rule: PasswordRule, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault,
-        desk: PasswordDesk, logIns: LogInStore, factors: SecondFactorStore, ending: SessionEnding, outbox: MessageOutbox,
-        people: PeopleNews, tellPeople: @escaping @Sendable ([EventRelay.Committed]) -> Void, wishes: RecoveryWishes, logger: Logger,
+        desk: PasswordHasher, logIns: LogInStore, factors: SecondFactorStore, ending: SessionEndingStore, outbox: MessageOutbox,
+        people: PeopleEventStore, tellPeople: @escaping @Sendable ([EventRelay.Committed]) -> Void, wishes: RecoveryRequests,
+        logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.publicOrigin, self.store, self.lookups, self.vault) = (settings, publicOrigin, store, lookups, vault)
@@ -92,7 +93,7 @@ struct Recoveries: Sendable {
         return waiting.count == Self.atOnce
     }
 
-    private func answer(_ wish: RecoveryWishes.Wish) async throws {
+    private func answer(_ wish: RecoveryRequests.Request) async throws {
         let time = now()
         try await store.write { [self] db in
             try wishes.remove(db, wish.number)
@@ -102,7 +103,8 @@ struct Recoveries: Sendable {
             let contact: AccountContact
             do {
                 contact = try vault.contact(account)
-            } catch is KeyDestroyed {
+            } catch  where error is KeyDestroyed || error is DamagedKey {
+                // Nobody can be written to; the others' wishes go on.
                 return
             }
             let token = try links.make(db, purpose: .recover, account: account.number, at: time, lasting: settings.recoveryLife)
@@ -123,6 +125,7 @@ struct Recoveries: Sendable {
     /// Whether the link still opens something.
     func isOpen(_ token: String, _ purpose: MailLinkPurpose) async throws -> Bool {
         let time = now()
+        guard MailLinkStore.isToken(token) else { return false }
         return try await store.read { [links] db in try links.look(db, token, purpose: purpose, at: time) != nil }
     }
 
@@ -132,6 +135,7 @@ struct Recoveries: Sendable {
     func choose(
         _ new: NewPassword, by token: String, _ purpose: MailLinkPurpose, keepsDevices: Bool, at pointers: NewPassword.Pointers
     ) async throws {
+        try MailLinkStore.requireToken(token)
         let looked = now()
         let account = try await store.read { [self] db -> AccountRow? in
             try links.look(db, token, purpose: purpose, at: looked).flatMap { try accounts.find(db, number: $0.account) }

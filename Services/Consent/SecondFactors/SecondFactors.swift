@@ -27,13 +27,13 @@ struct SecondFactors: Sendable {
     let store: Store
     let factors: SecondFactorStore
     let issuer: TokenIssuer
-    let ending: SessionEnding
+    let ending: SessionEndingStore
     let logger: Logger
     let now: @Sendable () -> Timestamp
-    private let sessions = SessionTable()
+    private let sessions = SessionStore()
 
     init(
-        store: Store, factors: SecondFactorStore, issuer: TokenIssuer, ending: SessionEnding, logger: Logger,
+        store: Store, factors: SecondFactorStore, issuer: TokenIssuer, ending: SessionEndingStore, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.factors, self.issuer, self.ending, self.logger, self.now) = (store, factors, issuer, ending, logger, now)

@@ -24,12 +24,12 @@ enum LogInTurn: Sendable {
 
 struct LogInStore: Sendable {
     let names: LogInNames
-    let credentials: CredentialTable
+    let credentials: CredentialStore
     private let runs = LogInRuns()
-    private let accounts = AccountTable()
-    private let sessions = SessionTable()
+    private let accounts = AccountStore()
+    private let sessions = SessionStore()
 
-    init(names: LogInNames, credentials: CredentialTable) {
+    init(names: LogInNames, credentials: CredentialStore) {
         (self.names, self.credentials) = (names, credentials)
     }
 

@@ -39,19 +39,19 @@ struct LogIns: Sendable {
     let browsers: KnownBrowsers
     let factors: SecondFactorStore
     let vault: ProfileVault
-    let desk: PasswordDesk
+    let desk: PasswordHasher
     let issuer: TokenIssuer
-    let ending: SessionEnding
+    let ending: SessionEndingStore
     let outbox: MessageOutbox
     let logger: Logger
     let now: @Sendable () -> Timestamp
-    private let sessions = SessionTable()
+    private let sessions = SessionStore()
     private let perAddress: RateLimiter<String>
     private let inAll: RateLimiter<Bool>
 
     init(
         settings: LogInSettings, store: Store, table: LogInStore, browsers: KnownBrowsers, factors: SecondFactorStore, vault: ProfileVault,
-        desk: PasswordDesk, issuer: TokenIssuer, ending: SessionEnding, outbox: MessageOutbox, logger: Logger,
+        desk: PasswordHasher, issuer: TokenIssuer, ending: SessionEndingStore, outbox: MessageOutbox, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.store, self.table, self.browsers, self.vault, self.desk) = (settings, store, table, browsers, vault, desk)
@@ -128,7 +128,7 @@ struct LogIns: Sendable {
             let issued = try issuer.tokens(
                 for: account.subject, row, refresh: token, until: endsAt, at: time)
             var ended = EndedSessions()
-            for row in try sessions.all(db, of: account.number).dropFirst(SessionTable.perAccount) {
+            for row in try sessions.all(db, of: account.number).dropFirst(SessionStore.perAccount) {
                 ended.add(try ending.end(db, row, at: time))
             }
             return (issued, ended)

@@ -9,15 +9,15 @@ import Storage
 struct Reauthentications: Sendable {
     let store: Store
     let table: LogInStore
-    let desk: PasswordDesk
+    let desk: PasswordHasher
     let factors: SecondFactorStore
     let issuer: TokenIssuer
     let logger: Logger
     let now: @Sendable () -> Timestamp
-    private let sessions = SessionTable()
+    private let sessions = SessionStore()
 
     init(
-        store: Store, table: LogInStore, desk: PasswordDesk, factors: SecondFactorStore, issuer: TokenIssuer, logger: Logger,
+        store: Store, table: LogInStore, desk: PasswordHasher, factors: SecondFactorStore, issuer: TokenIssuer, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.table, self.desk, self.factors) = (store, table, desk, factors)

@@ -65,11 +65,13 @@ final class RevocationList: Sendable {
     /// Writes the file anew and opens it. Where it cannot be written the service runs without one.
     /// - Parameters:
     ///   - known: the name that the store knows.
-    ///   - oldest: whatever ended before that could not be alive in any copy any more.
+    ///   - life: the longest that a session has: what ended so long ago could not be alive in any copy any more. Judged by `now` or, where
+    ///     that is earlier, by the newest entry, so that a clock that is ahead at one start forgets nothing.
     /// - Returns: the name of what is kept from now on, for the store; what was ended before may not be in it where it is another one.
-    func begin(knownAs known: String, keepingSince oldest: Timestamp) -> String {
+    func begin(knownAs known: String, keepingFor life: Duration, at now: Timestamp) -> String {
         var contents = Contents(name: String(UInt128.random(in: .min ... .max), radix: 16), entries: [])
         if let found = self.contents(), found.name == known {
+            let oldest = min(now, found.entries.map(\.at).max() ?? now) - life
             contents = Contents(name: known, entries: found.entries.filter { $0.at >= oldest })
         }
         return state.withLock { state in

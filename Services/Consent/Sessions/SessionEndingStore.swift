@@ -18,7 +18,7 @@ struct EndedSessions: Sendable {
 
 /// Takes sessions out of the store and says `session-ended` (ACC-15): of those too whose access tokens have all expired, since event
 /// streams that were opened with one go on until they hear of it.
-struct SessionEnding: Sendable {
+struct SessionEndingStore: Sendable {
     private static let page = 500
 
     let facts: FactStream
@@ -26,8 +26,8 @@ struct SessionEnding: Sendable {
     let checker: TokenChecker
     /// What a restore must not bring to life again.
     private let revoked: RevocationList?
-    private let table = SessionTable()
-    private let accounts = AccountTable()
+    private let table = SessionStore()
+    private let accounts = AccountStore()
 
     init(facts: FactStream, checker: TokenChecker, revoked: RevocationList? = nil) {
         (self.facts, self.checker, self.revoked) = (facts, checker, revoked)

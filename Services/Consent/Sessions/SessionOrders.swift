@@ -12,15 +12,15 @@ struct SessionOrders: Sendable {
 
     let store: Store
     let lookups: AccountLookups
-    let ending: SessionEnding
+    let ending: SessionEndingStore
     let answers: StoredAnswers
     let logger: Logger
     let now: @Sendable () -> Timestamp
-    private let sessions = SessionTable()
-    private let accounts = AccountTable()
+    private let sessions = SessionStore()
+    private let accounts = AccountStore()
 
     init(
-        store: Store, lookups: AccountLookups, ending: SessionEnding, answers: StoredAnswers, logger: Logger,
+        store: Store, lookups: AccountLookups, ending: SessionEndingStore, answers: StoredAnswers, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.lookups, self.ending, self.answers) = (store, lookups, ending, answers)

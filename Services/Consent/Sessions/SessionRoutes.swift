@@ -60,11 +60,14 @@ struct SessionRoutes: Sendable {
         Route(
             .post, "/consent/v1/sessions/refresh", as: "refreshSession", access: .anyone, summary: "Gets the next access token",
             description: """
-                The refresh token is good once: the answer holds the next. One that was used before ends the session, except that for a \
-                minute the same request under the same `Idempotency-Key` gets the same answer. Browsers send `{}` and their cookies, and `Origin`.
+                The refresh token is good once: the answer holds the next. Where the answer was lost, the same token gets the same answer \
+                again for a minute, until the next one has been used; after that, and with any older token, the session ends. Browsers send \
+                `{}` and their cookies, and `Origin`.
                 """,
             parameters: [
-                .header("Idempotency-Key", .string(length: 1...IdempotencyRule.longestKey), "For asking again where the answer was lost.")
+                .header(
+                    "Idempotency-Key", .string(length: 1...IdempotencyRule.longestKey),
+                    "Not needed: the token itself says what is asked again.")
             ],
             body: .json(RefreshBody.schema),
             answers: [
@@ -73,13 +76,14 @@ struct SessionRoutes: Sendable {
             ]
         ) { exchange in
             let body: RefreshBody = try await exchange.json()
-            let retryKey = try exchange.idempotencyKey
+            // Taken as everywhere, and refused where it is malformed.
+            _ = try exchange.idempotencyKey
             if let token = body.refreshToken {
-                return try Self.answer(try await sessions.refresh(token, retryKey: retryKey), byCookie: false)
+                return try Self.answer(try await sessions.refresh(token), byCookie: false)
             }
             guard let token = exchange.cookie(Cookie.refreshName) else { throw Problem.sessionOver }
             try exchange.requireOwnOrigin()
-            return try Self.answer(try await sessions.refresh(token, retryKey: retryKey), byCookie: true)
+            return try Self.answer(try await sessions.refresh(token), byCookie: true)
         }
     }
 

@@ -35,14 +35,13 @@ struct SessionRow: Sendable {
     struct LastRefresh: Hashable, Sendable {
         let secret: [UInt8]
         let at: Timestamp
-        let retryKey: [UInt8]?
         /// Sealed under the token that was spent.
         let answer: [UInt8]
     }
 }
 
 /// `sessions` holds those that live; `ended_sessions` those whose last access token has not expired everywhere.
-struct SessionTable: Sendable {
+struct SessionStore: Sendable {
     /// Sessions that one account may have; one more ends the one that was not used for longest.
     static let perAccount = 50
 
@@ -121,18 +120,17 @@ struct SessionTable: Sendable {
     ///   - spent: the token that was shown.
     ///   - answer: what the refresh was answered with, sealed under that one.
     func refresh(
-        _ db: Database, _ row: SessionRow, from spent: RefreshToken, to token: RefreshToken, retryKey: [UInt8]?, answer: [UInt8],
-        at: Timestamp, endsAt: Timestamp
+        _ db: Database, _ row: SessionRow, from spent: RefreshToken, to token: RefreshToken, answer: [UInt8], at: Timestamp,
+        endsAt: Timestamp
     ) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE sessions SET secret = ?, used_at = ?, ends_at = ?, spent_secret = ?, spent_at = ?, spent_key = ?, spent_answer = ?,
+                UPDATE sessions SET secret = ?, used_at = ?, ends_at = ?, spent_secret = ?, spent_at = ?, spent_key = NULL, spent_answer = ?,
                 restored = 0
                 WHERE number = ?
                 """
         ).execute(arguments: [
             Data(token.secretDigest), at.milliseconds, endsAt.milliseconds, Data(spent.secretDigest), at.milliseconds,
-            retryKey.map { Data($0) },
             Data(answer), row.number,
         ])
     }
@@ -160,7 +158,7 @@ struct SessionTable: Sendable {
 
     /// Whose session it is; nil where it is over.
     func owner(_ db: Database, _ session: SessionID) throws -> AccountRow? {
-        try find(db, session).flatMap { try AccountTable().find(db, number: $0.account) }
+        try find(db, session).flatMap { try AccountStore().find(db, number: $0.account) }
     }
 
     /// By the half of a refresh token that stays the same.
@@ -217,8 +215,8 @@ struct SessionTable: Sendable {
     }
 
     private static let columns = """
-        SELECT number, session, account, label, created_at, used_at, must_change, secret, spent_secret, spent_at, spent_key, spent_answer,
-        must_enrol, authenticated_at, authenticated_by, restored FROM sessions
+        SELECT number, session, account, label, created_at, used_at, must_change, secret, spent_secret, spent_at, spent_answer, must_enrol,
+        authenticated_at, authenticated_by, restored FROM sessions
         """
 
     private func row(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> SessionRow? {
@@ -254,15 +252,13 @@ extension SessionRow {
     fileprivate init?(_ row: Row) {
         guard let session = SessionID(bytes: row[1] as Data) else { return nil }
         var last: LastRefresh?
-        if let secret = row[8] as Data?, let at = row[9] as Int64?, let answer = row[11] as Data? {
-            last = LastRefresh(
-                secret: [UInt8](secret), at: Timestamp(milliseconds: at), retryKey: (row[10] as Data?).map { [UInt8]($0) },
-                answer: [UInt8](answer))
+        if let secret = row[8] as Data?, let at = row[9] as Int64?, let answer = row[10] as Data? {
+            last = LastRefresh(secret: [UInt8](secret), at: Timestamp(milliseconds: at), answer: [UInt8](answer))
         }
         self.init(
             number: row[0], session: session, account: row[2], label: [UInt8](row[3] as Data),
-            createdAt: Timestamp(milliseconds: row[4]), usedAt: Timestamp(milliseconds: row[5]), mustChange: row[6], mustEnrol: row[12],
-            authentication: (row[13] as Int64?).map { Authentication(at: Timestamp(milliseconds: $0), written: row[14]) },
-            secret: [UInt8](row[7] as Data), lastRefresh: last, isRestored: row[15])
+            createdAt: Timestamp(milliseconds: row[4]), usedAt: Timestamp(milliseconds: row[5]), mustChange: row[6], mustEnrol: row[11],
+            authentication: (row[12] as Int64?).map { Authentication(at: Timestamp(milliseconds: $0), written: row[13]) },
+            secret: [UInt8](row[7] as Data), lastRefresh: last, isRestored: row[14])
     }
 }

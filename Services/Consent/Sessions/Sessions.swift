@@ -29,16 +29,16 @@ struct Sessions: Sendable {
     let vault: ProfileVault
     let logIns: LogInStore
     let issuer: TokenIssuer
-    let ending: SessionEnding
+    let ending: SessionEndingStore
     /// Of successors of refresh tokens.
     private let rotation: SymmetricKey
     let logger: Logger
     let now: @Sendable () -> Timestamp
-    private let table = SessionTable()
-    private let accounts = AccountTable()
+    private let table = SessionStore()
+    private let accounts = AccountStore()
 
     init(
-        settings: LogInSettings, store: Store, vault: ProfileVault, logIns: LogInStore, issuer: TokenIssuer, ending: SessionEnding,
+        settings: LogInSettings, store: Store, vault: ProfileVault, logIns: LogInStore, issuer: TokenIssuer, ending: SessionEndingStore,
         rotation: SymmetricKey, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.store, self.vault, self.logIns) = (settings, store, vault, logIns)
@@ -54,28 +54,29 @@ struct Sessions: Sendable {
 
     private enum Refreshed: Sendable {
         case tokens(IssuedTokens)
+        /// The answer that was given before.
+        case again(IssuedTokens, SessionID)
         case over(EndedSessions)
         /// A token that had been spent: two hold it.
         case reused(EndedSessions, SessionID)
         case unknown
     }
 
-    /// Gives the next access and refresh token and spends the one that was shown.
-    /// - Parameter retryKey: the request's idempotency key: with the same one the same answer is given for a minute.
-    /// - Throws: `session-over`; the whole session ends where a spent token comes again.
-    func refresh(_ text: String, retryKey: String?) async throws -> IssuedTokens {
+    /// Gives the next access and refresh token and spends the one that was shown. The one spent last gives the same answer again for a
+    /// minute, as long as nobody has used what it gave.
+    /// - Throws: `session-over`; the whole session ends where any other spent token comes again.
+    func refresh(_ text: String) async throws -> IssuedTokens {
         guard let token = RefreshToken(text) else { throw Problem.sessionOver }
         let time = now()
-        let key = retryKey.map { Digest.sha256(Array($0.utf8)) }
         let refreshed = try await store.write { [self] db -> Refreshed in
             guard let row = try table.find(db, family: token.familyDigest), let account = try accounts.find(db, number: row.account) else {
                 return .unknown
             }
             guard isGood(token, for: row) else {
-                if let last = row.lastRefresh, last.secret == token.secretDigest,
-                    SpentTokenVerdict.judge(spentAt: last.at, key: last.retryKey, retryKey: key, now: time) == .sameAnswer
+                if let last = row.lastRefresh,
+                    SpentTokenVerdict.judge(spentAt: Self.spentAt(token, last, row), now: time) == .sameAnswer
                 {
-                    return .tokens(try Self.open(last.answer, token, row.session))
+                    return .again(try Self.open(last.answer, token, row.session), row.session)
                 }
                 return .reused(try ending.end(db, row, at: time), row.session)
             }
@@ -88,11 +89,14 @@ struct Sessions: Sendable {
             let issued = try issuer.tokens(
                 for: account.subject, row, refresh: next, until: endsAt, at: time)
             let answer = try Seal.seal(JSONEncoder().encode(issued), key: token.key(), context: Self.context(row.session))
-            try table.refresh(db, row, from: token, to: next, retryKey: key, answer: answer, at: time, endsAt: endsAt)
+            try table.refresh(db, row, from: token, to: next, answer: answer, at: time, endsAt: endsAt)
             return .tokens(issued)
         }
         switch refreshed {
         case .tokens(let issued): return issued
+        case .again(let issued, let session):
+            logger.info("the answer to a refresh was given again", metadata: ["session": "\(session)"])
+            return issued
         case .over(let ended): ending.committed(ended)
         case .reused(let ended, let session):
             ending.committed(ended)
@@ -106,6 +110,11 @@ struct Sessions: Sendable {
     /// of which the store knows nothing; whoever holds another of them is found out when it is shown.
     private func isGood(_ token: RefreshToken, for row: SessionRow) -> Bool {
         Digest.constantTimeEqual(row.secret, token.secretDigest) || row.isRestored && token.follows(row.secret, under: rotation)
+    }
+
+    /// When the session's latest refresh spent this token. In a store that was put back what it gave may have been used since the copy.
+    private static func spentAt(_ token: RefreshToken, _ last: SessionRow.LastRefresh, _ row: SessionRow) -> Timestamp? {
+        Digest.constantTimeEqual(last.secret, token.secretDigest) && !row.isRestored ? last.at : nil
     }
 
     private static func open(_ answer: [UInt8], _ token: RefreshToken, _ session: SessionID) throws -> IssuedTokens {
@@ -189,7 +198,7 @@ struct Sessions: Sendable {
         try await store.write { [table, logIns] db in
             try table.forgetEnded(db, at: time)
             try logIns.expire(db, at: time)
-            try MailLinks().expire(db, at: time)
+            try MailLinkStore().expire(db, at: time)
         }
         try await endThoseOver()
         // Those of before their ends were kept.

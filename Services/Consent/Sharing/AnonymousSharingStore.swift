@@ -12,7 +12,7 @@ struct AnonymousChoice: Hashable, Sendable {
 }
 
 /// `anonymous_sharing`: rows only for types that the person has ever chosen.
-struct AnonymousSharing: Sendable {
+struct AnonymousSharingStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """

@@ -6,7 +6,7 @@ import Storage
 struct PolicyService: Sendable {
     let store: Store
     let sharing: SharingService
-    private let choices = AnonymousSharing()
+    private let choices = AnonymousSharingStore()
 
     init(store: Store, sharing: SharingService) {
         (self.store, self.sharing) = (store, sharing)

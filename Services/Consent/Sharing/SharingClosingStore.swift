@@ -4,13 +4,13 @@ import Contracts
 import GRDB
 
 /// Ends what a person allowed when data or profile go (table SHR-S, SHR-15). The caller tells the facts after its commit.
-struct SharingClosing: Sendable {
-    let ledger: SharingLedger
+struct SharingClosingStore: Sendable {
+    let ledger: SharingRepository
     let relays: SharingRelays
-    private let table = SharingTable()
-    private let receipts = ReceiptTable()
+    private let table = SharingStore()
+    private let receipts = ReceiptStore()
 
-    init(ledger: SharingLedger, relays: SharingRelays) {
+    init(ledger: SharingRepository, relays: SharingRelays) {
         (self.ledger, self.relays) = (ledger, relays)
     }
 
@@ -19,7 +19,7 @@ struct SharingClosing: Sendable {
         var facts = SharingFacts()
         for var row in try table.inForce(db, of: account) {
             try row.request.withdrawn(at: now)
-            facts.add(try ledger.changed(db, row, by: .person, SharingLedger.Moment(now: now, trace: trace)))
+            facts.add(try ledger.changed(db, row, by: .person, SharingRepository.Moment(now: now, trace: trace)))
         }
         return facts
     }
@@ -36,14 +36,14 @@ struct SharingClosing: Sendable {
             } else {
                 try row.request.denied(at: now)
             }
-            facts.add(try ledger.closed(db, row, SharingLedger.Moment(now: now, trace: trace)))
+            facts.add(try ledger.closed(db, row, SharingRepository.Moment(now: now, trace: trace)))
         }
         return facts
     }
 
     /// As the erasure of this scope asks for, at once when it is ordered.
     func ordered(_ db: Database, _ person: PersonID, scope: ErasureScope, at now: Timestamp, trace: String) throws -> SharingFacts {
-        guard let account = try AccountTable().find(db, person: person)?.number else { return SharingFacts() }
+        guard let account = try AccountStore().find(db, person: person)?.number else { return SharingFacts() }
         return switch scope {
         case .data: try dataDeleted(db, of: account, at: now, trace: trace)
         case .account: try accountDeleted(db, of: account, at: now, trace: trace)
@@ -56,8 +56,9 @@ struct SharingClosing: Sendable {
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         guard scope == .account else { return 0 }
         let accesses = try EarlierAccesses().delete(db, of: person)
-        guard accesses == 0, let account = try AccountTable().find(db, person: person)?.number else { return accesses }
-        return try accesses + receipts.delete(db, of: account) + table.delete(db, of: account) + AnonymousSharing().delete(db, of: account)
+        guard accesses == 0, let account = try AccountStore().find(db, person: person)?.number else { return accesses }
+        return try accesses + receipts.delete(db, of: account) + table.delete(db, of: account)
+            + AnonymousSharingStore().delete(db, of: account)
     }
 
     /// After the commit.

@@ -13,7 +13,7 @@ struct SharingExpiry: Sendable {
     private static let longestNap = Duration.seconds(5)
 
     let service: SharingService
-    private let table = SharingTable()
+    private let table = SharingStore()
 
     init(service: SharingService) {
         self.service = service
@@ -68,7 +68,7 @@ struct SharingExpiry: Sendable {
                     }
                     facts.add(
                         try service.ledger.changed(
-                            db, row, by: .suite, notice: course.notice, SharingLedger.Moment(now: now, trace: "")))
+                            db, row, by: .suite, notice: course.notice, SharingRepository.Moment(now: now, trace: "")))
                 }
                 return (rows.count, facts)
             }

@@ -136,7 +136,7 @@ extension AnonymousItem: Documented {
         .object(
             .required("type", SharingSchemas.metricCode), .required("shared", .boolean),
             .optional("changedAt", .time, "Absent where nothing was ever chosen: not shared.")
-        ).named("AnonymousSharing")
+        ).named("AnonymousSharingStore")
     }
 }
 

@@ -36,18 +36,18 @@ struct SharingService: Sendable {
 
     let store: Store
     let settings: SharingSettings
-    let ledger: SharingLedger
+    let ledger: SharingRepository
     let relays: SharingRelays
     let answers: StoredAnswers
     let unknownCodes: LookupKey
     let wakeUp: WakeUpSignal
     let logger: Logger
     let clock: @Sendable () -> Timestamp
-    private let table = SharingTable()
+    private let table = SharingStore()
 
     /// - Parameter unknownCodes: hides the fiscal codes of nobody that were asked for, which are counted.
     init(
-        store: Store, settings: SharingSettings, ledger: SharingLedger, relays: SharingRelays, answers: StoredAnswers,
+        store: Store, settings: SharingSettings, ledger: SharingRepository, relays: SharingRelays, answers: StoredAnswers,
         unknownCodes: LookupKey, logger: Logger, clock: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.store, self.settings, self.ledger, self.relays) = (store, settings, ledger, relays)
@@ -72,7 +72,7 @@ struct SharingService: Sendable {
             throw Failure(.invalid, "\(error.field): \(error.detail)")
         }
         let opening = try await store.write { [self] db -> Opening in
-            let moment = SharingLedger.Moment(now: now, trace: context.trace)
+            let moment = SharingRepository.Moment(now: now, trace: context.trace)
             let day = now.milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000).quotient
             guard try table.unknownCodes(db, of: form.organisation, day: day) < settings.unknownPerDay else {
                 return Opening.refused(
@@ -100,7 +100,7 @@ struct SharingService: Sendable {
                 id: .random(), organisation: form.organisation, person: person.person, scope: form.scope, granularity: form.granularity,
                 openedAt: now, answerWithin: settings.answerTime)
             let details = RequestDetails(organisationName: form.organisationName, purpose: form.purpose)
-            let sealed = try SharingLedger.seal(details, of: request.id, key: key)
+            let sealed = try SharingRepository.seal(details, of: request.id, key: key)
             facts.add(try ledger.opened(db, request, by: person, details, sealed: sealed, moment))
             let reply = OpenRequest.Reply(
                 request: request.id, status: request.status, isSubscription: request.scope.isSubscription(at: now),
@@ -158,7 +158,7 @@ struct SharingService: Sendable {
                     throw Failure(.conflict, "only an approved request can be ended; this one is \(row.request.status.rawValue)")
                 }
                 facts = try ledger.changed(
-                    db, row, by: .organisation, notice: .grantEnded, SharingLedger.Moment(now: now, trace: context.trace))
+                    db, row, by: .organisation, notice: .grantEnded, SharingRepository.Moment(now: now, trace: context.trace))
             }
             let state = RequestState(row.request, receipt: nil)
             try answers.remember(state, to: context, in: db)
@@ -217,7 +217,7 @@ struct SharingService: Sendable {
     ) async throws -> Outcome {
         let (outcome, facts) = try await store.write { [self] db -> (Outcome, SharingFacts) in
             guard var row = try table.find(db, id), row.request.person == person else { return (.notFound, SharingFacts()) }
-            let moment = SharingLedger.Moment(now: now, trace: trace)
+            let moment = SharingRepository.Moment(now: now, trace: trace)
             let details = try ledger.details(of: row)
             guard !row.request.isOverdue(at: now) else {
                 // Committed, so that what the person is told now stays true.

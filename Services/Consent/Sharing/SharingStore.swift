@@ -15,7 +15,7 @@ struct StoredRequest: Sendable {
 
 /// A request and its grant are one row, so that a grant cannot outlive its request's approval (INV-03). The row's own rules repeat
 /// what the domain decides: one organisation, one person, one status (INV-06), a grant exactly where somebody accepted.
-struct SharingTable: Sendable {
+struct SharingStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -127,7 +127,7 @@ struct SharingTable: Sendable {
 
 // MARK: Finding
 
-extension SharingTable {
+extension SharingStore {
     private static let columns = """
         SELECT number, account, request, organisation, person, details, types, from_at, to_at, granularity, opened_at, answer_by,
         status, changed_at, answered_at, grant_id, grant_types, grant_version FROM sharing_requests

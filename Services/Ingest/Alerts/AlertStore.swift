@@ -7,7 +7,7 @@ import Logging
 import ServiceKit
 import Storage
 
-struct AlertTable: Sendable {
+struct AlertStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -38,7 +38,7 @@ struct AlertFollower: Sendable {
     let alerted: AlertedPeople
     let registry: DeviceRegistry
     let logger: Logger
-    private let table = AlertTable()
+    private let table = AlertStore()
 
     init(alerted: AlertedPeople, registry: DeviceRegistry, logger: Logger) {
         (self.alerted, self.registry, self.logger) = (alerted, registry, logger)

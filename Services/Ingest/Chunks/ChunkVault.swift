@@ -12,10 +12,30 @@ struct ChunkVault: Sendable {
     let damage: DamagedChunks
     let days = DayTable()
 
-    /// - Throws: `KeyDestroyed` where the person's key is gone: nothing may be stored or read any more.
+    /// - Throws: `KeyDestroyed` where the person's key is gone: nothing may be stored or read any more. `DamagedKey`.
     func key(of person: PersonID) throws -> SymmetricKey {
         guard let key = try keys.key(of: person) else { throw KeyDestroyed() }
         return key
+    }
+
+    /// As whoever asks on the bus is told; nil where the person has none.
+    /// - Throws: `Failure` where it is damaged.
+    func keyForPeer(of person: PersonID) throws -> SymmetricKey? {
+        do {
+            return try keys.key(of: person)
+        } catch let damaged as DamagedKey {
+            throw damaged.failure
+        }
+    }
+
+    /// False while the person's key is damaged: what is to be done for them has to wait.
+    func isReachable(_ person: PersonID) throws -> Bool {
+        do {
+            _ = try keys.key(of: person)
+            return true
+        } catch is DamagedKey {
+            return false
+        }
     }
 
     // MARK: Samples

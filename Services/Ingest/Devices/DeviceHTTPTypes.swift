@@ -280,7 +280,7 @@ enum DeviceSchemas {
 
     static let monitoring = JSONSchema.object(
         .required("paused", .boolean), .optional("since", .time),
-        .required("automatedSOS", .oneOf(SupervisionWord.allCases.map(\.rawValue)), "Whether emergencies are looked for."),
+        .required("automatedSOS", .oneOf(SupervisionStatus.allCases.map(\.rawValue)), "Whether emergencies are looked for."),
         .optional("warning", .string()), .optional("notAllowed", .string(), "Why nothing is recorded at all."),
         .required(
             "parameters",

@@ -2,6 +2,7 @@
 
 import Contracts
 import Sealing
+import ServiceKit
 import Synchronization
 
 /// A device as an upload needs it. Made anew whenever something about the device or its person changes.
@@ -158,6 +159,24 @@ final class DeviceRegistry: Sendable {
 
     func household(of person: PersonID) -> Household? {
         state.withLock { state in state.numbers[person].flatMap { state.households[$0]?.household } }
+    }
+
+    /// The device as reports look at it.
+    /// - Parameter undeclared: the interval of one that declares none.
+    func reported(_ row: DeviceRow, undeclared: Duration) -> ReportedSource {
+        ReportedSource(
+            source: row.source, condition: row.condition, heardAt: device(number: row.number)?.pulse.lastHeard ?? .now,
+            interval: row.intervalMs.map { .milliseconds($0) } ?? undeclared)
+    }
+
+    /// Whether the parameter is to come from another device of the person, and nothing comes from that one: it was removed, lies in its
+    /// charger, is not worn, or was not heard for too long. A device of which the same is known stands in for none.
+    func isMissed(_ metric: Metric, besides device: KnownDevice, undeclared: Duration, at now: Timestamp) -> Bool {
+        guard let household = household(of: device.person), let source = household.plan.source(of: metric),
+            source.device != device.device, let row = household.device(source.device), let own = household.device(device.device),
+            reported(own, undeclared: undeclared).trouble(at: now) == nil
+        else { return false }
+        return self.device(number: row.number)?.pulse.isEnded ?? true || reported(row, undeclared: undeclared).trouble(at: now) != nil
     }
 
     /// Why nothing of the person may be acquired; nil where something may.

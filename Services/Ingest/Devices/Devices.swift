@@ -20,18 +20,17 @@ struct Devices: Sendable {
     let registry: DeviceRegistry
     let households: Households
     let answers: StoredAnswers
-    let news: DeviceNews
+    let news: DeviceEventStore
     let logger: Logger
     private let table = DeviceTable()
     private let ending: DeviceEnding
 
     init(
-        store: Store, vault: ChunkVault, registry: DeviceRegistry, households: Households, answers: StoredAnswers, news: DeviceNews,
-        logger: Logger
+        store: Store, vault: ChunkVault, registry: DeviceRegistry, households: Households, answers: StoredAnswers, news: DeviceEventStore,
+        ending: DeviceEnding, logger: Logger
     ) {
         (self.store, self.vault, self.registry, self.households) = (store, vault, registry, households)
-        (self.answers, self.news, self.logger) = (answers, news, logger)
-        ending = DeviceEnding(registry: registry, news: news)
+        (self.answers, self.news, self.ending, self.logger) = (answers, news, ending, logger)
     }
 
     /// Binds a sealed name to its device.
@@ -50,6 +49,8 @@ struct Devices: Sendable {
             key = try await vault.keys.makeKey(for: person)
         } catch is KeyDestroyed {
             throw Failure(.notFound, "there is no such person")
+        } catch let damaged as DamagedKey {
+            throw damaged.failure
         }
         let token = DeviceToken.random(of: person)
         let reply = AddDevice.Reply(person: person, device: .random(), token: token.text)
@@ -108,7 +109,7 @@ struct Devices: Sendable {
 
     /// The active devices, for a consumer that has not followed from the beginning.
     func snapshot(_ request: SnapshotStream) async throws -> SnapshotStream.Reply {
-        guard request.stream == DeviceNews.stream else {
+        guard request.stream == DeviceEventStore.stream else {
             throw Failure(.invalid, "\(request.stream) keeps no state; newcomers start at its head")
         }
         return try await store.read { [news] db in try news.snapshot(db, request) }

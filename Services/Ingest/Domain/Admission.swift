@@ -40,21 +40,30 @@ struct Admission: Hashable, Sendable {
 
 extension ScannedUpload {
     /// Moves what may not be taken to what was refused. It is not quarantined: it must not be stored at all (ING-10).
-    mutating func admit(by admission: Admission) {
-        guard !admission.admitsEverything else { return }
-        unstored.removeAll { admission.fault(of: $0) != nil }
+    /// - Returns: what is refused because its parameter comes from another device, or from none.
+    @discardableResult
+    mutating func admit(by admission: Admission) -> [Sample] {
+        guard !admission.admitsEverything else { return [] }
+        var untracked: [Sample] = []
+        unstored.removeAll { sample in
+            guard let fault = admission.fault(of: sample) else { return false }
+            if case .notTracked = fault { untracked.append(sample) }
+            return true
+        }
         var (taken, places): ([Sample], [Int32]) = ([], [])
         for (sample, index) in zip(samples, indexes) {
             if let fault = admission.fault(of: sample) {
+                if case .notTracked = fault { untracked.append(sample) }
                 refused.append(Refused(index: Int(index), fault: fault, range: 0..<0))
             } else {
                 taken.append(sample)
                 places.append(index)
             }
         }
-        guard taken.count < samples.count else { return }
+        guard taken.count < samples.count else { return untracked }
         (samples, indexes) = (taken, places)
         refused.sort { $0.index < $1.index }
+        return untracked
     }
 }
 

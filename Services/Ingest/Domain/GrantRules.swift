@@ -14,6 +14,8 @@ enum ReadDenial: Error, Hashable, Sendable {
     case consentSilent
     /// The person, or what was collected, is erased.
     case nothingLeft
+    /// What the person's entries are sealed under does not open at present.
+    case keyDamaged
 
     var failure: Failure {
         switch self {
@@ -24,6 +26,7 @@ enum ReadDenial: Error, Hashable, Sendable {
         case .outsideWindow: Failure(.forbidden, "the grant does not reach over the whole period; ask within its window")
         case .consentSilent: Failure(.forbidden, "consent was not heard for too long, so no grant can be relied on; ask again later")
         case .nothingLeft: Failure(.forbidden, "there is nothing that this grant could give any more")
+        case .keyDamaged: Failure(.unavailable, "the person's key is damaged; ask again later")
         }
     }
 }

@@ -183,7 +183,25 @@ struct TrackingPlan: Hashable, Sendable {
         return elsewhere.sorted { $0.metric.number < $1.metric.number }
     }
 
-    mutating func remove(_ device: DeviceID?) {
+    /// Takes out a device that is gone for good. What came from it comes from the most reliable of the others that measure it, of two alike
+    /// from the older: a heart that still wears a watch is not left alone because another one was given away. What the person had
+    /// switched off everywhere stays off.
+    /// - Returns: what moved, of which the person is told (ACC-26).
+    mutating func removed(_ device: DeviceID) -> [Metric] {
+        guard let source = source(device) else { return [] }
+        let freed = admitted(device) ?? source.measures
+        remove(device)
+        return freed.metrics.filter { metric in
+            guard !metric.isHeardFromAll, self.source(of: metric) == nil,
+                let heir = sources.filter({ $0.measures.contains(metric) })
+                    .min(by: { priority.place(of: $0.kind) < priority.place(of: $1.kind) })
+            else { return false }
+            give(metric, to: heir.device)
+            return true
+        }
+    }
+
+    private mutating func remove(_ device: DeviceID?) {
         sources.removeAll { $0.device == device }
     }
 }

@@ -9,9 +9,9 @@ struct CollectedDataErasure: Sendable {
     let store: Store
     let vault: ChunkVault
     let registry: DeviceRegistry
-    let tables: PersonErasure
+    let tables: PersonErasureStore
 
-    init(store: Store, vault: ChunkVault, registry: DeviceRegistry, tables: PersonErasure) {
+    init(store: Store, vault: ChunkVault, registry: DeviceRegistry, tables: PersonErasureStore) {
         (self.store, self.vault, self.registry, self.tables) = (store, vault, registry, tables)
     }
 

@@ -6,7 +6,7 @@ import GRDB
 import ServiceKit
 import Storage
 
-struct PersonErasure: Sendable {
+struct PersonErasureStore: Sendable {
     /// Rows that one transaction deletes of one table at most: uploads of others must not wait for long.
     static let slice = 200
 

@@ -55,7 +55,7 @@ struct GrantedAccessStore: Sendable {
         let (granules, hasMore, damaged) =
             plan.range.isEmpty || limit <= 0
             ? (EntryColumns(), false, [])
-            : try GranuleReader.granules(asked.type, of: grant.person, plan, limit: limit, briefly: isBrief, vault: vault, db)
+            : try GranuleStore.granules(asked.type, of: grant.person, plan, limit: limit, briefly: isBrief, vault: vault, db)
         return GrantedStretch(asked: asked, grant: grant, plan: plan, granules: granules, hasMore: hasMore, damaged: damaged)
     }
 
@@ -68,7 +68,7 @@ struct GrantedAccessStore: Sendable {
             { db in try take(db, asked, limit: limit, briefly: isBrief, now: clock(), silence: silence()) }
         }
         if limit <= GrantedPage.brief {
-            do { return try await store.readBriefly(taking(briefly: true)) } catch is GranuleReader.TakesLonger {}
+            do { return try await store.readBriefly(taking(briefly: true)) } catch is GranuleStore.TakesLonger {}
         }
         return try await store.read(taking(briefly: false))
     }

@@ -36,6 +36,8 @@ struct GrantedRangeStore: Sendable {
             return .denied(denial)
         } catch is KeyDestroyed {
             return .denied(.nothingLeft)
+        } catch is DamagedKey {
+            return .denied(.keyDamaged)
         }
     }
 

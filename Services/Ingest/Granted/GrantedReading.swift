@@ -42,6 +42,8 @@ struct GrantedReading: Sendable {
             throw denial.failure
         } catch is KeyDestroyed {
             throw ReadDenial.nothingLeft.failure
+        } catch is DamagedKey {
+            throw ReadDenial.keyDamaged.failure
         }
     }
 
@@ -72,7 +74,7 @@ enum GrantedPage {
 }
 
 /// The parts of reading under grants, for ingest's assembly.
-struct GrantedParts: Sendable {
+struct GrantedModule: Sendable {
     let reading: GrantedReading
     let follower: Follower
     /// Whose uploads third parties are told of.

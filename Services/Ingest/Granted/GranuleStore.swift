@@ -3,7 +3,7 @@
 import Contracts
 import GRDB
 
-struct GranuleReader: Sendable {
+struct GranuleStore: Sendable {
     /// Entries read at once. A second holds at most a thousand of one metric, since times are unique to the millisecond.
     private static let mostOfBlock = 20_000
 
@@ -25,7 +25,7 @@ struct GranuleReader: Sendable {
         let key = try vault.key(of: person)
         guard let number = try DeviceTable().personNumber(db, person) else { return (EntryColumns(), false, []) }
         let entries = ReadStore(vault: vault, person: person, number: number, key: key)
-        let (granules, hasMore) = try GranuleReader(entries: entries, metric: metric, plan: plan, isBrief: isBrief).first(limit, db)
+        let (granules, hasMore) = try GranuleStore(entries: entries, metric: metric, plan: plan, isBrief: isBrief).first(limit, db)
         return (granules, hasMore, entries.damaged.told(in: plan.range) ?? [])
     }
 

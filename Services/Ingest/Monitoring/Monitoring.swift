@@ -9,7 +9,7 @@ import ServiceKit
 import Storage
 
 /// Whether emergencies of a person are looked for, as far as is known.
-enum SupervisionWord: String, CaseIterable, Sendable {
+enum SupervisionStatus: String, CaseIterable, Sendable {
     case active
     case paused
     case off
@@ -29,26 +29,27 @@ struct Monitoring: Sendable {
     let registry: DeviceRegistry
     let households: Households
     let people: People
-    let desk: DeviceDesk
-    let news: DeviceNews
+    let desk: DeviceService
+    let news: DeviceEventStore
     let outbox: MessageOutbox
     /// Asks the dispatcher, briefly: nobody's pause waits for it.
-    let supervision: @Sendable (PersonID) async -> SupervisionWord
+    let supervision: @Sendable (PersonID) async -> SupervisionStatus
     let logger: Logger
     private let pauses = PauseTable()
     private let devices = DeviceTable()
 
     init(
-        registry: DeviceRegistry, households: Households, people: People, desk: DeviceDesk, news: DeviceNews, outbox: MessageOutbox,
-        supervision: @escaping @Sendable (PersonID) async -> SupervisionWord, logger: Logger
+        registry: DeviceRegistry, households: Households, people: People, desk: DeviceService, news: DeviceEventStore,
+        outbox: MessageOutbox,
+        supervision: @escaping @Sendable (PersonID) async -> SupervisionStatus, logger: Logger
     ) {
         (self.registry, self.households, self.people, self.desk) = (registry, households, people, desk)
         (self.news, self.outbox, self.supervision, self.logger) = (news, outbox, supervision, logger)
     }
 
     /// The question to the dispatcher with the patience of somebody who waits before a screen.
-    static func asking(_ dispatcher: BusClient) -> @Sendable (PersonID) async -> SupervisionWord {
-        { person in SupervisionWord(try? await dispatcher.ask(ReadSupervision(person: person), attempts: 2)) }
+    static func asking(_ dispatcher: BusClient) -> @Sendable (PersonID) async -> SupervisionStatus {
+        { person in SupervisionStatus(try? await dispatcher.ask(ReadSupervision(person: person), attempts: 2)) }
     }
 
     // MARK: The person
@@ -79,7 +80,7 @@ struct Monitoring: Sendable {
         return answer(of: person, supervision: await supervision(person), at: now)
     }
 
-    private func answer(of person: PersonID, supervision: SupervisionWord, at now: Timestamp) -> MonitoringAnswer {
+    private func answer(of person: PersonID, supervision: SupervisionStatus, at now: Timestamp) -> MonitoringAnswer {
         let household = registry.household(of: person)
         let bar = registry.bar(of: person)
         let since = household?.pausedSince
@@ -120,7 +121,7 @@ struct Monitoring: Sendable {
     }
 }
 
-extension SupervisionWord {
+extension SupervisionStatus {
     /// SOS-04: whoever pauses must know what that means.
     var warning: String? {
         switch self {

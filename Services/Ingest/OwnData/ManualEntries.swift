@@ -96,6 +96,8 @@ struct ManualEntries: Sendable {
                 alongside: UploadEffect(run: { [answers] db, _, _ in try answers.remember(Nothing(), to: asked, in: db) }))
         } catch is KeyDestroyed {
             throw Failure(.notFound, "there is no such person")
+        } catch let damaged as DamagedKey {
+            throw damaged.failure
         } catch let error as StoreError {
             throw Failure(.unavailable, "the store cannot take it now: \(error)")
         }

@@ -130,7 +130,7 @@ struct Pairings: Sendable {
             let device = try offers.open(row)
             return PairingItem(
                 pairing: row.pairing, model: device.model, kind: device.kind, measures: device.measures, intervalMs: device.intervalMs,
-                keyFingerprint: device.publicKey.flatMap { Base64URL.decode($0) }.map(DeviceDesk.fingerprint),
+                keyFingerprint: device.publicKey.flatMap { Base64URL.decode($0) }.map(DeviceService.fingerprint),
                 expiresAt: row.offer.expiresAt.rfc3339)
         }
     }

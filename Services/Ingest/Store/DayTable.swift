@@ -60,8 +60,10 @@ struct DayTable: Sendable {
         try db.execute(
             sql: """
                 UPDATE sqlite_schema SET sql = replace(sql, 'UNIQUE (person, metric, day)', 'PRIMARY KEY (person, metric, day)')
-                WHERE type = 'table' AND name = 'roll_ups'
+                WHERE type = 'table' AND name = 'roll_ups' AND instr(sql, 'UNIQUE (person, metric, day)') > 0
                 """)
+        // Elsewhere the table would stay without a key, and nobody would know.
+        guard db.changesCount == 1 else { throw StoreError.tableNotStrict("roll_ups") }
         // Makes every connection read the declarations anew.
         try db.execute(sql: "PRAGMA schema_version = \(version + 1)")
     }

@@ -45,13 +45,13 @@ struct PairingSeals: Sendable {
 struct PairingStore: Sendable {
     let offers: PairingSeals
     let vault: ChunkVault
-    let news: DeviceNews
+    let news: DeviceEventStore
     let ending: DeviceEnding
     let outbox: MessageOutbox
     private let table = PairingTable()
     private let devices = DeviceTable()
 
-    init(offers: PairingSeals, vault: ChunkVault, news: DeviceNews, ending: DeviceEnding, outbox: MessageOutbox) {
+    init(offers: PairingSeals, vault: ChunkVault, news: DeviceEventStore, ending: DeviceEnding, outbox: MessageOutbox) {
         (self.offers, self.vault, self.news, self.ending, self.outbox) = (offers, vault, news, ending, outbox)
     }
 

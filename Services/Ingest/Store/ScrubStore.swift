@@ -18,8 +18,8 @@ struct ScrubStore: Sendable {
         }
         var damaged: [Int64] = []
         for row in rows {
-            // Without a key there is nothing that could be read, and nothing that could be damaged.
-            guard let person = try DeviceTable().person(db, row.person), let key = try vault.keys.key(of: person),
+            // Without a key there is nothing that could be read, and nothing that could be damaged. One that is damaged has been told.
+            guard let person = try DeviceTable().person(db, row.person), let key = try vault.keys.usableKey(of: person),
                 let chunk = try vault.chunks.chunk(db, id: row.id)
             else { continue }
             if try vault.undamaged(chunk, { try vault.openTimes($0, of: person, key: key) }) == nil { damaged.append(row.id) }

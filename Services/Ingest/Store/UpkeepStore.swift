@@ -46,11 +46,11 @@ struct UpkeepStore: Sendable {
 
     // MARK: Looking
 
-    enum Duty: Sendable {
+    enum UpkeepJob: Sendable {
         case summing, merging
     }
 
-    func look(_ db: Database, at keys: [DayKey], for duty: Duty) throws -> [DayWork] {
+    func look(_ db: Database, at keys: [DayKey], for duty: UpkeepJob) throws -> [DayWork] {
         try keys.compactMap { key in
             switch duty {
             case .summing: try summing(db, key)

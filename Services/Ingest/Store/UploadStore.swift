@@ -22,14 +22,14 @@ final class ReadyUpload: Sendable {
     /// What dispatchers are told of it; nil where nobody listened when it came.
     let payload: [UInt8]?
     /// What third parties are told of it.
-    let arrivals: [ArrivalNews.Rendered]
+    let arrivals: [ArrivalEventStore.Rendered]
     let refused: RefusedEntries?
     let repeatable: RepeatableRequest?
     let alongside: UploadEffect?
 
     init(
         device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?, trace: String, key: SymmetricKey, plan: UploadPlan,
-        unstored: [Sample], chunks: [SealedChunk], payload: [UInt8]?, arrivals: [ArrivalNews.Rendered], refused: RefusedEntries?,
+        unstored: [Sample], chunks: [SealedChunk], payload: [UInt8]?, arrivals: [ArrivalEventStore.Rendered], refused: RefusedEntries?,
         repeatable: RepeatableRequest?, alongside: UploadEffect?
     ) {
         (self.device, self.receivedAt, self.firstTriedAt, self.trace) = (device, receivedAt, firstTriedAt, trace)
@@ -104,13 +104,13 @@ final class UploadStore: Sendable {
 
     let vault: ChunkVault
     let memory: SeriesMemory
-    private let arrivals: ArrivalNews
+    private let arrivals: ArrivalEventStore
     private var chunks: ChunkTable { vault.chunks }
     private var days: DayTable { vault.days }
     private let quarantine = QuarantineTable()
     private let keys = IdempotencyKeys()
 
-    init(vault: ChunkVault, memory: SeriesMemory, arrivals: ArrivalNews) {
+    init(vault: ChunkVault, memory: SeriesMemory, arrivals: ArrivalEventStore) {
         (self.vault, self.memory, self.arrivals) = (vault, memory, arrivals)
     }
 

@@ -4,7 +4,7 @@ import Contracts
 import HTTPKit
 
 struct TrackingRoutes: Sendable {
-    let desk: DeviceDesk
+    let desk: DeviceService
     let trackings: Trackings
 
     var all: [Route] { [devices, device, change, remove, tracking, choose, prefer] }

@@ -78,10 +78,14 @@ struct TransferStore: Sendable {
     }
 
     /// The oldest job that is not done.
-    func next(_ db: Database, _ kind: TransferKind) throws -> TransferRow? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "\(Self.columns) WHERE state = 0 AND kind = ? ORDER BY number LIMIT 1"), arguments: [kind.rawValue]
-        ).flatMap(TransferRow.init)
+    /// - Parameter mayBegin: asked with the person's number.
+    func next(_ db: Database, _ kind: TransferKind, where mayBegin: (Int64) throws -> Bool) throws -> TransferRow? {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(sql: "\(Self.columns) WHERE state = 0 AND kind = ? ORDER BY number"), arguments: [kind.rawValue])
+        while let row = try rows.next() {
+            if let found = TransferRow(row), try mayBegin(found.person) { return found }
+        }
+        return nil
     }
 
     /// When the person's jobs of a kind since `since` were begun, oldest first.

@@ -97,7 +97,7 @@ struct Upkeep: Sendable {
         } while count == Self.chunksPerStep
     }
 
-    private func fulfil(_ duty: UpkeepStore.Duty, for keys: [DayKey]) async throws {
+    private func fulfil(_ duty: UpkeepStore.UpkeepJob, for keys: [DayKey]) async throws {
         for start in stride(from: 0, to: keys.count, by: Self.daysPerStep) {
             let begun = ContinuousClock.now
             let some = Array(keys[start..<min(keys.count, start + Self.daysPerStep)])
@@ -112,15 +112,17 @@ struct Upkeep: Sendable {
     }
 
     /// A day that cannot be read is told to the operator and does not hold up the others.
-    private func look(at keys: [DayKey], for duty: UpkeepStore.Duty) async throws -> [DayWork] {
+    private func look(at keys: [DayKey], for duty: UpkeepStore.UpkeepJob) async throws -> [DayWork] {
         do {
             return try await store.read { [steps] db in try steps.look(db, at: keys, for: duty) }
-        } catch let error where error is CorruptBytes || error is SealingError {
+        } catch let error where error is CorruptBytes || error is SealingError || error is DamagedKey {
             guard keys.count == 1 else {
                 var found: [DayWork] = []
                 for key in keys { found += try await look(at: [key], for: duty) }
                 return found
             }
+            // A damaged key is told once, not with each day.
+            if error is DamagedKey { return [] }
             logger.error(
                 "a day's chunks cannot be read",
                 metadata: ["metric": "\(keys[0].series.metric)", "day": "\(keys[0].day)", "error": "\(type(of: error))"])

@@ -43,26 +43,27 @@ final class Uploads: Sendable {
     let relay: EventRelay
     let epoch: String
     let digests: SymmetricKey
+    let registry: DeviceRegistry
     let logger: Logger
     /// Tells whoever looks at a person's dashboard.
     /// Who looks at a person's data.
     let arrivals = Watchers<PersonID>(limit: HTTPLimits().streamsPerCaller)
     /// Who is in an alert: their devices are asked to measure more often.
     let alerted = AlertedPeople()
-    private let arrivalNews: ArrivalNews
+    private let arrivalNews: ArrivalEventStore
     private let uploadStore: UploadStore
-    private let express: ExpressLane
+    private let express: FastPath
     private let meters = UploadMeters()
 
     init(
         settings: IngestSettings, store: Store, vault: ChunkVault, memory: SeriesMemory, relay: EventRelay, epoch: String,
-        arrivalNews: ArrivalNews, digests: SymmetricKey, logger: Logger
+        arrivalNews: ArrivalEventStore, digests: SymmetricKey, registry: DeviceRegistry, logger: Logger
     ) {
         self.arrivalNews = arrivalNews
         (self.settings, self.store, self.vault, self.relay) = (settings, store, vault, relay)
-        (self.epoch, self.digests, self.logger) = (epoch, digests, logger)
+        (self.epoch, self.digests, self.registry, self.logger) = (epoch, digests, registry, logger)
         uploadStore = UploadStore(vault: vault, memory: memory, arrivals: arrivalNews)
-        express = ExpressLane(after: settings.expressAfter, relay: relay, epoch: epoch, keys: vault.keys, memory: memory)
+        express = FastPath(after: settings.expressAfter, relay: relay, epoch: epoch, keys: vault.keys, memory: memory)
     }
 
     // MARK: Reading
@@ -98,7 +99,8 @@ final class Uploads: Sendable {
         let admission = origin.device.admission
         // While monitoring is paused nothing is kept in any form.
         upload.refusedCount = admission.isPaused ? 0 : scanned.refused.count
-        upload.scanned.admit(by: admission)
+        let untracked = upload.scanned.admit(by: admission)
+        upload.scanned.unstored += unheard(untracked, origin)
         for refused in scanned.refused where !admission.isPaused {
             guard upload.refusedText.count + refused.range.count + 64 <= Self.quarantinedBytes else { break }
             upload.refusedText.append(contentsOf: "\(refused.fault.name)\t".utf8)
@@ -109,6 +111,16 @@ final class Uploads: Sendable {
         return upload
     }
 
+    /// What of a parameter that another device is tracked for supervision hears all the same, since nothing comes from that one (decision
+    /// 0012): it is refused and stored nowhere, but it may be somebody's heart.
+    private func unheard(_ untracked: [Sample], _ origin: UploadOrigin) -> [Sample] {
+        guard !untracked.isEmpty else { return [] }
+        let missed = Set(untracked.map(\.type)).filter {
+            registry.isMissed($0, besides: origin.device, undeclared: settings.undeclaredInterval, at: origin.receivedAt)
+        }
+        return untracked.filter { missed.contains($0.type) }
+    }
+
     // MARK: Storing
 
     /// Stores what is new and says what became of every entry.
@@ -117,13 +129,13 @@ final class Uploads: Sendable {
     /// - Parameter effect: happens in the same transaction as the upload; where it throws, nothing of either is stored.
     func take(_ upload: ReceivedUpload, _ origin: UploadOrigin, alongside effect: UploadEffect? = nil) async throws -> UploadReply {
         let ready = try prepare(upload, origin, alongside: effect)
-        let passenger = express.watch(ready)
+        let pending = express.watch(ready)
         let outcome: UploadOutcome
         do {
             outcome = try await store.write(UploadBody(uploadStore, ready))
-            taken(outcome, ready, passenger)
+            taken(outcome, ready, pending)
         } catch {
-            arrived(passenger, error)
+            arrived(pending, error)
             throw error
         }
         return try reply(outcome, to: upload.scanned, ready, origin)
@@ -136,32 +148,32 @@ final class Uploads: Sendable {
     ) throws {
         let ready = try prepare(upload, origin, alongside: nil)
         let scanned = upload.scanned
-        let passenger = express.watch(ready)
+        let pending = express.watch(ready)
         store.enqueue(UploadBody(uploadStore, ready)) { [self] outcome in
             switch outcome {
             case .success(let outcome):
                 // Here and not with the answer: whoever watches a heart is told before the loop has time for its device.
-                taken(outcome, ready, passenger)
-            case .failure(let error): arrived(passenger, error)
+                taken(outcome, ready, pending)
+            case .failure(let error): arrived(pending, error)
             }
             answer { [self] in try reply(outcome.get(), to: scanned, ready, origin) }
         }
     }
 
-    private func taken(_ outcome: UploadOutcome, _ ready: ReadyUpload, _ passenger: ExpressLane.Passenger?) {
+    private func taken(_ outcome: UploadOutcome, _ ready: ReadyUpload, _ pending: FastPath.PendingUpload?) {
         if case .otherBody = outcome {
             // A device that counts its keys anew after a restart is refused for a day, and heard.
-            if let passenger { express.refused(passenger) }
+            if let pending { express.refused(pending) }
         } else {
-            passenger?.settle()
+            pending?.settle()
             publish(outcome, ready)
         }
     }
 
     /// A disk that is full or sick refuses the device; whoever watches the person still hears what came (rescue fails open).
-    private func arrived(_ passenger: ExpressLane.Passenger?, _ error: any Error) {
-        guard let passenger else { return }
-        if error is StoreError { express.refused(passenger) } else { passenger.settle() }
+    private func arrived(_ pending: FastPath.PendingUpload?, _ error: any Error) {
+        guard let pending else { return }
+        if error is StoreError { express.refused(pending) } else { pending.settle() }
     }
 
     private func reply(
@@ -190,14 +202,23 @@ final class Uploads: Sendable {
         _ upload: ReceivedUpload, _ origin: UploadOrigin, alongside effect: UploadEffect?
     ) throws -> ReadyUpload {
         let person = origin.device.person
-        let key = try vault.key(of: person)
         var plan = UploadPlan(samples: upload.scanned.samples, indexes: upload.scanned.indexes)
         plan.dropOwnRepetitions()
+        let unstored = upload.scanned.unstored(at: origin.receivedAt, latest: rules(origin.receivedAt).latest)
+        let firstTriedAt = upload.scanned.firstTriedAt(ofReceived: origin.receivedAt)
+        let key: SymmetricKey
+        do {
+            key = try vault.key(of: person)
+        } catch let damaged as DamagedKey {
+            let arrival = FastPath.Arrival(
+                device: origin.device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt, trace: origin.trace)
+            express.unstorable(plan, and: unstored, arrival)
+            throw damaged
+        }
         let chunks = try plan.groups.map {
             try vault.seal($0, of: person, number: origin.device.personNumber, device: origin.device.number, key: key)
         }
         let device = origin.device
-        let firstTriedAt = upload.scanned.firstTriedAt(ofReceived: origin.receivedAt)
         let payload =
             plan.groups.isEmpty || !relay.hasListeners(device.stream)
             ? nil : Self.payload(of: plan, device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt)
@@ -209,7 +230,7 @@ final class Uploads: Sendable {
                 body: try vault.seal(text: upload.refusedText, at: "quarantine", of: person, key: key))
         return ReadyUpload(
             device: device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt, trace: origin.trace, key: key, plan: plan,
-            unstored: upload.scanned.unstored(at: origin.receivedAt, latest: rules(origin.receivedAt).latest), chunks: chunks,
+            unstored: unstored, chunks: chunks,
             payload: payload, arrivals: try arrivalNews.render(plan.groups, of: person), refused: refused,
             repeatable: repeatable(upload, origin, key), alongside: effect)
     }

@@ -44,7 +44,7 @@ struct WatchedPeople: Sendable {
             throw Failure(.invalid, "from is not after to, and they are at most 400 days apart")
         }
         let nothing = ReadHistory.Reply(times: [], values: [], next: nil)
-        guard let number = registry.number(of: asked.person), let key = try vault.keys.key(of: asked.person) else { return nothing }
+        guard let number = registry.number(of: asked.person), let key = try vault.keyForPeer(of: asked.person) else { return nothing }
         let entries = ReadStore(vault: vault, person: asked.person, number: number, key: key)
         let period = asked.from.milliseconds..<asked.to.milliseconds
         return switch asked.grain {

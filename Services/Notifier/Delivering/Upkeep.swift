@@ -31,7 +31,7 @@ final class Upkeep: Sendable {
         (self.configured, self.metrics, self.logger) = (configured, metrics, logger)
     }
 
-    /// Before the couriers start: attempts that were under way when the service ended are treated as unknown.
+    /// Before the workers start: attempts that were under way when the service ended are treated as unknown.
     func recover() async throws {
         let pace = pace
         let now = Timestamp.now

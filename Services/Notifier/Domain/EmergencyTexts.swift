@@ -18,6 +18,12 @@ extension MessageText {
             short: "TrackMe SOS: something may be wrong, {time}. Are you all right? {link}",
             spoken: "This is TrackMe. Your device reported on {time} that something may be wrong. Open TrackMe and answer.",
             title: "Are you all right?"),
+        .sosHelpCalled: MessageText(
+            subject: "You called for help",
+            body: "you called for help on {time}. An emergency service is being called.\n\n"
+                + "See how far it is, or call it off, without logging in:\n{link}",
+            short: "TrackMe SOS: you called for help on {time}. Help is being called. {link}",
+            spoken: "This is TrackMe. You called for help on {time}. An emergency service is being called.", title: "You called for help"),
         .sosContactConcern: MessageText(
             subject: "Something may be wrong: {name}",
             body: "the device of {name}, who has named you as emergency contact, reported something on {time} that may be an emergency. "
@@ -105,6 +111,12 @@ extension MessageText {
             short: "TrackMe SOS: forse qualcosa non va, {time}. Va tutto bene? {link}",
             spoken: "Qui TrackMe. Il {time} il tuo dispositivo ha segnalato che forse qualcosa non va. Apri TrackMe e rispondi.",
             title: "Va tutto bene?"),
+        .sosHelpCalled: MessageText(
+            subject: "Hai chiesto aiuto",
+            body: "hai chiesto aiuto il {time}. Si sta chiamando un servizio di emergenza.\n\n"
+                + "Guarda a che punto è, o annulla la chiamata, senza accesso:\n{link}",
+            short: "TrackMe SOS: hai chiesto aiuto il {time}. Si sta chiamando aiuto. {link}",
+            spoken: "Qui TrackMe. Hai chiesto aiuto il {time}. Si sta chiamando un servizio di emergenza.", title: "Hai chiesto aiuto"),
         .sosContactConcern: MessageText(
             subject: "Forse qualcosa non va: {name}",
             body: "il {time} il dispositivo di {name}, che ti ha indicato come contatto di emergenza, ha segnalato qualcosa che può essere "

@@ -108,6 +108,12 @@ extension MessageText {
                 + "If it was not you, remove it in TrackMe and change your password.",
             short: "TrackMe: the device {device} was paired with your account. Not you? Remove it and change your password.",
             title: "A device was paired"),
+        .trackingMoved: MessageText(
+            subject: "Something is measured by another device now",
+            body: "a device of yours was removed. Another one of yours now delivers: {what}.\n\n"
+                + "If that is not what you want, choose otherwise under Devices in TrackMe.",
+            short: "TrackMe: a device was removed. Another one of yours now delivers: {what}. You may choose otherwise.",
+            title: "Another device measures now"),
         .monitoringPaused: MessageText(
             subject: "Monitoring is paused",
             body: "the monitoring of your data has been paused since {time}. As long as it is paused nothing is recorded, "

@@ -113,6 +113,12 @@ extension MessageText {
                 + "Se non sei stato tu, rimuovilo in TrackMe e cambia la password.",
             short: "TrackMe: il dispositivo {device} è stato abbinato al tuo account. Non sei tu? Rimuovilo e cambia password.",
             title: "Un dispositivo è stato abbinato"),
+        .trackingMoved: MessageText(
+            subject: "Qualcosa viene ora misurato da un altro dispositivo",
+            body: "un tuo dispositivo è stato rimosso. Un altro tuo dispositivo ora consegna: {what}.\n\n"
+                + "Se non è quello che vuoi, scegli diversamente in TrackMe, alla voce Dispositivi.",
+            short: "TrackMe: un tuo dispositivo è stato rimosso. Un altro ora consegna: {what}. Puoi scegliere diversamente.",
+            title: "Ora misura un altro dispositivo"),
         .monitoringPaused: MessageText(
             subject: "Il monitoraggio è in pausa",
             body: "il monitoraggio dei tuoi dati è in pausa dal {time}. Finché è in pausa non si registra nulla "

@@ -59,7 +59,7 @@ struct RenderedMessage: Hashable, Sendable {
         self.spoken = text.spoken.map { RenderedMessage.fill($0, spoken) } ?? short
         title = text.title
         push = frame.push
-        link = template == .sosPrompt ? values["link"] : nil
+        link = [.sosPrompt, .sosQuestion, .sosHelpCalled].contains(template) ? values["link"] : nil
         isUrgent = template.isUrgent
         let greeting = spoken["name"].map { frame.greetingByName.replacing("{name}", with: $0) } ?? frame.greeting
         mail = [greeting, body, frame.closing.replacing("{origin}", with: origin)].joined(separator: "\n\n") + "\n"
@@ -134,13 +134,14 @@ extension MessageTemplate {
     /// own, always comes; the inbox always has everything.
     var mayBeSwitchedOff: Bool {
         switch self {
-        case .requestReceived, .requestExpired, .grantEnded, .devicePaired, .monitoringPaused, .exportReady, .announcement: true
+        case .requestReceived, .requestExpired, .grantEnded, .devicePaired, .trackingMoved, .monitoringPaused, .exportReady, .announcement:
+            true
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
             .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
             .memberInvited, .erasureOrdered, .erasureCompleted, .dataBreach, .sosPrompt,
             .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
-            .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch, .sosQuestion, .sosContactConcern, .sosContactWorse,
-            .sosParameterSilent,
+            .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch, .sosQuestion, .sosHelpCalled, .sosContactConcern,
+            .sosContactWorse, .sosParameterSilent,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
             .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,
             .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded, .paymentDisputed, .paymentChargedBack,
@@ -154,13 +155,14 @@ extension MessageTemplate {
     var isUrgent: Bool {
         switch self {
         case .sosPrompt, .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking,
-            .sosSilenceContacts, .sosSignalLost, .sosDispatch, .sosQuestion, .sosContactConcern, .sosContactWorse, .sosParameterSilent:
+            .sosSilenceContacts, .sosSignalLost, .sosDispatch, .sosQuestion, .sosHelpCalled, .sosContactConcern, .sosContactWorse,
+            .sosParameterSilent:
             true
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
             .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
             .memberInvited, .requestReceived, .requestExpired, .grantEnded,
-            .devicePaired, .monitoringPaused, .erasureOrdered, .erasureCompleted, .exportReady, .announcement, .dataBreach, .sosCharging,
-            .sosPauseReminder,
+            .devicePaired, .trackingMoved, .monitoringPaused, .erasureOrdered, .erasureCompleted, .exportReady, .announcement, .dataBreach,
+            .sosCharging, .sosPauseReminder,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
             .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,
             .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded, .paymentDisputed, .paymentChargedBack,

@@ -10,7 +10,7 @@ struct InboundRoutes: Sendable {
     /// A text is small.
     static let bodyLimit = 4 << 10
 
-    let desk: InboundDesk
+    let service: InboundService
     /// Shared with Kannel.
     let token: String
     let signed: SignedGateway
@@ -60,7 +60,7 @@ struct InboundRoutes: Sendable {
     private func take(_ text: InboundText?) async throws -> String? {
         guard let text else { return nil }
         do {
-            return try await desk.take(text)
+            return try await service.take(text)
         } catch let failure as Failure where failure.isRetriable {
             throw Refusal(.unavailable, retryAfter: .seconds(5))
         }

@@ -9,7 +9,7 @@ struct ReceiptRoutes: Sendable {
     /// A receipt is small.
     static let bodyLimit = 4 << 10
 
-    let desk: ReceiptDesk
+    let service: ReceiptService
     let addresses: ReceiptAddresses
     let signed: SignedGateway
 
@@ -37,7 +37,7 @@ struct ReceiptRoutes: Sendable {
             guard addresses.isToken(token, of: message, attempt: attempt) else { throw Problem.notFound }
             guard let receipt = Delivery.Receipt(kannelStatus: status) else { throw Problem.unknownReceipt }
             return try await HTTPRoutes.answering {
-                guard try await desk.take(receipt, of: message, on: .sms, attempt: attempt, from: "kannel") else {
+                guard try await service.take(receipt, of: message, on: .sms, attempt: attempt, from: "kannel") else {
                     throw Problem.notFound
                 }
                 // Kannel asks again for anything but 200 and 202.
@@ -61,7 +61,7 @@ struct ReceiptRoutes: Sendable {
                 let receipt = Delivery.Receipt(rawValue: told.receipt)
             else { throw Problem.unknownReceipt }
             return try await HTTPRoutes.answering {
-                guard try await desk.take(receipt, of: message, on: channel, attempt: nil, from: GatewayProvider.name) else {
+                guard try await service.take(receipt, of: message, on: channel, attempt: nil, from: GatewayProvider.name) else {
                     throw Problem.notFound
                 }
                 return .empty()

@@ -7,7 +7,7 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Says what is wrong with the machine or the configuration, and the mend.",
         discussion: """
-            Looks at libraries, caddy, ports (those that the suite of that folder was started with last), folders, key files, disk, clock, limits and every TRACKME_ setting, and changes nothing. \
+            Looks at libraries, caddy, ports (those that the suite of that folder was started with last), what running services remark, folders, key files, disk, clock, limits and every TRACKME_ setting, and changes nothing. \
             Ends with 1 where something keeps the suite from starting or from being safe.
 
             Example: trackme doctor --data /srv/trackme

@@ -185,6 +185,7 @@ enum SuiteKeys {
                 if !isThere { made.append(peer) }
             }
         }
+        attempt { _ = try keys.edgeSecret() }
         // What both SOS dispatchers go by; made here, so that two that start at once do not make two.
         return (made, faults + keys.makeShared())
     }

@@ -66,6 +66,11 @@ enum Checks {
         )
     }
 
+    /// - Parameter remark: what the part, which runs, says with its readiness.
+    static func remark(of part: String, _ remark: String) -> Finding {
+        .failure("state of \(part)", remark, mend: "see its log, and docs/operating.md, \"What to do when\"")
+    }
+
     static func folder(_ name: String, _ facts: FileFacts) -> Finding {
         let subject = "folder \(name)"
         guard facts.exists else { return .ok(subject, "\(facts.path) will be made at the first start") }

@@ -55,6 +55,15 @@ final class ChildProcess: Sendable {
 
     var processID: Int32? { running.withLock { $0 } }
 
+    /// What it has used of the processor since it was started; nil where that cannot be read.
+    var processorTime: Duration? {
+        guard let child = processID, let stat = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8) else { return nil }
+        // After the name, which may hold anything: state, then ten numbers, then ticks of the process itself and of the kernel for it.
+        let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
+        guard fields.count > 13, let own = Int64(fields[12]), let kernel = Int64(fields[13]) else { return nil }
+        return Duration.seconds(own + kernel) / sysconf(Int32(_SC_CLK_TCK))
+    }
+
     private func waitForEnd(of child: pid_t) -> ChildStatus {
         var information = siginfo_t()
         while waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) == -1, errno == EINTR {}

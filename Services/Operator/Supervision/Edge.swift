@@ -3,10 +3,16 @@
 import Contracts
 import Foundation
 import ServiceKit
+import Synchronization
 
 struct Edge: Sendable {
     let layout: SuiteLayout
     let ports: SuitePorts
+    private let certified = Certified()
+
+    init(layout: SuiteLayout, ports: SuitePorts) {
+        (self.layout, self.ports) = (layout, ports)
+    }
 
     /// The certificate that `curl --cacert` needs; Caddy makes its authority at the first start.
     var rootCertificate: URL { layout.edgeFolder.appendingPathComponent("root.crt") }
@@ -38,13 +44,43 @@ struct Edge: Sendable {
         environment["TRACKME_EDGE_CONSENT"] = "127.0.0.1:\(ports.consentPort)"
         environment["TRACKME_EDGE_NOTIFIER"] = "127.0.0.1:\(ports.notifierPort)"
         environment["TRACKME_EDGE_THIRDPARTY"] = "127.0.0.1:\(ports.gatewayPort)"
+        do {
+            environment["TRACKME_EDGE_SECRET"] = try layout.keys.edgeSecret()
+        } catch {
+            Console.shared.complain("\(error); until then all that comes through the edge counts as one address")
+        }
         environment["XDG_CONFIG_HOME"] = layout.edgeFolder.appendingPathComponent("config").path
         environment["XDG_DATA_HOME"] = layout.edgeFolder.path
         let command = ChildCommand(
             executable: caddy, arguments: ["run", "--config", caddyfile.path, "--adapter", "caddyfile"], environment: environment)
         return SupervisedPart(name: "edge", command: command, isDoor: true) {
             guard await readiness.edgeAnswers(httpPort: ports.edgeHTTPPort) else { return .silent }
-            return copyRootCertificate() ? .ready : .unready
+            return await hasCertificate(readiness) ? .ready : .unready
+        }
+    }
+
+    /// Caddy answers at its ports before it has signed the site's first certificate: until then a handshake fails. Once it is there it stays.
+    private func hasCertificate(_ readiness: Readiness) async -> Bool {
+        if certified.isCertified.load(ordering: .relaxed) || certified.isOverdue() { return true }
+        guard copyRootCertificate() else { return false }
+        // Names of one's own may not lead here from this machine.
+        guard layout.environment["TRACKME_EDGE_SITES"] == nil else { return true }
+        guard await readiness.edgeIsTrusted(port: ports.edgePort, authorities: rootCertificate.path) else { return false }
+        certified.isCertified.store(true, ordering: .relaxed)
+        return true
+    }
+
+    private final class Certified: Sendable {
+        /// A certificate that does not come has a cause that no waiting mends, such as a clock before its time: the suite is ready all the same.
+        private static let patience = Duration.seconds(10)
+        let isCertified = Atomic(false)
+        private let asked = Mutex<ContinuousClock.Instant?>(nil)
+
+        func isOverdue(at now: ContinuousClock.Instant = .now) -> Bool {
+            asked.withLock { asked in
+                asked = asked ?? now
+                return asked.map { now - $0 >= Self.patience } ?? false
+            }
         }
     }
 

@@ -43,6 +43,29 @@ enum EdgeConfiguration {
         	}
         }
 
+        (onward) {
+        	# Services believe X-Forwarded-For where this stands beside it. What a caller wrote in either is replaced.
+        	header_up TrackMe-Edge {$TRACKME_EDGE_SECRET:none}
+        	flush_interval -1
+        }
+
+        (sos) {
+        	reverse_proxy {$TRACKME_EDGE_SOS:127.0.0.1:8102} {$TRACKME_EDGE_SOS_DEPUTY:127.0.0.1:8112} {
+        		import onward
+        		lb_policy first
+        		lb_try_duration 2s
+        		lb_try_interval 50ms
+        		fail_duration 1s
+        		health_uri /health/live
+        		health_interval 500ms
+        		health_timeout 400ms
+        		transport http {
+        			dial_timeout 400ms
+        			response_header_timeout {args.0}
+        		}
+        	}
+        }
+
         # Nothing is taken or given without TLS. Whoever only looks is shown the suite's own address, never one that the caller named; whoever
         # sends something or shows a token has let it be read on the way, and is told so rather than led on.
         http:// {
@@ -72,47 +95,42 @@ enum EdgeConfiguration {
         	handle @ingest {
         		import body 64MB
         		reverse_proxy {$TRACKME_EDGE_INGEST:127.0.0.1:8101} {
-        			flush_interval -1
+        			import onward
         		}
         	}
-        	# Two dispatchers: the second answers while the first does not.
+        	# Two dispatchers: the second answers while the first does not. Whoever answers in an emergency waits 2 s at most for a halted one.
+        	@answers {
+        		method POST
+        		path /sos/v1/prompt/* /sos/c/*
+        	}
+        	handle @answers {
+        		import body 4MB
+        		import sos 2s
+        	}
         	@sos path /sos/*
         	handle @sos {
         		import body 4MB
-        		reverse_proxy {$TRACKME_EDGE_SOS:127.0.0.1:8102} {$TRACKME_EDGE_SOS_DEPUTY:127.0.0.1:8112} {
-        			flush_interval -1
-        			lb_policy first
-        			lb_try_duration 2s
-        			lb_try_interval 50ms
-        			fail_duration 1s
-        			health_uri /health/live
-        			health_interval 500ms
-        			health_timeout 400ms
-        			transport http {
-        				dial_timeout 400ms
-        				response_header_timeout 5s
-        			}
-        		}
+        		import sos 5s
         	}
         	@consent path /consent/*
         	handle @consent {
         		import body 4MB
         		reverse_proxy {$TRACKME_EDGE_CONSENT:127.0.0.1:8103} {
-        			flush_interval -1
+        			import onward
         		}
         	}
         	@notify path /notify/*
         	handle @notify {
         		import body 4MB
         		reverse_proxy {$TRACKME_EDGE_NOTIFIER:127.0.0.1:8104} {
-        			flush_interval -1
+        			import onward
         		}
         	}
         	@thirdparty path /thirdparty/*
         	handle @thirdparty {
         		import body 4MB
         		reverse_proxy {$TRACKME_EDGE_THIRDPARTY:127.0.0.1:8105} {
-        			flush_interval -1
+        			import onward
         		}
         	}
         	handle {
@@ -122,6 +140,17 @@ enum EdgeConfiguration {
         	handle_errors {
         		import headers
         		header Content-Type application/problem+json
+        		# One of two dispatchers was halted or killed as somebody pressed a button: the browser presses it once more, and the other one takes
+        		# it. This release sends no body twice by itself. Programs try again by themselves: many send no token to where they are led.
+        		@again {
+        			method POST
+        			path /sos/v1/prompt/page/* /sos/c/*
+        			not query again=*
+        			expression `{http.error.status_code} >= 502`
+        		}
+        		handle @again {
+        			redir {path}?{query}&again=1 307
+        		}
         		@malformed expression `{http.error.message}.contains("chunk")`
         		handle @malformed {
         			respond `{"type":"urn:trackme:problem:malformed-request","title":"That is no request of HTTP/1.1","status":400}` 400

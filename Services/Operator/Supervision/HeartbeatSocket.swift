@@ -2,14 +2,21 @@
 
 import Foundation
 import ServiceKit
+import Synchronization
 
 /// A datagram socket in the file system, made anew for each life of a child, so that the last beats of one are never taken for the first
 /// of the next.
 final class HeartbeatSocket: Sendable {
     private let path: String
     private let descriptor: Int32
+    private let isClosed: Flag
 
     private static let messageBytes = 256
+
+    /// Shared with the thread that reads, which must not keep the socket itself.
+    private final class Flag: Sendable {
+        let isSet = Atomic(false)
+    }
 
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -35,13 +42,15 @@ final class HeartbeatSocket: Sendable {
             throw Fault(description: "\(path) cannot be listened on: \(reason)")
         }
         self.descriptor = descriptor
+        let isClosed = Flag()
+        self.isClosed = isClosed
         Thread.detachNewThread {
             var buffer = [UInt8](repeating: 0, count: HeartbeatSocket.messageBytes)
             while true {
                 let count = recv(descriptor, &buffer, buffer.count, 0)
                 if count == -1, errno == EINTR { continue }
-                // Nobody sends an empty datagram: it was closed.
-                guard count > 0 else { break }
+                // An empty datagram reads as the end does, and says nothing: whoever sends one must not cost a service its watch.
+                guard count >= 0, !isClosed.isSet.load(ordering: .acquiring) else { break }
                 let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
                 for message in lines.compactMap({ Heartbeat.Message(rawValue: String($0)) }) { heard(message) }
             }
@@ -52,6 +61,7 @@ final class HeartbeatSocket: Sendable {
     /// To be called once.
     func close() {
         unlink(path)
+        isClosed.isSet.store(true, ordering: .releasing)
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 

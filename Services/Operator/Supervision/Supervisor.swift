@@ -32,15 +32,19 @@ enum ProbeAnswer: Sendable {
 struct Supervisor: Sendable {
     private enum Event: Sendable {
         case exited(String, ChildStatus, complaint: String)
+        case asked(String)
         case answered(String, isReady: Bool)
         case heard(String, ServiceKit.Heartbeat.Message, life: Int)
         case ticked
         case stopRequested
     }
 
-    /// Between probes of a part that is not ready yet, and of one that was.
+    /// Between probes of a part that is not ready yet, of one that was, and of a door that was: as often as others send heartbeats.
     private static let eagerProbe = Duration.milliseconds(50)
     private static let calmProbe = Duration.milliseconds(500)
+    private static let doorProbe = Duration.milliseconds(200)
+    /// Processor time by which a part is busy: more than a process uses that only waits, less than one gets on a machine full of others.
+    private static let work = Duration.milliseconds(20)
     /// Of what a part writes for people, which is not JSON, at most so many lines are its complaint when it refuses to start.
     private static let complaintLines = 4
 
@@ -49,6 +53,8 @@ struct Supervisor: Sendable {
         let process: ChildProcess
         let heartbeat: HeartbeatSocket?
         let life: Int
+        /// How much of its processor time the machine was told of.
+        var worked = Duration.zero
     }
 
     private struct Children {
@@ -125,12 +131,17 @@ struct Supervisor: Sendable {
                 case .exited(let name, let status, let complaint):
                     children.running.removeValue(forKey: name)?.heartbeat?.close()
                     perform(machine.exited(name, status, complaint: complaint, at: now), &children, &outcome)
+                case .asked(let name): machine.asked(name, at: now)
                 case .answered(let name, let isReady):
                     perform(machine.answered(name, isReady: isReady, at: now), &children, &outcome)
                 case .heard(let name, let message, let life) where children.running[name]?.life == life:
                     perform(machine.heard(name, hasStarted: message == .ready, at: now), &children, &outcome)
                 case .heard: break
-                case .ticked: perform(machine.timePassed(to: now), &children, &outcome)
+                case .ticked:
+                    for part in parts where part.isDoor {
+                        if Self.hasWorked(&children.running[part.name]) { machine.worked(part.name, at: now) }
+                    }
+                    perform(machine.timePassed(to: now), &children, &outcome)
                 case .stopRequested: perform(machine.stopRequested(at: now), &children, &outcome)
                 }
                 if outcome != nil { break }
@@ -138,6 +149,13 @@ struct Supervisor: Sendable {
             group.cancelAll()
             return outcome ?? .failed
         }
+    }
+
+    /// Whether the child has worked since this was last true.
+    private static func hasWorked(_ child: inout Child?) -> Bool {
+        guard let time = child?.process.processorTime, let known = child?.worked, time - known >= work else { return false }
+        child?.worked = time
+        return true
     }
 
     private func perform(_ actions: [SupervisorAction], _ children: inout Children, _ outcome: inout ExitStatus?) {
@@ -182,9 +200,11 @@ struct Supervisor: Sendable {
     private func probe(_ part: SupervisedPart) async {
         guard let probe = part.probe else { return }
         while !Task.isCancelled {
+            happened.yield(.asked(part.name))
             let answer = await probe()
             if answer != .silent { happened.yield(.answered(part.name, isReady: answer == .ready)) }
-            try? await Task.sleep(for: answer == .ready ? Supervisor.calmProbe : Supervisor.eagerProbe)
+            let calm = part.isDoor ? Supervisor.doorProbe : Supervisor.calmProbe
+            try? await Task.sleep(for: answer == .ready ? calm : Supervisor.eagerProbe)
         }
     }
 }

@@ -61,10 +61,10 @@ struct SupervisorMachine: Sendable {
         var refusalPause = Duration.seconds(30)
         /// For a part to exit after it was asked to; longer than a service's own drain.
         var stopBound = Duration.seconds(10)
-        /// A part that was ready and answers no probe for so long hangs and is replaced.
+        /// A part that was ready and answers no probe for so long hangs and is replaced; so is a door that does not come back to answer one.
         var hangBound = Duration.seconds(10)
-        /// A part that has sent heartbeats and sends none for so long has failed and is replaced. One tick later at the latest it is
-        /// noticed: within a second (SOS-41).
+        /// A part that has sent heartbeats and sends none for so long has failed and is replaced, and so has a door that leaves a question
+        /// unanswered for so long and does nothing. One tick later at the latest it is noticed: within a second (SOS-41).
         var silenceBound = Duration.milliseconds(900)
         /// For the first heartbeat of a new life of a part that has sent some before: it leaves before anything is opened.
         var firstBeatBound = Duration.seconds(5)
@@ -96,6 +96,8 @@ struct SupervisorMachine: Sendable {
         var exits: [Duration] = []
         /// Since it runs: when it answered a probe last, once it was ready.
         var answeredAt: Duration?
+        /// Since it runs: when it was asked the first question that it has not answered.
+        var askedAt: Duration?
         /// Since it runs: when it was started, and when its last heartbeat came.
         var startedAt = Duration.zero
         var heardAt: Duration?
@@ -113,7 +115,7 @@ struct SupervisorMachine: Sendable {
         var isMissing: Bool { refusal != nil || toldOfLoop && !isReady }
 
         mutating func runs(from now: Duration) {
-            (state, startedAt, answeredAt, heardAt, hasStarted) = (.running, now, nil, nil, false)
+            (state, startedAt, answeredAt, askedAt, heardAt, hasStarted) = (.running, now, nil, nil, nil, false)
         }
     }
 
@@ -144,11 +146,26 @@ struct SupervisorMachine: Sendable {
         }
     }
 
+    /// A probe of the part's readiness begins. The silence of a door counts from here: while nobody asks, it owes no answer.
+    mutating func asked(_ name: String, at now: Duration) {
+        guard let index = index(of: name), parts[index].state == .running else { return }
+        parts[index].askedAt = parts[index].askedAt ?? now
+    }
+
+    /// The part has used the processor for a while: it is busy rather than halted, and `hangBound` alone judges it.
+    mutating func worked(_ name: String, at now: Duration) {
+        guard let index = index(of: name), parts[index].state == .running else { return }
+        parts[index].askedAt = parts[index].askedAt.map { _ in now }
+    }
+
     /// A probe of the part's readiness was answered.
     /// - Parameter isReady: whether it takes work. One that was ready may say that it is not, with a full disk for instance: it does not
     ///   hang.
     mutating func answered(_ name: String, isReady: Bool = true, at now: Duration) -> [SupervisorAction] {
         guard let index = index(of: name), parts[index].state == .running else { return [] }
+        // A door that was not asked in this life did not answer in it: what comes late is of the life before.
+        guard parts[index].servesAlone || parts[index].askedAt != nil else { return [] }
+        parts[index].askedAt = nil
         let before = parts[index].answeredAt
         guard isReady || before != nil else { return [] }
         parts[index].answeredAt = now
@@ -243,6 +260,7 @@ struct SupervisorMachine: Sendable {
         for index in parts.indices {
             let name = parts[index].name
             parts[index].answeredAt = parts[index].answeredAt.map { min(now, $0 + late) }
+            parts[index].askedAt = parts[index].askedAt.map { min(now, $0 + late) }
             parts[index].heardAt = parts[index].heardAt.map { min(now, $0 + late) }
             parts[index].startedAt = min(now, parts[index].startedAt + late)
             switch parts[index].state {
@@ -263,6 +281,11 @@ struct SupervisorMachine: Sendable {
     }
 
     private func isSilent(_ part: Part, at now: Duration) -> Bool {
+        if !part.servesAlone, part.wasReady {
+            // It sends no heartbeats. A service may take longer for an answer, and has those.
+            if part.answeredAt == nil { return now - part.startedAt >= limits.hangBound }
+            if let askedAt = part.askedAt, now - askedAt >= limits.silenceBound { return true }
+        }
         if let heardAt = part.heardAt {
             if now - heardAt >= limits.silenceBound { return true }
         } else if part.wasHeard, now - part.startedAt >= limits.firstBeatBound {

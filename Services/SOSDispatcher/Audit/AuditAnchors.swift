@@ -8,7 +8,7 @@ import ServiceKit
 import Storage
 
 /// Once a minute, and within a second of each step of an emergency (SOS-42).
-struct AuditAnchors: TidingsListener {
+struct AuditAnchors: SupervisionEventConsumer {
     static let period = Duration.seconds(60)
     /// What emergencies write within this time is anchored at once. An anchor is two commits and a file, and waits here so that they
     /// never stand before a call's.
@@ -21,24 +21,24 @@ struct AuditAnchors: TidingsListener {
     let store: Store
     let signing: SigningKey
     let place: Place
-    let pair: PairDesk
+    let pair: PairState
     /// nil: none.
     let file: URL?
     let logger: Logger
     private let wake = WakeUpSignal()
 
-    init(store: Store, signing: SigningKey, pair: PairDesk, file: URL?, logger: Logger) {
+    init(store: Store, signing: SigningKey, pair: PairState, file: URL?, logger: Logger) {
         (self.store, self.signing, self.pair, self.file, self.logger) = (store, signing, pair, file, logger)
         place = pair.place
         pair.on(
             Self.kind,
-            PairDesk.Neighbour(
-                snapshot: { [place] db in try AuditAnchorTable.newest(db, of: place.peer.name).map { [try $0.line()] } ?? [] },
+            PairState.Neighbour(
+                snapshot: { [place] db in try AuditAnchorStore.newest(db, of: place.peer.name).map { [try $0.line()] } ?? [] },
                 apply: { [signing, place] db, line in
                     guard let anchor = AuditAnchor(line: line), anchor.peer == place.other.peer.name,
                         AuditAnchors.isGenuine(anchor, signing.publicKey)
                     else { return }
-                    try AuditAnchorTable.keep(db, anchor)
+                    try AuditAnchorStore.keep(db, anchor)
                 }, after: {}))
     }
 
@@ -55,17 +55,17 @@ struct AuditAnchors: TidingsListener {
         }
     }
 
-    func heard(_ tidings: [Tiding]) async {
+    func heard(_ tidings: [SupervisionEvent]) async {
         if tidings.contains(where: { $0.kind == .opened || $0.kind == .dispatched || $0.kind == .closed }) { wake.notify() }
     }
 
     func anchor(at now: Timestamp) async throws {
         let anchor = try await store.write { [signing, place] db in
-            let (rows, head) = try AuditAnchorTable.head(db)
-            let number = (try AuditAnchorTable.newest(db, of: place.peer.name)?.number ?? 0) + 1
+            let (rows, head) = try AuditAnchorStore.head(db)
+            let number = (try AuditAnchorStore.newest(db, of: place.peer.name)?.number ?? 0) + 1
             var anchor = AuditAnchor(at: now, head: head, number: number, peer: place.peer.name, rows: rows)
             anchor.signature = Base64URL.encode(try signing.sign(anchor.content))
-            try AuditAnchorTable.keep(db, anchor)
+            try AuditAnchorStore.keep(db, anchor)
             return anchor
         }
         let line = try anchor.line()
@@ -92,7 +92,7 @@ struct AuditAnchors: TidingsListener {
     func verify(_ lines: [String], except canary: PersonID?) async throws -> VerifyAudit.Reply {
         let key = signing.publicKey
         return try await store.read { [place] db in
-            let own = try AuditAnchorTable.lines(db, of: place.peer.name)
+            let own = try AuditAnchorStore.lines(db, of: place.peer.name)
             let named = (lines + own).compactMap(AuditAnchor.init(line:)).filter { $0.peer == place.peer.name }
             let anchors = named.filter { AuditAnchors.isGenuine($0, key) }
             let (verifier, heads) = try AuditTable.verify(db, headsAt: Set(anchors.map(\.rows)))
@@ -101,10 +101,10 @@ struct AuditAnchors: TidingsListener {
             }
             if named.count > anchors.count { faults.append("\(named.count - anchors.count) anchors are not signed by this suite's key") }
             faults = Array(faults.prefix(Self.mostFaults))
-            faults += try AuditAnchorTable.disagreements(db, except: canary, limit: Self.mostFaults)
+            faults += try AuditAnchorStore.disagreements(db, except: canary, limit: Self.mostFaults)
             return VerifyAudit.Reply(
                 rows: verifier.rows, firstBroken: verifier.firstBroken, head: verifier.headText, faults: faults, checked: anchors.count,
-                anchorsOfOther: try AuditAnchorTable.lines(db, of: place.other.peer.name))
+                anchorsOfOther: try AuditAnchorStore.lines(db, of: place.other.peer.name))
         }
     }
 }

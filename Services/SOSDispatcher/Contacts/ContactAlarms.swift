@@ -26,7 +26,7 @@ actor ContactAlarms {
     private let capabilities: Capabilities
     private let rules: ContactEscalation.Rules
     let clock: SteadyClock
-    let pair: PairDesk
+    let pair: PairState
     private let logger: Logger
     var cases: [OccasionID: ContactCase] = [:]
     private var doors: [[UInt8]: (occasion: OccasionID, position: Int)] = [:]
@@ -36,11 +36,11 @@ actor ContactAlarms {
     /// Nobody is called again before it runs: somebody may have answered at the other dispatcher meanwhile.
     private var isRunning = false
     private let wakeUp = WakeUpSignal()
-    nonisolated let tidings = TidingsQueue()
+    nonisolated let tidings = SupervisionEventQueue()
 
     init(
         supervision: SupervisionService, emergencies: SOSStore, store: ContactStore, messenger: Messenger, capabilities: Capabilities,
-        rules: ContactEscalation.Rules, clock: SteadyClock, pair: PairDesk, logger: Logger
+        rules: ContactEscalation.Rules, clock: SteadyClock, pair: PairState, logger: Logger
     ) {
         (self.supervision, self.emergencies, self.store, self.messenger) = (supervision, emergencies, store, messenger)
         (self.capabilities, self.rules, self.clock, self.pair, self.logger) = (capabilities, rules, clock, pair, logger)
@@ -53,8 +53,8 @@ actor ContactAlarms {
         for alarm in (try? await store.load(at: .now)) ?? [] where !alarm.isDead(at: .now) { keep(alarm) }
         for alarm in cases.values where alarm.end == nil { await readUp(alarm) }
         pair.on(
-            ContactWord.kind,
-            PairDesk.Neighbour(snapshot: { _ in [] }, apply: { _, _ in }, after: { [weak self] in await self?.hearWords() }))
+            ContactReply.kind,
+            PairState.Neighbour(snapshot: { _ in [] }, apply: { _, _ in }, after: { [weak self] in await self?.hearWords() }))
     }
 
     /// What is told while nobody runs it waits.
@@ -94,7 +94,7 @@ actor ContactAlarms {
 
     // MARK: What happens to the person
 
-    func follow(_ heard: [Tiding]) async {
+    func follow(_ heard: [SupervisionEvent]) async {
         for tiding in heard {
             switch tiding.kind {
             case .dispatched: await begin(.emergency, tiding, at: tiding.at)
@@ -126,7 +126,7 @@ actor ContactAlarms {
         for alarm in cases.values where alarm.person == person && alarm.kind == kind { change(alarm.id) { $0.ended(end, at: time) } }
     }
 
-    private func goesOn(_ tiding: Tiding) async {
+    private func goesOn(_ tiding: SupervisionEvent) async {
         guard let emergency = tiding.emergency, let record = try? await emergencies.emergency(emergency),
             let dispatchedAt = record.dispatchedAt
         else { return }
@@ -153,7 +153,7 @@ actor ContactAlarms {
         settle(alarm.id, [])
     }
 
-    private func begin(_ kind: ContactCase.Kind, _ tiding: Tiding, at time: Timestamp) async {
+    private func begin(_ kind: ContactCase.Kind, _ tiding: SupervisionEvent, at time: Timestamp) async {
         let occasion = tiding.emergency.map(Self.occasion) ?? capabilities.occasion(tiding.name)
         if cases[occasion] != nil {
             change(occasion) { [now = clock.now] in
@@ -174,7 +174,7 @@ actor ContactAlarms {
         OccasionID(bits: emergency.bits)
     }
 
-    private func change(_ tiding: Tiding, _ body: (inout ContactCase) -> Bool) {
+    private func change(_ tiding: SupervisionEvent, _ body: (inout ContactCase) -> Bool) {
         if let emergency = tiding.emergency { change(Self.occasion(emergency), body) }
     }
 

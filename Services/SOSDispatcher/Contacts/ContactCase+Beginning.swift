@@ -17,7 +17,7 @@ extension ContactCase {
     }
 
     /// nil where there is nobody to be told.
-    init?(_ kind: Kind, _ tiding: Tiding, named id: OccasionID, _ facts: Facts, at time: Timestamp, alertedAt: Timestamp) {
+    init?(_ kind: Kind, _ tiding: SupervisionEvent, named id: OccasionID, _ facts: Facts, at time: Timestamp, alertedAt: Timestamp) {
         guard !facts.contacts.isEmpty else { return nil }
         self.init(
             id: id, person: tiding.person, kind: kind, emergency: tiding.emergency, name: facts.name,
@@ -26,7 +26,7 @@ extension ContactCase {
     }
 
     /// The case that a tiding begins by itself; nil for all others. What an emergency begins is begun again by `goesOn`.
-    init?(begunBy tiding: Tiding, of subscriber: Subscriber, _ capabilities: Capabilities, alertedAt: Timestamp) {
+    init?(begunBy tiding: SupervisionEvent, of subscriber: Subscriber, _ capabilities: Capabilities, alertedAt: Timestamp) {
         let kind: Kind
         switch tiding.kind {
         case .silenceContacts: kind = .silence

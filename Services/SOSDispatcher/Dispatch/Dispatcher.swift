@@ -55,7 +55,7 @@ actor Dispatcher: Service {
     let journal: Journal
     let clock: SteadyClock
     /// What the other dispatcher is doing about the same emergencies.
-    let pair: PairDesk
+    let pair: PairState
     let metrics: SOSMetrics
     let logger: Logger
     let retry: Duration
@@ -75,7 +75,7 @@ actor Dispatcher: Service {
 
     init(
         _ registry: IntegratorRegistry, texts: TextSender, names: Names, retry: Duration, nextAfter: Duration,
-        secondAfter: Duration = DispatchOutbox.secondAfter, store: SOSStore, journal: Journal, clock: SteadyClock, pair: PairDesk,
+        secondAfter: Duration = DispatchOutbox.secondAfter, store: SOSStore, journal: Journal, clock: SteadyClock, pair: PairState,
         metrics: SOSMetrics, logger: Logger
     ) {
         (self.registry, self.texts, self.names, self.retry, self.nextAfter, self.store) = (registry, texts, names, retry, nextAfter, store)

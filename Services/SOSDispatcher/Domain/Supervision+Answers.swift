@@ -22,7 +22,10 @@ extension Supervision {
         var outcome = Outcome(
             actions: due, refusal: nil, alreadyDispatched: hasDispatched, episode: state.episode ?? state.beside.first)
         switch answer {
-        case .fine, .falseAlarm: outcome.actions += calledOff(answer)
+        case .fine, .falseAlarm:
+            // What is asked beside a call that is called off already is what it answers.
+            if state.stage == .stoodDown { outcome.episode = state.beside.first ?? state.episode }
+            outcome.actions += calledOff(answer)
         case .help:
             guard state.subscribed || state.stage != .off else {
                 outcome.refusal = Failure(.notFound, "this person is not subscribed")
@@ -31,13 +34,28 @@ extension Supervision {
             if let wall { state.wallOffset = (wall - state.now).wholeMilliseconds }
             // When it was said: the other dispatcher, which hears of it later, knows the same.
             outcome.actions += helped(at: wall ?? self.wall(time), measured: min(time, state.now), nil)
-            outcome.episode = outcome.episode ?? state.episode
+            // A call of its own, not the question that was asked by then: the other dispatcher names it alike.
+            outcome.episode = state.episode?.trigger.kind == .manual ? state.episode : outcome.episode ?? state.episode
         case .helpIsHere:
             outcome.actions += helpArrived()
             outcome.asksBack = state.stage == .dispatching
         }
         outcome.actions += timePassed(to: state.now)
         return outcome
+    }
+
+    /// Whether the answer would still change something about what is asked or called for by this trigger. Where it would not, it has been
+    /// given; where it would although it was given, somebody has called for help since, at either dispatcher or with a device.
+    func awaits(_ answer: AnswerPrompt.Answer, about trigger: Trigger) -> Bool {
+        if answer == .help { return true }
+        if state.beside.contains(where: { $0.trigger == trigger }) { return answer != .helpIsHere }
+        guard let episode = state.episode, episode.trigger == trigger else { return false }
+        return switch state.stage {
+        case .alerted, .confirmed, .askedAgain: answer != .helpIsHere
+        case .dispatching: true
+        case .dispatched: answer != .helpIsHere || episode.helpIsHere != true
+        case .off, .monitoring, .suspended, .paused, .stoodDown: false
+        }
     }
 
     private mutating func calledOff(_ answer: AnswerPrompt.Answer) -> [SupervisionAction] {

@@ -15,7 +15,7 @@ struct DrillService: Sendable {
     private static let look = Duration.seconds(10)
 
     let store: Store
-    let table = DrillTable()
+    let table = DrillStore()
     let keys: PersonKeys
     let journal: Journal
     let dispatcher: Dispatcher

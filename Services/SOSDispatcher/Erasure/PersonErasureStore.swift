@@ -6,7 +6,7 @@ import ServiceKit
 import Storage
 
 /// The audit chain stays: it names pseudonyms and steps, never values, and a row that could be taken out would prove nothing.
-struct PersonErasure: Sendable {
+struct PersonErasureStore: Sendable {
     let messages: MessageOutbox
 
     /// For the certificate.

@@ -12,17 +12,18 @@ struct SupervisionErasure: Sendable {
     let dispatcher: Dispatcher
     let journal: Journal
     let store: SOSStore
-    let pair: PairDesk
+    let pair: PairState
     /// Ends what people see and hear of it.
     let forget: @Sendable (PersonID) async -> Void
-    private let table: PersonErasure
+    private let table: PersonErasureStore
 
     init(
-        supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore, pair: PairDesk, messages: MessageOutbox,
+        supervision: SupervisionService, dispatcher: Dispatcher, journal: Journal, store: SOSStore, pair: PairState,
+        messages: MessageOutbox,
         forget: @escaping @Sendable (PersonID) async -> Void = { _ in }
     ) {
         (self.supervision, self.dispatcher, self.journal, self.store, self.pair) = (supervision, dispatcher, journal, store, pair)
-        table = PersonErasure(messages: messages)
+        table = PersonErasureStore(messages: messages)
         self.forget = forget
     }
 
@@ -55,7 +56,7 @@ struct SupervisionErasure: Sendable {
             streams: { order in
                 let said = StreamFamily.emergencies.streams + (order.scope == .account ? StreamFamily.subscriptions.streams : [])
                 return (pair.place.speaks ? said : []) + [pair.place.stream]
-            }, finish: { try await finish($0) }, kept: PersonErasure.kept)
+            }, finish: { try await finish($0) }, kept: PersonErasureStore.kept)
     }
 
     private func shut(_ order: PersonErased) async throws {

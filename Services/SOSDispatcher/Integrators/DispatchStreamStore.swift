@@ -6,7 +6,7 @@ import GRDB
 import ServiceKit
 import Storage
 
-enum DispatchStream {
+enum DispatchStreamStore {
     /// Call in the transaction that gives the message to the integrator. The log names the message; its text stays sealed where it is.
     static func append(_ db: Database, stream: String, _ id: MessageID, body: [UInt8]) throws -> EventRelay.Committed {
         try FactLog(stream: stream, epoch: StreamLog().epoch(db))

@@ -8,12 +8,12 @@ import Storage
 
 struct IntegratorsService: Sendable {
     let store: Store
-    let table: IntegratorTable
+    let table: IntegratorStore
     let maker: IntegratorMaker
     let registry: IntegratorRegistry
     let streams: DispatchStreams
     let answers: StoredAnswers
-    let pair: PairDesk
+    let pair: PairState
 
     func add(_ request: AddIntegrator, _ context: RequestContext) async throws -> AddIntegrator.Reply {
         let settings = request.settings
@@ -90,8 +90,8 @@ struct IntegratorsService: Sendable {
     }
 
     private func change<Reply: Encodable & Sendable>(
-        _ name: String, _ context: RequestContext, _ body: @escaping @Sendable (inout IntegratorTable.Entry) -> Reply
-    ) async throws -> (IntegratorTable.Entry, Reply) {
+        _ name: String, _ context: RequestContext, _ body: @escaping @Sendable (inout IntegratorStore.Entry) -> Reply
+    ) async throws -> (IntegratorStore.Entry, Reply) {
         guard name != registry.integrator(Integrator.configuredID)?.name else {
             throw Failure(.conflict, "this integrator is changed by the dispatcher's settings (sos.integrator, sos.webhook_url, …)")
         }
@@ -104,7 +104,7 @@ struct IntegratorsService: Sendable {
         }
     }
 
-    private func take(_ entry: IntegratorTable.Entry) async throws {
+    private func take(_ entry: IntegratorStore.Entry) async throws {
         let integrator = try maker.make(entry.record, retired: entry.isRetired, streamPort: entry.streamPort)
         try await streams.open(integrator)
         registry.put(integrator)
@@ -120,10 +120,10 @@ struct IntegratorsService: Sendable {
     func keepInStep() {
         pair.on(
             Self.kind,
-            PairDesk.Neighbour(
+            PairState.Neighbour(
                 snapshot: { [table] db in try table.all(db).map { try $0.noted() } },
                 apply: { [table] db, body in
-                    let entry = try IntegratorTable.Entry(noted: body)
+                    let entry = try IntegratorStore.Entry(noted: body)
                     _ = try table.save(db, entry.record, retired: entry.isRetired)
                 },
                 after: { [self] in

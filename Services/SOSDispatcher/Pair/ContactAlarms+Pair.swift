@@ -5,13 +5,13 @@ import ServiceKit
 
 extension ContactAlarms {
     /// The other side is told at once; a crash before that is stored costs a call that the notifier knows by its name.
-    func tell(_ matter: ContactWord.Matter, by position: Int, of alarm: ContactCase) {
+    func tell(_ matter: ContactReply.Matter, by position: Int, of alarm: ContactCase) {
         let contact = alarm.contacts[position]
         var at = Timestamp.now
         if case .answered = matter, let answeredAt = contact.answeredAt { at = answeredAt }
         pair.tell(
             .contact(
-                ContactWord(
+                ContactReply(
                     person: alarm.person, occasion: alarm.id, round: alarm.round, contact: contact.who.id, matter: matter, at: at)))
     }
 
@@ -24,7 +24,7 @@ extension ContactAlarms {
         for word in pair.words(of: occasion) { hear(word) }
     }
 
-    private func hear(_ word: ContactWord) {
+    private func hear(_ word: ContactReply) {
         guard var alarm = cases[word.occasion], alarm.heard(word, at: clock.steady(fromWall: word.at)) else { return }
         cases[word.occasion] = alarm
         guard case .answered(let answer) = word.matter, let position = alarm.contacts.firstIndex(where: { $0.who.id == word.contact })

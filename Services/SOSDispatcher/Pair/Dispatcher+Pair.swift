@@ -27,7 +27,7 @@ extension Dispatcher {
 
     // MARK: Hearing
 
-    /// What the other side has sent and had answered. `PairDesk` has been told before.
+    /// What the other side has sent and had answered. `PairState` has been told before.
     func heard(_ facts: [PairFact]) async {
         for fact in facts {
             switch fact {

@@ -19,10 +19,10 @@ enum PairFact: Hashable, Codable, Sendable {
     /// An emergency service has spoken about a message.
     case acknowledged(TakenMessage)
     /// A contact has answered, or was called again.
-    case contact(ContactWord)
+    case contact(ContactReply)
     /// This side's part in an erasure is done.
     case erased(ErasureID, [ErasedStore])
-    /// Another subject's own news, JSON, for the part that has asked for this kind (`PairDesk.on`).
+    /// Another subject's own news, JSON, for the part that has asked for this kind (`PairState.on`).
     case note(kind: String, subject: PersonID?, body: String)
 
     var subject: PersonID? {

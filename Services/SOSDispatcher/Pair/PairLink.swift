@@ -19,7 +19,7 @@ actor PairLink {
     private let runtime: Runtime
     private let supervision: SupervisionService
     private let dispatcher: Dispatcher
-    private let pair: PairDesk
+    private let pair: PairState
     private let keys: PersonKeys
     private let freshness = StreamFreshness()
     /// The newest known places of a person, from ingest.
@@ -30,7 +30,7 @@ actor PairLink {
     private var isAsking = false
 
     init(
-        on runtime: Runtime, supervision: SupervisionService, dispatcher: Dispatcher, pair: PairDesk, keys: PersonKeys,
+        on runtime: Runtime, supervision: SupervisionService, dispatcher: Dispatcher, pair: PairState, keys: PersonKeys,
         positions: [StreamPosition], latest: @escaping @Sendable (PersonID) async -> [Sample]
     ) {
         (self.runtime, self.supervision, self.dispatcher, self.pair, self.keys) = (runtime, supervision, dispatcher, pair, keys)
@@ -123,8 +123,8 @@ actor PairLink {
                 runtime.logger.error("a fact of the other dispatcher cannot be read", metadata: ["sequence": "\(event.header.sequence)"])
                 continue
             }
-            // A person who was erased here is not brought back.
-            if let person = fact.subject, (try? await keys.makeKey(for: person)) == nil { continue }
+            // A person who was erased here is not brought back. Of one whose key is damaged it is heard, and not stored.
+            if let person = fact.subject, !(await mayBeHeard(of: person)) { continue }
             facts.append(fact)
         }
         let newcomers = await supervision.hear(facts, next)
@@ -142,11 +142,22 @@ actor PairLink {
     }
 }
 
+extension PairLink {
+    private func mayBeHeard(of person: PersonID) async -> Bool {
+        do {
+            _ = try await keys.makeKey(for: person)
+            return true
+        } catch {
+            return error is DamagedKey
+        }
+    }
+}
+
 extension PairFact {
     fileprivate var kind: String? {
         switch self {
         case .note(let kind, _, _): kind
-        case .contact: ContactWord.kind
+        case .contact: ContactReply.kind
         case .settings, .opened, .answered, .attempted, .acknowledged, .erased: nil
         }
     }

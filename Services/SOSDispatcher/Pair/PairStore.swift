@@ -21,14 +21,14 @@ struct SealedPairFact: Sendable {
     var payload: [UInt8]
     var sealed: [UInt8]
 
-    /// nil for a person who was erased.
+    /// nil for a person who was erased, or whose key is damaged.
     init?(_ fact: PairFact, keys: PersonKeys, own: SymmetricKey) throws {
         (self.fact, payload) = (fact, try fact.encoded())
         guard let subject = fact.subject else {
             sealed = try Seal.seal(payload, key: own, context: SealedPairFact.context)
             return
         }
-        guard let key = try keys.key(of: subject) else { return nil }
+        guard let key = try keys.usableKey(of: subject) else { return nil }
         sealed = try Seal.seal(payload, key: key, context: SealedPairFact.context)
     }
 
@@ -143,10 +143,10 @@ struct PairTables: Sendable {
         try? JSONDecoder().decode([ErasedStore].self, from: Data(text.utf8))
     }
 
-    /// A fact of the log as it was said; nil where its person was erased.
+    /// A fact of the log as it was said; nil where its person was erased, or their key is damaged.
     func render(_ row: StreamRow) throws -> [UInt8]? {
         guard let subject = row.subject else { return try Seal.open(row.body, key: own, context: SealedPairFact.context) }
-        guard let key = try keys.key(of: subject) else { return nil }
+        guard let key = try keys.usableKey(of: subject) else { return nil }
         return try Seal.open(row.body, key: key, context: SealedPairFact.context)
     }
 
@@ -180,7 +180,7 @@ struct PairTables: Sendable {
             if let person = PersonID(row[0] as Data) { memory.versions[person] = SettingsVersion(number: row[1]) }
         }
         for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM pair_heard ORDER BY number") {
-            guard let person = PersonID(row[0] as Data), let key = try keys.key(of: person),
+            guard let person = PersonID(row[0] as Data), let key = try keys.usableKey(of: person),
                 let plain = try? Seal.open(row[1] as Data, key: key, context: SealedPairFact.context), let fact = PairFact.read(plain)
             else { continue }
             memory.heard.append(fact)
@@ -194,7 +194,7 @@ struct PairTables: Sendable {
 
     /// One page of what holds now, for a side that knows nothing or was left behind.
     func snapshot(
-        _ request: SnapshotStream, _ db: Database, neighbours: [String: PairDesk.Neighbour], open: (Data, PersonID) -> Watched?,
+        _ request: SnapshotStream, _ db: Database, neighbours: [String: PairState.Neighbour], open: (Data, PersonID) -> Watched?,
         steady: Timestamp
     ) throws -> SnapshotStream.Reply {
         guard request.stream == place.stream else { throw Failure(.invalid, "this stream keeps no state; newcomers start at its head") }
@@ -233,7 +233,7 @@ struct PairTables: Sendable {
     /// What the person and emergency services have said to whoever asks, before its store was put back: it told it then, and has forgotten
     /// it. Of the emergency that runs, and of the time in which one that is closed may be opened again.
     private func words(of person: PersonID, _ running: Episode?, _ db: Database) throws -> [PairFact] {
-        guard let key = try keys.key(of: person) else { return [] }
+        guard let key = try keys.usableKey(of: person) else { return [] }
         let recent = Timestamp.now - Dispatcher.reopens
         let rows = try Row.fetchAll(
             db, sql: "SELECT sealed FROM pair_heard WHERE person = ? AND at >= ? ORDER BY number DESC LIMIT ?",
@@ -292,7 +292,7 @@ extension SOSStore {
     }
 }
 
-extension PairDesk {
+extension PairState {
     /// A part that keeps something of its own in step on both sides.
     struct Neighbour: Sendable {
         /// Everything that a newcomer must know, as bodies of notes.

@@ -177,28 +177,43 @@ extension SupervisionService {
         for episode in [state.episode].compactMap(\.self) + state.beside { takeAnswers(of: person, in: episode, &effects) }
     }
 
-    func noteMuted(_ episode: Episode, of person: PersonID, at time: Timestamp) {
-        mutedLately = mutedLately.filter { time - $0.value.at <= Self.answersTravel }
-        mutedLately[person] = (episode, time)
+    /// What the person has called off on this side.
+    struct CalledOff: Sendable {
+        var emergency: EmergencyID
+        /// As it stood.
+        var episode: Episode
+        var at: Timestamp
+        /// Of its next message, once it is closed; nil where none was made.
+        var nextSequence: Int?
+    }
+
+    /// Before the call it is over by that; after it a manual one, or a fall, is closed at once where nothing is critical, any other by the
+    /// next values in range.
+    func noteCalledOff(by action: SupervisionAction, _ emergency: EmergencyID, of person: PersonID) {
+        guard action.calledOffBy != nil, let episode = action.episode else { return }
+        calledOffLately = calledOffLately.filter { action.at - $0.value.at <= Self.answersTravel }
+        calledOffLately[person] = CalledOff(emergency: emergency, episode: episode, at: action.at)
     }
 
     /// "I am fine" was said here, and "help" a moment later at the other dispatcher, which had not heard of the first: it calls, so the
     /// same emergency runs here again. Otherwise nobody who asks this side could call it off, and this side would not call in its stead.
     private func takeHelpAfterFine(of person: PersonID, _ effects: inout Effects) {
-        guard let (ended, mutedAt) = mutedLately[person], clock.now - mutedAt <= Self.answersTravel,
+        guard let ended = calledOffLately[person], clock.now - ended.at <= Self.answersTravel,
             let state = people[person]?.subscriber.supervision, state.stage == .monitoring || state.stage == .suspended
         else { return }
-        let emergency = names.emergency(of: person, ended.trigger)
+        let emergency = ended.emergency
         let answers = pair.answers(in: emergency)
         guard var known = people[person]?.answers(in: emergency), answers.count > known.count, let last = answers.last, last.answer == .help
         else { return }
-        let time = ended.t0 + .milliseconds(last.afterMs)
+        let time = ended.episode.t0 + .milliseconds(last.afterMs)
         guard !known.hasOvertaken(.help, at: time) else { return }
         known.count = answers.count
         known.note(.help, at: time)
         people[person]?.note(known)
-        mutedLately[person] = nil
-        change(person, &effects) { $0.helped(afterFine: ended, at: min(time, clock.now)) }
+        calledOffLately[person] = nil
+        // Behind the cancellation: under the number of an alert that was taken before, nobody would go.
+        sequences[emergency] = sequences[emergency] ?? ended.nextSequence
+        change(person, &effects) { $0.helped(afterFine: ended.episode, at: min(time, clock.now)) }
         changes.audit.append(
             AuditNote(
                 at: .now, actor: "person", action: "answered", object: names.auditName(of: person), detail: "help, at the other dispatcher")

@@ -7,7 +7,7 @@ struct Enrolment: Sendable {
     let supervision: SupervisionService
     let store: SOSStore
     let keys: PersonKeys
-    let ingest: IngestAsking
+    let ingest: IngestClient
     /// Somebody has joined: whoever fits bounds begins at once.
     let joined: @Sendable () -> Void
 
@@ -43,6 +43,8 @@ struct Enrolment: Sendable {
             _ = try await keys.makeKey(for: person)
         } catch is KeyDestroyed {
             throw Failure(.conflict, "this person was erased")
+        } catch let damaged as DamagedKey {
+            throw damaged.failure
         }
         let known = await supervision.subscriber(of: person)?.supervision
         let isNew = known?.subscribed != true

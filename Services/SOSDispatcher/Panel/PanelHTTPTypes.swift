@@ -101,7 +101,7 @@ extension SubscriptionAnswer: Documented {
             .array(
                 of: .object(
                     .required("parameter", .string(), "The code of a metric, or `blood-pressure`."),
-                    .required("state", .oneOf(SignalStanding.allCases.map(\.rawValue))), .optional("since", .time, "Of a silence.")
+                    .required("state", .oneOf(SignalStatus.allCases.map(\.rawValue))), .optional("since", .time, "Of a silence.")
                 ).named("Signal")), "Every parameter that has thresholds, and whether it is heard."),
         .optional("mutedUntil", .map(of: .time), "Until when each breach is muted that was answered, by parameter and side."),
         .optional(

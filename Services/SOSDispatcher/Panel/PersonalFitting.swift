@@ -14,7 +14,7 @@ struct PersonalFitting: Sendable {
     private static let breath = Duration.milliseconds(20)
 
     let supervision: SupervisionService
-    let ingest: IngestAsking
+    let ingest: IngestClient
     let rules: PersonalRules
     let wakeUp = WakeUpSignal()
     let logger: Logger

@@ -22,12 +22,12 @@ struct ThresholdPreview: Sendable {
     /// The farthest that an emergency which does not end is followed beyond its stretch.
     private static let longestTail = Duration.seconds(3 * 3600)
 
-    let ingest: IngestAsking
+    let ingest: IngestClient
     let rules: SupervisionRules
     let limiter = RateLimiter<PersonID>(rate: 0.1, burst: 6)
     private let running = Running()
 
-    init(ingest: IngestAsking, rules: SupervisionRules) {
+    init(ingest: IngestClient, rules: SupervisionRules) {
         (self.ingest, self.rules) = (ingest, rules)
     }
 

@@ -9,11 +9,11 @@ struct PersonLetters: Sendable {
     let capabilities: Capabilities
 
     /// The same whenever it is made of the same tiding; nil for what the person is not told.
-    func letter(about tiding: Tiding, to subscriber: Subscriber) -> SendMessage? {
+    func letter(about tiding: SupervisionEvent, to subscriber: Subscriber) -> SendMessage? {
         letter(about: tiding, name: subscriber.card?.name ?? "", subscriber.language)
     }
 
-    func letter(about tiding: Tiding, name: String, _ language: Language) -> SendMessage? {
+    func letter(about tiding: SupervisionEvent, name: String, _ language: Language) -> SendMessage? {
         let template: MessageTemplate
         var values = ["time": (tiding.since ?? tiding.at).rfc3339]
         switch tiding.kind {
@@ -38,16 +38,26 @@ struct PersonLetters: Sendable {
     }
 
     /// The way to the prompt of an emergency; the same one again after a crash.
-    func prompt(_ emergency: EmergencyID, since t0: Timestamp, about tiding: Tiding, _ language: Language) -> SendMessage {
+    func prompt(_ emergency: EmergencyID, since t0: Timestamp, about tiding: SupervisionEvent, _ language: Language) -> SendMessage {
         let isCall = tiding.kind == .opened || tiding.kind == .goesOn
         return message(
             capabilities.message(isCall ? "\(emergency)|prompt" : "\(emergency)|\(tiding.kind.rawValue)"),
-            isCall ? .sosPrompt : .sosQuestion,
+            isCall ? Self.template(of: tiding.episode?.trigger.kind ?? .threshold) : .sosQuestion,
             ["time": t0.rfc3339, "link": capabilities.promptLink(emergency)], to: tiding, language)
     }
 
+    /// Words that are true of what the emergency came from: nothing was critical where somebody pressed a button.
+    private static func template(of trigger: Trigger.Kind) -> MessageTemplate {
+        switch trigger {
+        case .threshold: .sosPrompt
+        case .manual: .sosHelpCalled
+        case .fall, .shaking, .silence: .sosQuestion
+        }
+    }
+
     private func message(
-        _ id: Contracts.MessageID, _ template: MessageTemplate, _ values: [String: String], to tiding: Tiding, _ language: Language
+        _ id: Contracts.MessageID, _ template: MessageTemplate, _ values: [String: String], to tiding: SupervisionEvent,
+        _ language: Language
     ) -> SendMessage {
         SendMessage(
             message: id, recipient: Recipient(person: tiding.person), channels: tiding.sounds ? [.push, .inbox] : [.inbox],

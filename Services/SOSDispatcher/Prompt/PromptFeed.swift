@@ -13,21 +13,21 @@ actor PromptFeed {
     static let nothing = "none"
 
     private let person: PersonID
-    private let desk: PromptDesk
+    private let service: PromptService
     private let watcher: Watchers<PersonID>.Watcher
     private var seen: String?
 
     /// - Parameter seen: the id of the event that was seen last.
     /// - Returns: nil where the person has as many streams open as they may.
-    init?(of person: PersonID, seen: String?, desk: PromptDesk) {
-        guard let watcher = desk.watchers.watch(person) else { return nil }
-        (self.person, self.seen, self.desk, self.watcher) = (person, seen, desk, watcher)
+    init?(of person: PersonID, seen: String?, service: PromptService) {
+        guard let watcher = service.watchers.watch(person) else { return nil }
+        (self.person, self.seen, self.service, self.watcher) = (person, seen, service, watcher)
     }
 
     /// nil when the task is cancelled.
     func next() async throws -> ServerEvent? {
         while !Task.isCancelled {
-            let prompt = await desk.prompt(of: person)
+            let prompt = await service.prompt(of: person)
             let id = prompt?.version ?? PromptFeed.nothing
             if id != seen {
                 seen = id

@@ -14,7 +14,7 @@ struct PromptPage: Sendable {
         language == .italian ? italian : english
     }
 
-    func page(_ page: PromptDesk.Page, at now: Timestamp) throws -> HTTPAnswer {
+    func page(_ page: PromptService.Page, at now: Timestamp) throws -> HTTPAnswer {
         switch page {
         case .open(let prompt): try open(prompt, at: now)
         case .over(let state, let dispatched, let mutedUntil): try over(state, dispatched, mutedUntil, at: now)

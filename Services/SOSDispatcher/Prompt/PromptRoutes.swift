@@ -9,15 +9,15 @@ struct PromptRoutes: Sendable {
     /// Answers are small.
     private static let bodyLimit = 4 << 10
 
-    let desk: PromptDesk
+    let service: PromptService
     let country: Country
     /// By address, for links that open nothing.
     private let strangers = RateLimiter<String>(rate: 1, burst: 30)
     /// By link: looking and pressing again and again is what people in need do.
     private let visitors = RateLimiter<[UInt8]>(rate: 5, burst: 100)
 
-    init(desk: PromptDesk, country: Country) {
-        (self.desk, self.country) = (desk, country)
+    init(service: PromptService, country: Country) {
+        (self.service, self.country) = (service, country)
     }
 
     var all: [Route] { [current, events, answer, see, page, pageEvents, pageAnswer] }
@@ -33,7 +33,7 @@ struct PromptRoutes: Sendable {
             answers: [.json(200, "The prompt, if there is one", PromptAnswer.schema)]
         ) { exchange in
             let person = try exchange.person
-            let (prompt, passed) = (await desk.prompt(of: person), try await desk.passed(of: person))
+            let (prompt, passed) = (await service.prompt(of: person), try await service.passed(of: person))
             return try .json(PromptAnswer(prompt: prompt.map(PromptBody.init), passed: passed.map(PassedAlert.init)))
         }
     }
@@ -46,7 +46,7 @@ struct PromptRoutes: Sendable {
             answers: [Answer(204, "It is not shown any more")]
         ) { exchange in
             let body: SeenAlertBody = try await exchange.json()
-            try await desk.see(body.emergency, by: try exchange.person)
+            try await service.see(body.emergency, by: try exchange.person)
             return .empty(status: 204)
         }
     }
@@ -67,8 +67,8 @@ struct PromptRoutes: Sendable {
     }
 
     private func feed(of person: PersonID, _ exchange: Exchange) throws -> PromptFeed {
-        guard let feed = PromptFeed(of: person, seen: exchange.lastEventID, desk: desk) else {
-            throw Problem.tooManyStreams(desk.watchers.limit)
+        guard let feed = PromptFeed(of: person, seen: exchange.lastEventID, service: service) else {
+            throw Problem.tooManyStreams(service.watchers.limit)
         }
         return feed
     }
@@ -80,7 +80,8 @@ struct PromptRoutes: Sendable {
             description:
                 "Without the name of an emergency the one that is open is meant. `help` calls an ambulance at once, whatever is open "
                 + "or is not; within ten seconds it is one call. `help-is-here` before an emergency service has taken the call is asked back: "
-                + "it counts when it is said again within a minute. The same answer to the same emergency again gets the first receipt again. The service's time counts.",
+                + "it counts when it is said again within a minute. The same answer to the same emergency again gets the first receipt again; where "
+                + "help was called for in between it is asked back in the same way, so that no retry calls off what came later. Send it again at once where 503 comes: the other dispatcher takes it. The service's time counts.",
             body: .json(PromptReplyBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over", "not-subscribed"),
@@ -93,9 +94,9 @@ struct PromptRoutes: Sendable {
             return try await Self.answering {
                 let (emergency, given) =
                     if let named = body.emergency {
-                        (EmergencyID?.some(named), try await desk.answer(body.answer, to: named, by: person))
+                        (EmergencyID?.some(named), try await service.answer(body.answer, to: named, by: person))
                     } else {
-                        try await desk.answer(body.answer, by: person)
+                        try await service.answer(body.answer, by: person)
                     }
                 return try .json(
                     PromptReceipt(
@@ -147,7 +148,8 @@ struct PromptRoutes: Sendable {
             let capability = exchange.path("capability")
             guard let (door, _) = try await look(capability, exchange) else { throw Problem.notFound }
             let feed = try feed(of: door.person, exchange)
-            return EventSource(whileAdmitted: { [desk] in (try? await desk.page(capability)) != nil }, next: { try await feed.next() })
+            return EventSource(
+                whileAdmitted: { [service] in (try? await service.page(capability)) != nil }, next: { try await feed.next() })
         }
     }
 
@@ -170,7 +172,7 @@ struct PromptRoutes: Sendable {
                 throw Problem.invalidBody([.init(pointer: "/answer", .noSuchAnswer)])
             }
             do {
-                _ = try await desk.answer(answer, to: door.emergency, by: door.person)
+                _ = try await service.answer(answer, to: door.emergency, by: door.person)
             } catch let failure as Failure where failure.code != .conflict && failure.code != .notFound {
                 throw Refusal(.unavailable, retryAfter: .seconds(1))
             } catch is Failure {
@@ -180,8 +182,8 @@ struct PromptRoutes: Sendable {
         }
     }
 
-    private func look(_ capability: String, _ exchange: Exchange) async throws -> (door: PromptDesk.Door, page: PromptDesk.Page)? {
-        guard let opened = try await desk.page(capability) else {
+    private func look(_ capability: String, _ exchange: Exchange) async throws -> (door: PromptService.Door, page: PromptService.Page)? {
+        guard let opened = try await service.page(capability) else {
             try strangers.admit(exchange.remoteAddress)
             return nil
         }

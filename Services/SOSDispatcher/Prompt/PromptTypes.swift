@@ -34,11 +34,13 @@ struct PromptBody: Codable, Sendable, Documented {
             "`asking`, `asking-again`, `fell`, `doubtful`: count down to `callAt`, where there is one. `calling`: still trying to reach the emergency service. `informed`: it has taken the call."
         ),
         .required("trigger", .oneOf(Trigger.Kind.allCases.map(\.rawValue)), "What the alert came from."),
-        .required("t0", .time, "When the first critical value was received."),
+        .required("t0", .time, "When the first critical value, or the call for help, was received."),
         .optional("callAt", .time, "When the call goes out; absent where nobody is called unasked."),
         .required("abortUntil", .time, "Until when the button that calls it off is to be prominent."),
         .optional("dispatchedAt", .time), .optional("acknowledgedAt", .time),
-        .required("parameters", .array(of: .string()), "What became critical, by the codes of metrics, and `blood-pressure`."),
+        .required(
+            "parameters", .array(of: .string()),
+            "What became critical, by the codes of metrics, and `blood-pressure`; empty where somebody called for help or fell."),
         .optional("mutedUntil", .map(of: .time), "Until when each breach is muted that was answered, by parameter and side."),
         .optional("asksBack", .boolean, "`help-is-here` was said before anybody has taken the call: say it again if it is so."),
         .optional("sound", .oneOf(PromptState.Sound.allCases.map(\.rawValue)), "What is to be heard: one of three sounds.")

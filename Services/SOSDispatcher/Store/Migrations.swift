@@ -36,7 +36,7 @@ enum Migrations {
         Migration(6, "integrators") { db in try db.execute(sql: integratorTables) },
         Migration(7, "two dispatchers, canary") { db in
             try PairTables.create(in: db)
-            try CanaryTable.create(in: db)
+            try CanaryStore.create(in: db)
         },
         Migration(8, "erasures told to the other dispatcher") { db in try PairTables.createToldErasures(in: db) },
         // Changes nothing by itself: a version that cannot read the compact form must not take everybody for unreadable.
@@ -46,7 +46,7 @@ enum Migrations {
             try StreamLog.createFormerEpochs(in: db)
         },
         Migration(11, "emergencies that are over apart from those that are not") { db in try ClosedEmergencies.create(in: db) },
-        Migration(12, "anchors of the audit chain") { db in try AuditAnchorTable.create(in: db) },
+        Migration(12, "anchors of the audit chain") { db in try AuditAnchorStore.create(in: db) },
         Migration(13, "alerts that passed and were seen") { db in try PromptStore.createSeen(in: db) },
         Migration(14, "what the other dispatcher is still to tell back") { db in try PairTables.createForgotten(in: db) },
         // What they refused is nowhere written (`StatementTests`), and found by the chain where somebody does it to the file.

@@ -72,14 +72,24 @@ struct SOSStore: Sendable {
             memory.charging = try SOSStore.charging(db)
             memory.saidSubscribed = try SubscriptionTable.all(db)
             for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM subscribers") {
-                // Without a key the person was erased: there is nobody to watch.
-                guard let person = PersonID(row["person"] as Data), let key = try keys.key(of: person) else { continue }
-                if let subscriber = open(row["sealed"], of: person, key: key) {
+                guard let person = PersonID(row["person"] as Data) else { continue }
+                let subscriber: Watched?
+                do {
+                    // Without a key the person was erased: there is nobody to watch.
+                    guard let key = try keys.key(of: person) else { continue }
+                    subscriber = open(row["sealed"], of: person, key: key)
+                } catch is DamagedKey {
+                    // There is somebody: as where the state itself is damaged.
+                    subscriber = nil
+                }
+                if let subscriber {
                     memory.subscribers[person] = subscriber
                 } else {
-                    memory.unreadable[person] = try Row.fetchOne(
+                    let running: EmergencyRecord? = try Row.fetchOne(
                         db, sql: "SELECT * FROM emergencies WHERE person = ? AND closed_at IS NULL", arguments: [person.data]
                     ).flatMap(EmergencyRecord.init)
+                    // Not by the subscript, which would take nil for nobody.
+                    memory.unreadable.updateValue(running, forKey: person)
                 }
             }
             for (person, watched) in memory.subscribers {
@@ -210,7 +220,7 @@ struct SOSStore: Sendable {
 
     /// What the other dispatcher gets as a newcomer.
     func snapshot(
-        _ request: SnapshotStream, neighbours: [String: PairDesk.Neighbour], steady: Timestamp
+        _ request: SnapshotStream, neighbours: [String: PairState.Neighbour], steady: Timestamp
     ) async throws -> SnapshotStream.Reply {
         try await store.read { db in
             try pair.snapshot(

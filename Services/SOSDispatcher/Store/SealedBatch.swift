@@ -22,7 +22,8 @@ struct SealedBatch: Sendable {
     private let heard: [SealedPairFact]
     private let pair: PairTables
 
-    /// A person whose key is gone (erased) is left out: nothing about them may be stored any more.
+    /// A person whose key is gone (erased) is left out: nothing about them may be stored any more. So is one whose key is damaged, and who
+    /// is supervised in memory alone: what is everybody else's is stored.
     init(_ batch: StoreBatch, keys: PersonKeys, pair: PairTables, logger: Logger) throws {
         var living = batch
         living.subscriptions = try batch.subscriptions.filter { try !keys.isDestroyed($0.person) }
@@ -38,15 +39,15 @@ struct SealedBatch: Sendable {
                 try SealedBatch.seal(subscriber, of: person, keys: keys).map { (person, $0) }
             }
         messages = try batch.messages.compactMap { id, entry in
-            guard let key = try keys.key(of: entry.person) else { return nil }
+            guard let key = try keys.usableKey(of: entry.person) else { return nil }
             let sealed = try Seal.seal(entry.message.body, key: key, context: SealedBatch.context(of: id))
             return SealedMessage(person: entry.person, message: entry.message, sealed: sealed)
         }
     }
 
-    /// One subscriber's state as it is stored; nil where the person's key is gone.
+    /// One subscriber's state as it is stored; nil where the person's key is gone or damaged.
     static func seal(_ subscriber: Watched, of person: PersonID, keys: PersonKeys) throws -> [UInt8]? {
-        guard let key = try keys.key(of: person) else { return nil }
+        guard let key = try keys.usableKey(of: person) else { return nil }
         return try Seal.seal(CompactForm.encode(subscriber), key: key, context: context(of: person))
     }
 
@@ -138,7 +139,7 @@ struct SealedBatch: Sendable {
         }
         return try ordered.compactMap { id, state in
             guard try write(state.message, of: id, db), let stream = state.stream else { return nil }
-            return try DispatchStream.append(db, stream: stream, id.message, body: state.message.body)
+            return try DispatchStreamStore.append(db, stream: stream, id.message, body: state.message.body)
         }
     }
 

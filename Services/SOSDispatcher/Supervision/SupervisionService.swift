@@ -25,12 +25,12 @@ actor SupervisionService {
     let journal: Journal
     let dispatcher: Dispatcher
     let clock: SteadyClock
-    let pair: PairDesk
+    let pair: PairState
     let beganAt: Timestamp
     /// Whose emergencies are tests of this very chain: nobody is told of them.
     var canary: PersonID?
     /// Where what happened is told to those who show and send it.
-    nonisolated let tidings: TidingsBoard
+    nonisolated let tidings: SupervisionEventBus
     private let metrics: SOSMetrics
     private let logger: Logger
     private let decoder = JSONDecoder()
@@ -44,8 +44,8 @@ actor SupervisionService {
     var changes = StoreBatch()
     /// Judged on ingest's fast path, and not heard in their place yet.
     var early = EarlyUploads()
-    /// What "I am fine" has ended here and when, for as long as a later call for help in it may still be on its way from the other side.
-    var mutedLately: [PersonID: (episode: Episode, at: Timestamp)] = [:]
+    /// What the person has called off here, for as long as a later call for help in it may still be on its way from the other side.
+    var calledOffLately: [PersonID: CalledOff] = [:]
     /// Critical readings that were judged, whichever way they came.
     var judged = RecentSet<JudgedReading>(kept: EarlyUploads.kept, most: EarlyUploads.most)
     /// What was decided by entries and is being stored and carried out.
@@ -63,12 +63,12 @@ actor SupervisionService {
 
     init(
         rules: SupervisionRules, letterhead: DispatchLetterhead, names: Names, keys: PersonKeys, store: SOSStore, journal: Journal,
-        dispatcher: Dispatcher, clock: SteadyClock, pair: PairDesk, metrics: SOSMetrics, logger: Logger
+        dispatcher: Dispatcher, clock: SteadyClock, pair: PairState, metrics: SOSMetrics, logger: Logger
     ) {
         (self.rules, self.letterhead, self.names, self.keys, self.store) = (rules, letterhead, names, keys, store)
         (self.journal, self.dispatcher, self.clock, self.pair) = (journal, dispatcher, clock, pair)
         (self.metrics, self.logger, beganAt) = (metrics, logger, clock.now)
-        tidings = TidingsBoard(journal: journal)
+        tidings = SupervisionEventBus(journal: journal)
     }
 
     // MARK: Starting and stopping
@@ -95,11 +95,11 @@ actor SupervisionService {
     }
 
     /// For those who may have missed something while nobody ran.
-    func running() -> [Tiding] {
+    func running() -> [SupervisionEvent] {
         people.compactMap { person, watched in
             let state = watched.subscriber.supervision
             guard let episode = state.episode, Supervision(rules: rules, state: state).emergencyRuns else { return nil }
-            return Tiding(
+            return SupervisionEvent(
                 person: person, kind: .goesOn, emergency: names.emergency(of: person, episode.trigger), episode: episode, at: .now)
         }
     }
@@ -231,7 +231,7 @@ extension SupervisionService {
     struct Effects {
         var messages: [(person: PersonID, message: OutboxMessage, t0: Timestamp)] = []
         var stops: [EmergencyID] = []
-        var tidings: [Tiding] = []
+        var tidings: [SupervisionEvent] = []
         /// For whom something happened: their state is stored before it takes effect.
         var people: Set<PersonID> = []
     }
@@ -288,7 +288,7 @@ extension SupervisionService {
             guard person != canary else { return }
             // Beside an emergency the person is asked under the name that it would have.
             let asked = action.question.map { names.emergency(of: person, $0.trigger) }
-            var tiding = Tiding(person: person, kind: Tiding.Kind(action.kind), at: at, since: action.since)
+            var tiding = SupervisionEvent(person: person, kind: SupervisionEvent.Kind(action.kind), at: at, since: action.since)
             (tiding.emergency, tiding.episode, tiding.sounds) = (asked, action.question, action.sounds)
             // Where nothing at all is heard the warning names no parameter.
             if case .signalLost(let signal) = action.kind, machine.state.stage != .suspended { tiding.signal = signal }
@@ -299,8 +299,8 @@ extension SupervisionService {
                     detail: action.detail))
             return
         }
-        if action.kind == .muted { noteMuted(episode, of: person, at: action.at) }
         let emergency = names.emergency(of: person, episode.trigger)
+        noteCalledOff(by: action, emergency, of: person)
         var record =
             records[person].flatMap { $0.id == emergency ? $0 : nil }
             ?? EmergencyRecord(id: emergency, person: person, t0: episode.receivedAt)
@@ -314,7 +314,8 @@ extension SupervisionService {
                 // By the device's clock: it stands first, and whatever follows can be counted from it (SOS-41).
                 changes.audit.append(AuditNote(at: tried, actor: "device", action: "first-tried", object: "\(record.id)", detail: ""))
             }
-            var tiding = Tiding(person: person, kind: Tiding.Kind(action.kind), emergency: emergency, episode: episode, at: at)
+            var tiding = SupervisionEvent(
+                person: person, kind: SupervisionEvent.Kind(action.kind), emergency: emergency, episode: episode, at: at)
             if case .worse(let worse) = action.kind { tiding.worse = worse }
             tell(tiding, subscriber, &effects)
         }
@@ -323,7 +324,8 @@ extension SupervisionService {
         }
         if action.kind == .helpArrived { effects.stops.append(emergency) }
         if record.closedAt != nil, action.kind != .muted, action.kind != .transient || episode.dueAt == nil {
-            sequences[emergency] = nil
+            let next = sequences.removeValue(forKey: emergency)
+            if calledOffLately[person]?.emergency == emergency { calledOffLately[person]?.nextSequence = next }
             Task { await dispatcher.closed(emergency) }
         }
     }
@@ -526,7 +528,9 @@ extension SupervisionService {
             changes.audit.append(
                 AuditNote(at: .now, actor: "person", action: action, object: names.auditName(of: person), detail: detail))
             if let answer { changes.answers.append(answer) }
-            if let kind = Tiding.Kind(rawValue: action) { effects.tidings.append(Tiding(person: person, kind: kind, at: .now)) }
+            if let kind = SupervisionEvent.Kind(rawValue: action) {
+                effects.tidings.append(SupervisionEvent(person: person, kind: kind, at: .now))
+            }
         }
         await settle(effects)
         if let refusal { throw refusal }
@@ -549,10 +553,28 @@ extension SupervisionService {
         }
     }
 
-    /// Whether it is what the person is asked or told about.
-    private func isAsked(_ emergency: EmergencyID, of person: PersonID) -> Bool {
-        guard let state = people[person]?.subscriber.supervision else { return false }
-        return ([state.episode].compactMap(\.self) + state.beside).contains { names.emergency(of: person, $0.trigger) == emergency }
+    /// What the person is asked or told about by this name.
+    private func question(_ emergency: EmergencyID, of person: PersonID) -> Episode? {
+        guard let state = people[person]?.subscriber.supervision else { return nil }
+        return ([state.episode].compactMap(\.self) + state.beside).first { names.emergency(of: person, $0.trigger) == emergency }
+    }
+
+    /// Whether the answer still says something about it; what was answered with it before may have been called for again since.
+    func awaits(_ answer: AnswerPrompt.Answer, about emergency: EmergencyID, of person: PersonID) -> Bool {
+        guard let state = people[person]?.subscriber.supervision, let question = question(emergency, of: person) else { return false }
+        return Supervision(rules: rules, state: state).awaits(answer, about: question.trigger)
+    }
+
+    /// Whether something else than this is asked or called for by now.
+    func hasMovedOn(from emergency: EmergencyID, of person: PersonID) -> Bool {
+        guard let asked = asked(of: person, .fine), asked != emergency else { return false }
+        return awaits(.fine, about: asked, of: person)
+    }
+
+    /// When this very answer was given, by the wall clock, if it is the last that counted in the emergency, whichever dispatcher was given it.
+    func timeOf(_ answer: AnswerPrompt.Answer, in emergency: EmergencyID, of person: PersonID) -> Timestamp? {
+        guard let known = people[person]?.answers(in: emergency), known.last == answer else { return nil }
+        return known.lastAt.map { clock.wall(fromSteady: $0) }
     }
 
     /// Takes the answer if it is about what runs or is asked; a late answer must not call off the next one. A call for help always
@@ -561,20 +583,22 @@ extension SupervisionService {
         _ person: PersonID, about emergency: EmergencyID, _ given: AnswerPrompt.Answer,
         answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
     ) async throws -> AnswerPrompt.Reply {
-        guard given == .help || isAsked(emergency, of: person) else {
+        guard given == .help || question(emergency, of: person) != nil else {
             throw Failure(.conflict, "this emergency is over")
         }
         return try await answerPrompt(person, given, answer: answer)
     }
 
-    /// What an answer without a name is about; nil where nothing runs or is asked.
-    func asked(of person: PersonID) -> EmergencyID? {
-        guard let state = people[person]?.subscriber.supervision, let episode = state.episode ?? state.beside.first else { return nil }
-        return names.emergency(of: person, episode.trigger)
+    /// What an answer without a name is about; nil where nothing runs or is asked. Of what is called off nothing is asked any more, so that
+    /// the fall beside it is meant, as the prompt shows it; help is called for again in what was called off.
+    func asked(of person: PersonID, _ answer: AnswerPrompt.Answer) -> EmergencyID? {
+        guard let state = people[person]?.subscriber.supervision else { return nil }
+        let running = state.stage == .stoodDown && answer != .help ? state.beside.first ?? state.episode : state.episode
+        return (running ?? state.beside.first).map { names.emergency(of: person, $0.trigger) }
     }
 
     /// Announces it once it is stored, together with what the person is told of it.
-    func tell(_ tiding: Tiding, _ subscriber: Subscriber, _ effects: inout Effects) {
+    func tell(_ tiding: SupervisionEvent, _ subscriber: Subscriber, _ effects: inout Effects) {
         effects.tidings.append(tidings.keep(tiding, of: subscriber, in: &changes))
     }
 
@@ -675,7 +699,7 @@ extension SupervisionService {
             records[person] = record
             changes.emergencies[emergency] = record
             effects.people.insert(person)
-            effects.tidings.append(Tiding(person: person, kind: .goesOn, emergency: emergency, episode: episode, at: .now))
+            effects.tidings.append(SupervisionEvent(person: person, kind: .goesOn, emergency: emergency, episode: episode, at: .now))
         }
         await settle(effects)
     }
@@ -691,6 +715,7 @@ extension SupervisionService {
         guard people[person] != nil else { return true }
         guard atOnce else { return false }
         people[person] = nil
+        calledOffLately[person] = nil
         subjects["\(person)"] = nil
         if let record = records.removeValue(forKey: person) { sequences[record.id] = nil }
         changes.remove(person)
@@ -703,7 +728,7 @@ extension SupervisionService {
         guard watched.subscriber.supervision.episode == nil else { return false }
         (watched.subscriber.places, watched.subscriber.course) = (LatestPlaces(), RecentCourse())
         watched.subscriber.supervision.forgetMeasured()
-        mutedLately[person] = nil
+        calledOffLately[person] = nil
         watched.subscriber.fit = nil
         people[person] = watched
         records[person] = nil

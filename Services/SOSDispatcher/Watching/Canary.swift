@@ -17,24 +17,24 @@ actor Canary {
 
     private let supervision: SupervisionService
     private let dispatcher: Dispatcher
-    private let pair: PairDesk
+    private let pair: PairState
     private let keys: PersonKeys
     private let store: Store
     private let ingest: BusClient
     private let budget: Duration
     private let metrics: WatchMetrics
     private let logger: Logger
-    private let table = CanaryTable()
+    private let table = CanaryStore()
     /// Where this process listens, once it does.
     private let ear: @Sendable () async -> Integrator
-    private var known: CanaryTable.Known?
+    private var known: CanaryStore.Known?
     private var missedInARow = 0
     private var flight = 0
     private(set) var last: (at: Timestamp, outcome: CanaryOutcome)?
 
     /// - Parameter dispatchAt: when calls go out, from the first critical entry.
     init(
-        supervision: SupervisionService, dispatcher: Dispatcher, pair: PairDesk, keys: PersonKeys, store: Store, ingest: BusClient,
+        supervision: SupervisionService, dispatcher: Dispatcher, pair: PairState, keys: PersonKeys, store: Store, ingest: BusClient,
         dispatchAt: Duration, metrics: WatchMetrics, logger: Logger, ear: @escaping @Sendable () async -> Integrator
     ) {
         (self.supervision, self.dispatcher, self.pair, self.keys, self.store) = (supervision, dispatcher, pair, keys, store)
@@ -90,7 +90,7 @@ actor Canary {
         pair.keepSecret(person)
         await supervision.admit(canary: person)
         await dispatcher.admit(canary: person, ear: await ear())
-        known = stored ?? CanaryTable.Known(person: person, since: now, lastAt: now)
+        known = stored ?? CanaryStore.Known(person: person, since: now, lastAt: now)
         return person
     }
 
@@ -174,7 +174,7 @@ extension SupervisionService {
         subjects["\(person)"] = nil
         if let record = records.removeValue(forKey: person) { sequences[record.id] = nil }
         changes.remove(person)
-        changes.further.append { try CanaryTable.forgetEmergencies($0, of: person) }
+        changes.further.append { try CanaryStore.forgetEmergencies($0, of: person) }
         effects.people.insert(person)
         await settle(effects)
     }

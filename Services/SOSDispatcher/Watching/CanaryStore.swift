@@ -5,7 +5,7 @@ import Foundation
 import GRDB
 import Storage
 
-struct CanaryTable: Sendable {
+struct CanaryStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -77,10 +77,10 @@ struct CanaryTable: Sendable {
 
 extension SOSStore {
     /// What a start needs to know. A test emergency that a crash has cut off is not gone on with: nobody is to be called in earnest.
-    func loadWithoutCanary(_ pair: PairDesk, _ supervision: SupervisionService) async throws -> Memory {
-        let canary = try await store.read({ try CanaryTable().load($0) })?.person
+    func loadWithoutCanary(_ pair: PairState, _ supervision: SupervisionService) async throws -> Memory {
+        let canary = try await store.read({ try CanaryStore().load($0) })?.person
         // Its open emergency would stand in the way of the next one's, and of everybody's that is stored in one batch with it.
-        if let canary { try await store.write { try CanaryTable.forgetEmergencies($0, of: canary) } }
+        if let canary { try await store.write { try CanaryStore.forgetEmergencies($0, of: canary) } }
         var memory = try load()
         guard let canary else { return memory }
         pair.keepSecret(canary)

@@ -53,7 +53,7 @@ final class ClientService: Sendable {
 
     private let settings: OrganisationSettings
     private let store: Store
-    private let table: ClientTable
+    private let table: ClientStore
     private let directory: OrganisationRegister
     private let firstAnswers: FirstAnswers<MadeClient>
     private let logger: Logger
@@ -62,7 +62,7 @@ final class ClientService: Sendable {
     private let known = Mutex(Known())
 
     init(
-        settings: OrganisationSettings, store: Store, table: ClientTable, directory: OrganisationRegister, answersKey: SymmetricKey,
+        settings: OrganisationSettings, store: Store, table: ClientStore, directory: OrganisationRegister, answersKey: SymmetricKey,
         logger: Logger
     ) {
         (self.settings, self.store, self.table, self.directory, self.logger) = (settings, store, table, directory, logger)

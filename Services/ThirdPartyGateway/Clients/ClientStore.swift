@@ -27,7 +27,7 @@ struct TokenRow: Hashable, Sendable {
     let until: Timestamp
 }
 
-struct ClientTable: Sendable {
+struct ClientStore: Sendable {
     /// `runtime.key("organisations")`.
     let key: SymmetricKey
 

@@ -9,7 +9,7 @@ struct DataRoutes: Sendable {
     static let most = 10_000
     private static let usual = 1000
 
-    let desk: DataDesk
+    let desk: DataService
     let admit: Admit
 
     var all: [Route] { [page] }

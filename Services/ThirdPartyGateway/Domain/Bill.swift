@@ -187,7 +187,7 @@ struct Bill: Hashable, Sendable {
 
     /// Takes a handler's word about an attempt: an answer, a notification, or what a look showed; in any order and any number of
     /// times.
-    mutating func heard(_ word: ProviderWord, of number: Int, at now: Timestamp) -> [PaymentEffect] {
+    mutating func heard(_ word: ProviderStatus, of number: Int, at now: Timestamp) -> [PaymentEffect] {
         guard let index = index(of: number) else { return [] }
         let before = self
         let effects: [PaymentEffect]
@@ -290,7 +290,7 @@ struct Bill: Hashable, Sendable {
     }
 
     /// Where the money of an attempt stands by now.
-    private mutating func stands(_ index: Int, _ standing: MoneyStanding, _ now: Timestamp) -> [PaymentEffect] {
+    private mutating func stands(_ index: Int, _ standing: MoneyStatus, _ now: Timestamp) -> [PaymentEffect] {
         let (number, isOther) = (
             attempts[index].number, attempts.contains { $0.state == .succeeded && $0.number != attempts[index].number }
         )

@@ -58,7 +58,7 @@ extension Bill {
     }
 
     /// Whether a call that was decided before is still to be made.
-    func wants(_ kind: Errand.Kind, _ number: Int) -> Bool {
+    func wants(_ kind: PaymentJob.Kind, _ number: Int) -> Bool {
         guard let attempt = attempts.first(where: { $0.number == number }) else { return false }
         switch (kind, attempt.state) {
         case (.open, .opening), (.confirm, .confirming), (.cancel, .cancelling), (.refund, .refunding): return true

@@ -70,7 +70,7 @@ struct PayingAttempt: Hashable, Codable, Sendable {
 
     /// Takes what the handler says of money that it has taken, in any order and any number of times.
     /// - Returns: whether it is something new.
-    mutating func judged(_ standing: MoneyStanding) -> Bool {
+    mutating func judged(_ standing: MoneyStatus) -> Bool {
         guard let next = next(standing) else { return false }
         state = next
         switch standing {
@@ -82,7 +82,7 @@ struct PayingAttempt: Hashable, Codable, Sendable {
         return true
     }
 
-    private func next(_ standing: MoneyStanding) -> State? {
+    private func next(_ standing: MoneyStatus) -> State? {
         switch (standing, state) {
         case (.kept, .disputed), (.kept, .chargedBack): .succeeded
         case (.refunded, .succeeded), (.refunded, .refunding), (.refunded, .refundRefused), (.refunded, .disputed): .refunded
@@ -102,7 +102,7 @@ struct PayingAttempt: Hashable, Codable, Sendable {
 }
 
 /// Where money stands that a handler has taken, whatever was asked or told before.
-enum MoneyStanding: Hashable, Sendable {
+enum MoneyStatus: Hashable, Sendable {
     /// With us; a dispute, if there was one, was decided for us.
     case kept
     case refunded
@@ -127,7 +127,7 @@ struct PayerStep: Hashable, Codable, Sendable {
 }
 
 /// What a handler said, or that nobody knows.
-enum ProviderWord: Hashable, Sendable {
+enum ProviderStatus: Hashable, Sendable {
     /// - Parameter amount: what it is about, where the handler says so; it has to be what was asked for.
     case opened(reference: String, step: PayerStep, amount: Amount? = nil)
     /// The payer has agreed; the handler may now be told to charge.
@@ -142,7 +142,7 @@ enum ProviderWord: Hashable, Sendable {
     case ended(reason: String)
     case refunded
     /// Of money that was taken before.
-    case stands(MoneyStanding)
+    case stands(MoneyStatus)
     /// Still under way at the handler.
     case pending
     /// No answer, or none that says what became of it: the same is asked again.
@@ -151,7 +151,7 @@ enum ProviderWord: Hashable, Sendable {
 
 /// What the service does after a change, in the same transaction where it is a row, afterwards where it is a call.
 enum PaymentEffect: Hashable, Sendable {
-    case ask(Errand.Kind, attempt: Int)
+    case ask(PaymentJob.Kind, attempt: Int)
     /// An invoice is made out, the receipt goes out.
     case paid
     /// Data may leave from now on.
@@ -187,7 +187,7 @@ enum PaymentRefusal: Error, Hashable, Sendable {
 }
 
 /// One call to a payment handler, kept until it has been answered.
-struct Errand: Hashable, Sendable {
+struct PaymentJob: Hashable, Sendable {
     enum Kind: String, Codable, Sendable, CaseIterable {
         case open, confirm, cancel, look, refund
         /// Where the money stands that was taken: given back, contested, ours.

@@ -5,12 +5,12 @@ import GRDB
 
 /// What was delivered after the copy was made is not known here: numbers that it had are never given again, so that no receiver takes
 /// something new for what it has.
-struct FeedEpochTable: Sendable {
+struct FeedEpochStore: Sendable {
     /// SQL that makes another name at each use.
     static let random = "lower(hex(randomblob(8)))"
 
-    private let feeds = FeedTable()
-    private let items = FeedItemTable()
+    private let feeds = FeedStore()
+    private let items = FeedItemStore()
 
     /// Every subscription that is not over begins a new epoch, above every number that can have been given, with an item that says so.
     func renew(_ db: Database, at now: Timestamp) throws {

@@ -6,7 +6,7 @@ import GRDB
 import Metrics
 import Sealing
 
-struct FeedItemTable: Sendable {
+struct FeedItemStore: Sendable {
     /// Rows that one transaction deletes at most.
     static let slice = 2000
     /// Stands for a metric where an item is a `FeedNotice`; no metric has it. Such a row is not sealed: it says nothing about anybody.

@@ -74,7 +74,7 @@ struct FeedReading: Sendable {
         var known: [PersonID: SymmetricKey] = [:]
         for person in Set(due.compactMap(\.feed.person)) { known[person] = try? await keys.makeKey(for: person) }
         let people = known
-        func isReadable(_ one: FeedNews) -> Bool {
+        func isReadable(_ one: FeedEvent) -> Bool {
             one.feed.state == .running && one.feed.person.map { people[$0] != nil } ?? false
         }
         let (asked, idle) = (due.filter(isReadable), due.filter { !isReadable($0) })
@@ -119,7 +119,7 @@ struct FeedReading: Sendable {
     }
 }
 
-extension FeedNews {
+extension FeedEvent {
     var stretch: ReadSampleRanges.Stretch {
         ReadSampleRanges.Stretch(
             grant: feed.grant, organisation: feed.organisation, type: metric, from: Timestamp(milliseconds: range.lowerBound),

@@ -18,16 +18,16 @@ struct FeedReadingStore: Sendable {
     let keys: PersonKeys
     /// Told of a request whose first item is there.
     let delivered: @Sendable (Database, RequestID) throws -> Void
-    private let feeds = FeedTable()
-    private let news = FeedNewsTable()
-    private let items = FeedItemTable()
+    private let feeds = FeedStore()
+    private let news = FeedEventStore()
+    private let items = FeedItemStore()
 
     init(keys: PersonKeys, delivered: @escaping @Sendable (Database, RequestID) throws -> Void) {
         (self.keys, self.delivered) = (keys, delivered)
     }
 
     /// What can be read by now.
-    func due(_ db: Database, at now: Timestamp) throws -> [FeedNews] {
+    func due(_ db: Database, at now: Timestamp) throws -> [FeedEvent] {
         try news.due(db, at: now, limit: Self.batch)
     }
 
@@ -36,13 +36,13 @@ struct FeedReadingStore: Sendable {
     }
 
     /// It is not to be read for now.
-    func putOff(_ db: Database, _ one: FeedNews, at now: Timestamp) throws {
+    func putOff(_ db: Database, _ one: FeedEvent, at now: Timestamp) throws {
         try news.wait(db, one, until: now + Self.afterFault)
     }
 
     /// - Returns: the subscriptions that have grown.
     func take(
-        _ db: Database, _ asked: [FeedNews], _ outcomes: [ReadSampleRanges.Outcome], keys: [PersonID: SymmetricKey], at now: Timestamp
+        _ db: Database, _ asked: [FeedEvent], _ outcomes: [ReadSampleRanges.Outcome], keys: [PersonID: SymmetricKey], at now: Timestamp
     ) throws -> [Feed] {
         var grown: [Int64: Feed] = [:]
         for (one, outcome) in zip(asked, outcomes) {

@@ -12,7 +12,7 @@ struct FeedUpkeep: Sendable {
     let keep: Duration
     let clock: @Sendable () -> Timestamp
     let logger: Logger
-    private let items = FeedItemTable()
+    private let items = FeedItemStore()
 
     init(store: Store, keep: Duration, clock: @escaping @Sendable () -> Timestamp, logger: Logger) {
         (self.store, self.keep, self.clock, self.logger) = (store, keep, clock, logger)
@@ -37,7 +37,7 @@ struct FeedUpkeep: Sendable {
         for (feed, isOver) in try await store.read({ [items] db in try items.outworn(db, before: before) }) {
             // Nothing of what is over may leave any more, so that there is no use in keeping it.
             let limit = isOver ? Timestamp(milliseconds: .max) : before
-            while try await store.write({ [items] db in try items.release(db, feed, before: limit) }) == FeedItemTable.slice {}
+            while try await store.write({ [items] db in try items.release(db, feed, before: limit) }) == FeedItemStore.slice {}
         }
     }
 }

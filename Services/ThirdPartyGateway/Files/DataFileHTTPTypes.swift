@@ -43,13 +43,28 @@ extension NewDataFile {
 
 /// A file job; once it is done, this is the manifest of its files.
 struct DataFileItem: Codable, Sendable {
+    enum State: String, Codable, CaseIterable, Sendable {
+        case open, done, failed, removed
+        /// The person allows it no longer, wholly or one of its data types: that is all that is told of it.
+        case withdrawn
+
+        init(_ state: DataFileState) {
+            switch state {
+            case .open: self = .open
+            case .done: self = .done
+            case .failed: self = .failed
+            case .removed: self = .removed
+            }
+        }
+    }
+
     var file: JobID
     var request: RequestID
-    var state: DataFileState
+    var state: State
     var format: DataFormat
-    var types: [Metric]
-    var from: String
-    var to: String
+    var types: [Metric]?
+    var from: String?
+    var to: String?
     var createdAt: String
     var expiresAt: String?
     var parts: [DataFilePart]
@@ -57,15 +72,19 @@ struct DataFileItem: Codable, Sendable {
     var fault: String?
     var reminder: String
 
-    init(_ job: DataFileJob, expiresAt: Timestamp?) {
-        (file, request, state) = (job.job, job.request, job.state)
-        (format, types) = (job.order.format, job.order.types)
-        (from, to, createdAt) = (job.order.from.rfc3339, job.order.to.rfc3339, job.createdAt.rfc3339)
+    init(_ job: DataFileJob, of made: MadeRequest, expiresAt: Timestamp?) {
+        (file, request, format, createdAt) = (job.job, job.request, job.order.format, job.createdAt.rfc3339)
+        (parts, reminder) = ([], ResponsibilityNotice.text)
+        guard made.status != .revoked, job.order.types.allSatisfy(made.types.contains) else {
+            state = .withdrawn
+            return
+        }
+        state = State(job.state)
+        (types, from, to) = (job.order.types, job.order.from.rfc3339, job.order.to.rfc3339)
         self.expiresAt = expiresAt?.rfc3339
         parts = job.state == .done ? job.parts : []
         damaged = job.damaged.isEmpty ? nil : job.damaged.map { Damaged(type: $0.type, from: $0.from.rfc3339, to: $0.to.rfc3339) }
         fault = job.fault
-        reminder = ResponsibilityNotice.text
     }
 
     struct Damaged: Codable, Sendable {
@@ -102,10 +121,16 @@ extension DataFileItem: Documented {
     static var schema: JSONSchema {
         .object(
             .required("file", .identifier(Job.self)), .required("request", .identifier(DataRequest.self)),
-            .required("state", .oneOf(DataFileState.allCases.map(\.rawValue)), "`open`: in preparation."),
+            .required(
+                "state", .oneOf(DataFileItem.State.allCases.map(\.rawValue)),
+                """
+                `open`: in preparation. `removed`: expired, removed by you, or the request is over. `withdrawn`: the person allows it no longer, \
+                wholly or one of its data types; then nothing is told of what was written.
+                """),
             .required("format", .oneOf(DataFormat.allCases.map(\.rawValue))),
-            .required("types", .array(of: RequestSchemas.metricCode)), .required("from", .time), .required("to", .time, "Not included."),
-            .required("createdAt", .time), .optional("expiresAt", .time, "When its files will be gone."),
+            .optional("types", .array(of: RequestSchemas.metricCode), "Absent once it is withdrawn, as `from` and `to`."),
+            .optional("from", .time), .optional("to", .time, "Not included."), .required("createdAt", .time),
+            .optional("expiresAt", .time, "When its files will be gone."),
             .required("parts", .array(of: DataFilePart.schema), "Empty until it is done."),
             .optional(
                 "damaged",

@@ -6,16 +6,27 @@ import HTTPTypes
 import ServiceKit
 
 struct DataFileRoutes: Sendable {
-    let desk: DataFileDesk
-    let data: DataDesk
+    let desk: DataFileService
+    let data: DataService
     let admit: Admit
 
     var all: [Route] { [begin, list, find, download, remove] }
 
     private static let fileID = Parameter.path("file", .identifier(Job.self), "The file job's id.")
 
-    private func item(_ job: DataFileJob) -> DataFileItem {
-        DataFileItem(job, expiresAt: desk.expiry(of: job))
+    private func item(_ job: DataFileJob, of request: MadeRequest) -> DataFileItem {
+        DataFileItem(job, of: request, expiresAt: desk.expiry(of: job))
+    }
+
+    /// How much was measured and written tells of the person as the values do: it is not told while nobody knows what is allowed.
+    private func requireConsentHeard() throws {
+        guard desk.isConsentHeard() else {
+            throw Refusal(
+                GatewayProblem.consentNotHeard.problem(
+                    "What the person allows now is not known for the moment. Ask again in a few seconds.",
+                    italian: "Per il momento non si sa che cosa la persona permetta. Chieda di nuovo tra qualche secondo."),
+                retryAfter: .seconds(5))
+        }
     }
 
     private var begin: Route {
@@ -52,7 +63,7 @@ struct DataFileRoutes: Sendable {
                 do {
                     switch try await desk.begin(order, of: found.stored.request) {
                     case .begun(let job):
-                        return try .json(item(job), status: 202)
+                        return try .json(item(job, of: found.stored.request), status: 202)
                             .with(.location, "/thirdparty/v1/requests/\(id)/files/\(job.job)")
                     case .exhausted(let wait):
                         throw Refusal(
@@ -77,14 +88,17 @@ struct DataFileRoutes: Sendable {
             description: "Needs `data:read`.",
             parameters: [RequestRoutes.requestID],
             answers: [
-                .json(200, "The last \(DataFileDesk.listed)", Page<DataFileItem>.schema, example: Examples.page(Examples.file)),
-                .noAdmission, .problem(404, "not-found"),
+                .json(200, "The last \(DataFileService.listed)", Page<DataFileItem>.schema, example: Examples.page(Examples.file)),
+                .noAdmission, .problem(404, "not-found"), .problem(503, GatewayProblem.consentNotHeard.rawValue),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
             let id: RequestID = try exchange.identifier("request")
-            guard try await data.find(id, of: standing.id) != nil else { throw Problem.absent }
-            return try .json(Page(items: try await desk.list(of: id).map(item), next: nil))
+            // The jobs first: what is withdrawn between the two looks is shown as withdrawn.
+            let jobs = try await desk.list(of: id)
+            guard let found = try await data.find(id, of: standing.id) else { throw Problem.absent }
+            if jobs.contains(where: { $0.state == .done }) { try requireConsentHeard() }
+            return try .json(Page(items: jobs.map { item($0, of: found.stored.request) }, next: nil))
         }
     }
 
@@ -94,10 +108,15 @@ struct DataFileRoutes: Sendable {
             summary: "A file job: state and manifest",
             description: "Needs `data:read`.",
             parameters: [RequestRoutes.requestID, Self.fileID],
-            answers: [.json(200, "The job", DataFileItem.schema, example: Examples.file), .noAdmission, .problem(404, "not-found")]
+            answers: [
+                .json(200, "The job", DataFileItem.schema, example: Examples.file), .noAdmission, .problem(404, "not-found"),
+                .problem(503, GatewayProblem.consentNotHeard.rawValue),
+            ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
-            return try .json(item(try await existing(exchange, standing).job))
+            let (job, request, _) = try await existing(exchange, standing)
+            if job.state == .done { try requireConsentHeard() }
+            return try .json(item(job, of: request))
         }
     }
 
@@ -105,7 +124,8 @@ struct DataFileRoutes: Sendable {
         _ exchange: Exchange, _ standing: Standing
     ) async throws -> (job: DataFileJob, request: MadeRequest, isPaid: Bool) {
         let id: RequestID = try exchange.identifier("request")
-        guard let found = try await data.find(id, of: standing.id), let job = try await desk.find(exchange.identifier("file"), of: id)
+        // The job first, as in the list.
+        guard let job = try await desk.find(exchange.identifier("file"), of: id), let found = try await data.find(id, of: standing.id)
         else { throw Problem.absent }
         return (job, found.stored.request, found.isPaid)
     }
@@ -138,18 +158,12 @@ struct DataFileRoutes: Sendable {
                         italian: "In preparazione: ne guardi lo stato, poi scarichi di nuovo.")
                 }
                 guard job.state == .done else { throw Problem.absent }
+                try requireConsentHeard()
                 if name == Self.sums {
                     return .text(job.parts.map { "\($0.sha256)  \($0.name)\n" }.joined())
                         .with(.dataResponsibility, ResponsibilityNotice.text)
                 }
                 guard let number = job.parts.firstIndex(where: { $0.name == name }) else { throw Problem.absent }
-                guard desk.isConsentHeard() else {
-                    throw Refusal(
-                        GatewayProblem.consentNotHeard.problem(
-                            "What the person allows now is not known for the moment. Ask again in a few seconds.",
-                            italian: "Per il momento non si sa che cosa la persona permetta. Chieda di nuovo tra qualche secondo."),
-                        retryAfter: .seconds(5))
-                }
                 return Self.stream(job.parts[number]) {
                     try desk.read(job, part: number)
                 } mayGoOn: {

@@ -50,7 +50,7 @@ struct DataFileJob: Hashable, Sendable {
     let fault: String?
 }
 
-struct DataFileTable: Sendable {
+struct DataFileStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """

@@ -6,7 +6,7 @@ import Storage
 
 struct InvoiceRoutes: Sendable {
     let store: Store
-    let table: InvoiceTable
+    let table: InvoiceStore
     let admit: Admit
 
     var all: [Route] { [invoices, invoice] }

@@ -6,7 +6,7 @@ import GRDB
 import Sealing
 
 /// `invoices`. Rows are never changed or deleted; what they say of an organisation is sealed under the service's own key.
-struct InvoiceTable: Sendable {
+struct InvoiceStore: Sendable {
     let key: SymmetricKey
 
     static func create(in db: Database) throws {

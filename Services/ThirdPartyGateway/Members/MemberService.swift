@@ -11,10 +11,10 @@ struct MemberService: Sendable {
     static let most = 1000
 
     let store: Store
-    let table: MemberTable
-    let organisations: OrganisationTable
+    let table: MemberStore
+    let organisations: OrganisationStore
     let directory: OrganisationRegister
-    let consent: ConsentAsker
+    let consent: ConsentClient
     let jobs: OrganisationJobStore
     let logger: Logger
     /// Invitations go to whatever address is named: not many to one, whoever asks, and not many of one organisation.

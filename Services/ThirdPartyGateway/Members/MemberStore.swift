@@ -20,7 +20,7 @@ struct MemberContact: Codable, Hashable, Sendable {
 }
 
 /// `organisation_members`. Log-ins, names and passwords are consent's; roles are here.
-struct MemberTable: Sendable {
+struct MemberStore: Sendable {
     /// `runtime.key("organisations")`.
     let key: SymmetricKey
 

@@ -15,12 +15,12 @@ struct OrganisationJobs: Sendable {
     private let removals: JobRunner<MemberID, Void>
     private let closings: JobRunner<OrganisationID, Void>
     private let store: Store
-    private let table: OrganisationTable
+    private let table: OrganisationStore
     private let now: @Sendable () -> Timestamp
     private let wakeUp = WakeUpSignal()
 
     init(
-        store: Store, table: OrganisationTable, consent: ConsentAsker, logger: Logger, now: @escaping @Sendable () -> Timestamp
+        store: Store, table: OrganisationStore, consent: ConsentClient, logger: Logger, now: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.table, self.now) = (store, table, now)
         queues = OrganisationJobStore(now: now)

@@ -21,7 +21,7 @@ struct OrganisationLink: Hashable, Sendable {
 
 /// `organisation_links`. A token is 256 random bits that only the mail shows: the store keeps its digest, and the payload is sealed
 /// under a key derived from it.
-struct OrganisationLinks: Sendable {
+struct OrganisationLinkStore: Sendable {
     /// Base64url of 32 bytes.
     static let tokenCharacters = 43
 

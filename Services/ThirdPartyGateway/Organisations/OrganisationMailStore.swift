@@ -3,15 +3,15 @@
 import Contracts
 import GRDB
 
-struct OrganisationMail: Sendable {
-    let book: OrganisationBook
+struct OrganisationMailStore: Sendable {
+    let repository: OrganisationRepository
     let publicOrigin: String
     /// How long a link holds.
     let lasting: Duration
-    private let links = OrganisationLinks()
+    private let links = OrganisationLinkStore()
 
-    init(book: OrganisationBook, publicOrigin: String, lasting: Duration) {
-        (self.book, self.publicOrigin, self.lasting) = (book, publicOrigin, lasting)
+    init(repository: OrganisationRepository, publicOrigin: String, lasting: Duration) {
+        (self.repository, self.publicOrigin, self.lasting) = (repository, publicOrigin, lasting)
     }
 
     /// The link that completes a registration (ORG-08), with the temporary password where there is one.
@@ -20,7 +20,7 @@ struct OrganisationMail: Sendable {
     ) throws {
         var values = values(.confirm, try links.make(db, .confirm, of: id, at: at, lasting: lasting))
         values["password"] = password
-        try book.mail(
+        try repository.mail(
             db, to: details.email, details, password == nil ? .organisationConfirm : .organisationConfirmWithPassword, values,
             notAfter: at + lasting)
     }
@@ -30,7 +30,7 @@ struct OrganisationMail: Sendable {
         _ db: Database, _ id: OrganisationID, _ details: OrganisationDetails, to email: EmailAddress, at: Timestamp
     ) throws {
         let token = try links.make(db, .changeAddress, of: id, payload: Array(email.text.utf8), at: at, lasting: lasting)
-        try book.mail(db, to: email, details, .organisationAddressChange, values(.changeAddress, token), notAfter: at + lasting)
+        try repository.mail(db, to: email, details, .organisationAddressChange, values(.changeAddress, token), notAfter: at + lasting)
     }
 
     private func values(_ purpose: OrganisationLinkPurpose, _ token: String) -> [String: String] {

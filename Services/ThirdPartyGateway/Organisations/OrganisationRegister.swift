@@ -22,11 +22,11 @@ final class OrganisationRegister: Sendable {
     private static let most = 10_000
 
     private let store: Store
-    private let organisations: OrganisationTable
-    private let members: MemberTable
+    private let organisations: OrganisationStore
+    private let members: MemberStore
     private let state = Mutex(State())
 
-    init(store: Store, organisations: OrganisationTable, members: MemberTable) {
+    init(store: Store, organisations: OrganisationStore, members: MemberStore) {
         (self.store, self.organisations, self.members) = (store, organisations, members)
     }
 

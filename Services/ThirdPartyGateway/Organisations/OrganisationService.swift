@@ -34,30 +34,30 @@ struct OrganisationService: Sendable {
 
     let settings: OrganisationSettings
     let store: Store
-    let table: OrganisationTable
-    let members: MemberTable
-    let book: OrganisationBook
-    let mail: OrganisationMail
+    let table: OrganisationStore
+    let members: MemberStore
+    let repository: OrganisationRepository
+    let mail: OrganisationMailStore
     let directory: OrganisationRegister
-    let consent: ConsentAsker
+    let consent: ConsentClient
     let jobs: OrganisationJobs
-    let neighbours: ClosingNeighbours
+    let effects: ClosingEffects
     let firstAnswers: FirstAnswers<RegistrationReceipt>
     let logger: Logger
-    private let links = OrganisationLinks()
+    private let links = OrganisationLinkStore()
     private let limiter: RateLimiter<String>
     /// Further mails to one address, whoever asks: nobody's mailbox is filled by strangers. Counted whether or not anything is sent.
     private let addresses: RateLimiter<[UInt8]>
 
     init(
-        settings: OrganisationSettings, publicOrigin: String, store: Store, table: OrganisationTable, members: MemberTable,
-        book: OrganisationBook, directory: OrganisationRegister, consent: ConsentAsker, jobs: OrganisationJobs,
-        neighbours: ClosingNeighbours, answersKey: SymmetricKey, logger: Logger
+        settings: OrganisationSettings, publicOrigin: String, store: Store, table: OrganisationStore, members: MemberStore,
+        repository: OrganisationRepository, directory: OrganisationRegister, consent: ConsentClient, jobs: OrganisationJobs,
+        effects: ClosingEffects, answersKey: SymmetricKey, logger: Logger
     ) {
         (self.settings, self.store, self.table) = (settings, store, table)
-        mail = OrganisationMail(book: book, publicOrigin: publicOrigin, lasting: settings.confirmTime)
-        (self.members, self.book, self.directory, self.consent) = (members, book, directory, consent)
-        (self.jobs, self.neighbours, self.logger) = (jobs, neighbours, logger)
+        mail = OrganisationMailStore(repository: repository, publicOrigin: publicOrigin, lasting: settings.confirmTime)
+        (self.members, self.repository, self.directory, self.consent) = (members, repository, directory, consent)
+        (self.jobs, self.effects, self.logger) = (jobs, effects, logger)
         firstAnswers = FirstAnswers(secret: answersKey)
         let perHour = Double(settings.registrationsPerHour)
         limiter = RateLimiter(rate: perHour / 3600, burst: perHour)
@@ -78,7 +78,7 @@ struct OrganisationService: Sendable {
     /// leaves in between is taken back by `OrganisationJobs`.
     /// - Throws: `OrganisationFormFault`, `OrganisationConflict`, `Problem`, `Refusal`.
     func register(_ form: JSONTree, _ origin: CallOrigin) async throws -> (receipt: RegistrationReceipt, isRepeated: Bool) {
-        if let first = try await store.read({ [firstAnswers] db in try firstAnswers.find(db, origin.request) }) { return (first, true) }
+        if let first = try await firstAnswers.find(in: store, origin.request) { return (first, true) }
         try admit(remote: origin.remote)
         let form = try OrganisationForm.check(form, version: OrganisationConditions.version, in: settings.country, at: origin.at)
         let id = OrganisationID.random()
@@ -180,7 +180,7 @@ struct OrganisationService: Sendable {
             if row.state == .unconfirmed { try table.claim(db, row.details.email, for: row.id) }
             try table.setState(db, row.id, life.state, at: at)
             try links.forget(db, .confirm, of: row.id)
-            try book.mail(db, to: row.id, life.state == .active ? .organisationActive : .organisationAwaitsApproval)
+            try repository.mail(db, to: row.id, life.state == .active ? .organisationActive : .organisationAwaitsApproval)
             return (row.id, life.state)
         }
         directory.changed(id)
@@ -276,7 +276,7 @@ struct OrganisationService: Sendable {
             try table.setDetails(db, row.id, row.details, at: at)
             try members.setContact(db, founder, MemberContact(email: email, language: row.details.language))
             try links.forget(db, .changeAddress, of: row.id)
-            try book.mail(db, to: old, row.details, .organisationAddressChanged, ["time": at.rfc3339])
+            try repository.mail(db, to: old, row.details, .organisationAddressChanged, ["time": at.rfc3339])
         }
         directory.changed(row.id)
     }
@@ -287,10 +287,10 @@ struct OrganisationService: Sendable {
     func closing(_ id: OrganisationID) async throws -> ClosingPreview {
         try await store.read { [self] db in
             guard let row = try table.find(db, id) else { throw Problem.notFound }
-            let open = try neighbours.openRequests(db, id)
+            let open = try effects.openRequests(db, id)
             return ClosingPreview(
                 businessName: row.details.businessName, pendingRequests: open.pending, approvedRequests: open.approved,
-                members: try members.count(db, of: id), debts: try neighbours.debts(db, id))
+                members: try members.count(db, of: id), debts: try effects.debts(db, id))
         }
     }
 
@@ -308,14 +308,14 @@ struct OrganisationService: Sendable {
             }
             var life = OrganisationLife(row.state)
             try life.closed()
-            let open = try neighbours.openRequests(db, id)
+            let open = try effects.openRequests(db, id)
             let preview = ClosingPreview(
                 businessName: row.details.businessName, pendingRequests: open.pending, approvedRequests: open.approved,
-                members: try members.count(db, of: id), debts: try neighbours.debts(db, id))
-            try book.mail(db, to: id, .organisationClosed, ["debts": preview.debtsInWords])
-            for closed in neighbours.closed { try closed(db, id) }
+                members: try members.count(db, of: id), debts: try effects.debts(db, id))
+            try repository.mail(db, to: id, .organisationClosed, ["debts": preview.debtsInWords])
+            for closed in effects.closed { try closed(db, id) }
             try members.deleteAll(db, of: id)
-            try ClientTable.deleteAll(db, of: id)
+            try ClientStore.deleteAll(db, of: id)
             for purpose in OrganisationLinkPurpose.allCases { try links.forget(db, purpose, of: id) }
             try table.close(db, row, at: at)
             try jobs.queues.close(db, id)

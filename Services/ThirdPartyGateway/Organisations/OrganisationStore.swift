@@ -23,7 +23,7 @@ enum OrganisationConflict: Error, Hashable, Sendable {
 }
 
 /// `organisations`. A closed one keeps its row, without look-ups: what is due stays due, and its values are free for others.
-struct OrganisationTable: Sendable {
+struct OrganisationStore: Sendable {
     /// `runtime.key("organisations")`.
     let key: SymmetricKey
     let names: LookupKey

@@ -14,7 +14,7 @@ struct UnconfirmedOrganisations: Sendable {
     /// `org.unconfirmed_h`.
     let life: Duration
     let store: Store
-    let table: OrganisationTable
+    let table: OrganisationStore
     let directory: OrganisationRegister
     let jobs: OrganisationJobStore
     let logger: Logger

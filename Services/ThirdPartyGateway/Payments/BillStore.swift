@@ -29,7 +29,7 @@ struct PaymentFilter: Hashable, Sendable {
 }
 
 /// `payments`. Attempts hold secrets of the payer's (never numbers of cards, PAY-08) and are sealed under a key of the service's own.
-struct BillTable: Sendable {
+struct BillStore: Sendable {
     let key: SymmetricKey
 
     static func create(in db: Database) throws {

@@ -4,7 +4,7 @@ import Contracts
 import HTTPKit
 
 struct PaymentRoutes: Sendable {
-    let desk: PaymentDesk
+    let desk: PaymentService
     let admit: Admit
 
     var all: [Route] { [payments, payment, pay, giveUp] }

@@ -14,7 +14,7 @@ struct PriceVersion: Hashable, Sendable {
     static let none = PriceVersion(version: 0, from: nil, prices: .free)
 }
 
-struct PriceListTable: Sendable {
+struct PriceListStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """

@@ -6,7 +6,7 @@ import Storage
 
 struct PriceRoutes: Sendable {
     let store: Store
-    let book: PaymentBook
+    let repository: PaymentRepository
 
     var all: [Route] { [prices, quotes] }
 
@@ -18,7 +18,7 @@ struct PriceRoutes: Sendable {
             answers: [.json(200, "The price list", PriceListItem.schema, example: Examples.priceList), .problem(404, "not-found")]
         ) { exchange in
             let version = try exchange.queryInteger("version", in: 0...Int(Int32.max))
-            let found = try await store.read { [table = book.prices.table] db in
+            let found = try await store.read { [table = repository.prices.table] db in
                 if let version { try table.find(db, version) } else { try table.current(db) }
             }
             guard let found else { throw Problem.absent }
@@ -35,7 +35,7 @@ struct PriceRoutes: Sendable {
         ) { exchange in
             let asked: QuoteBody = try await exchange.json()
             let (scope, persons) = try Self.scope(asked)
-            return try .json(QuoteItem(try await store.read { [book] db in try book.quote(db, scope, persons: persons) }))
+            return try .json(QuoteItem(try await store.read { [repository] db in try repository.quote(db, scope, persons: persons) }))
         }
     }
 

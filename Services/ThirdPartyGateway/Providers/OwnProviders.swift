@@ -9,13 +9,13 @@ struct BankTransferProvider: PaymentProvider {
     var name: String { BankTransfer.name }
     var takesToken: Bool { false }
 
-    func carry(_ errand: Errand) async -> ProviderWord {
-        switch errand.kind {
+    func carry(_ job: PaymentJob) async -> ProviderStatus {
+        switch job.kind {
         case .open:
-            let reference = BankTransfer.reference(errand.payment)
+            let reference = BankTransfer.reference(job.payment)
             // Each attempt has a name of its own here; the payer's is the same for all.
             return .opened(
-                reference: "\(reference)-\(errand.attempt)",
+                reference: "\(reference)-\(job.attempt)",
                 step: PayerStep(accountHolder: bank.holder, iban: bank.iban, transferReference: reference))
         case .cancel: return .ended(reason: "cancelled")
         case .confirm, .look, .refund, .review: return .pending
@@ -32,11 +32,11 @@ struct SandboxProvider: PaymentProvider {
     var name: String { Self.name }
     var takesToken: Bool { true }
 
-    func carry(_ errand: Errand) async -> ProviderWord {
-        switch errand.kind {
-        case .open: .opened(reference: "sandbox_\(errand.payment)_\(errand.attempt)", step: PayerStep())
+    func carry(_ job: PaymentJob) async -> ProviderStatus {
+        switch job.kind {
+        case .open: .opened(reference: "sandbox_\(job.payment)_\(job.attempt)", step: PayerStep())
         case .confirm:
-            switch errand.token {
+            switch job.token {
             case Self.declines: .declined(reason: "card-declined")
             case Self.isAway: .unreachable
             default: .succeeded(charge: nil)

@@ -5,7 +5,7 @@ import Foundation
 import Outbound
 import Sealing
 
-/// Every call that changes something has the errand's key as `PayPal-Request-Id`. Money moves at the capture alone, which only we ask
+/// Every call that changes something has the job's key as `PayPal-Request-Id`. Money moves at the capture alone, which only we ask
 /// for, so that an order that nobody captures costs nothing.
 actor PayPalProvider: PaymentProvider {
     static let name = "paypal"
@@ -29,37 +29,37 @@ actor PayPalProvider: PaymentProvider {
         (self.calls, self.clock) = (calls, clock)
     }
 
-    func carry(_ errand: Errand) async -> ProviderWord {
-        switch errand.kind {
-        case .open: return await open(errand)
-        case .confirm: return await capture(errand)
-        case .look: return await look(errand)
+    func carry(_ job: PaymentJob) async -> ProviderStatus {
+        switch job.kind {
+        case .open: return await open(job)
+        case .confirm: return await capture(job)
+        case .look: return await look(job)
         case .cancel:
             // There is no call for it: an order that is not captured ends by itself.
-            switch await look(errand) {
+            switch await look(job) {
             case .needsPayer, .approved, .declined: return .ended(reason: "cancelled")
             case let word: return word
             }
-        case .refund: return await refund(errand)
-        case .review: return await review(errand)
+        case .refund: return await refund(job)
+        case .review: return await review(job)
         }
     }
 
     // MARK: Calls
 
-    private func open(_ errand: Errand) async -> ProviderWord {
+    private func open(_ job: PaymentJob) async -> ProviderStatus {
         let order = PayPalOrder(
             intent: "CAPTURE",
             purchaseUnits: [
                 .init(
-                    referenceID: "\(errand.payment)", customID: "\(errand.payment)",
-                    amount: .init(currencyCode: errand.amount.currency, value: PayPalMoney.value(errand.amount)))
+                    referenceID: "\(job.payment)", customID: "\(job.payment)",
+                    amount: .init(currencyCode: job.amount.currency, value: PayPalMoney.value(job.amount)))
             ],
             paymentSource: .init(
                 paypal: .init(
                     experienceContext: .init(returnURL: returnURL, cancelURL: "\(returnURL)?\(ProviderRoutes.cancelled)=1"))))
         guard let body = try? order.json() else { return .ended(reason: "unreadable") }
-        let reply = await call("/v2/checkout/orders", "POST", key: errand.key, body: body)
+        let reply = await call("/v2/checkout/orders", "POST", key: job.key, body: body)
         guard case .answer(let status, let answer) = reply else { return .unreachable }
         guard [200, 201].contains(status), let reference = answer["id"].text else {
             return status == 403 ? .unreachable : .ended(reason: Self.reason(answer))
@@ -70,20 +70,20 @@ actor PayPalProvider: PaymentProvider {
         return .opened(reference: reference, step: PayerStep(redirect: link), amount: amount)
     }
 
-    private func capture(_ errand: Errand) async -> ProviderWord {
-        guard let reference = errand.reference else { return .unreachable }
-        let reply = await call("/v2/checkout/orders/\(reference)/capture", "POST", key: errand.key, body: "{}")
+    private func capture(_ job: PaymentJob) async -> ProviderStatus {
+        guard let reference = job.reference else { return .unreachable }
+        let reply = await call("/v2/checkout/orders/\(reference)/capture", "POST", key: job.key, body: "{}")
         guard case .answer(let status, let answer) = reply else { return .unreachable }
         switch status {
         case 200, 201:
-            let word = PayPalWords.word(ofOrder: answer)
+            let word = PayPalTypes.word(ofOrder: answer)
             // Captured, and the answer does not say how much: the order itself does.
-            return word == .pending ? await look(errand) : word
+            return word == .pending ? await look(job) : word
         case 404: return .ended(reason: "expired")
         case 400: return .declined(reason: Self.reason(answer))
         case 422:
             switch answer["details"].items.first?["issue"].text {
-            case "ORDER_ALREADY_CAPTURED": return await look(errand)
+            case "ORDER_ALREADY_CAPTURED": return await look(job)
             case "ORDER_NOT_APPROVED", "PAYER_ACTION_REQUIRED": return .needsPayer(nil)
             default: return .declined(reason: Self.reason(answer))
             }
@@ -91,38 +91,38 @@ actor PayPalProvider: PaymentProvider {
         }
     }
 
-    private func look(_ errand: Errand) async -> ProviderWord {
-        guard let reference = errand.reference else { return .unreachable }
+    private func look(_ job: PaymentJob) async -> ProviderStatus {
+        guard let reference = job.reference else { return .unreachable }
         guard case .answer(let status, let answer) = await call("/v2/checkout/orders/\(reference)", "GET", key: nil) else {
             return .unreachable
         }
         switch status {
-        case 200: return PayPalWords.word(ofOrder: answer)
+        case 200: return PayPalTypes.word(ofOrder: answer)
         // Orders that nobody approved are forgotten after some hours.
         case 404: return .ended(reason: "expired")
         default: return .unreachable
         }
     }
 
-    private func refund(_ errand: Errand) async -> ProviderWord {
+    private func refund(_ job: PaymentJob) async -> ProviderStatus {
         let charge: String
-        switch await money(of: errand) {
+        switch await money(of: job) {
         case .unreachable: return .unreachable
         case .unknown: return .stands(.refundRefused(reason: "charge-unknown"))
         case .named(let name): charge = name
         }
-        let reply = await call("/v2/payments/captures/\(charge)/refund", "POST", key: errand.key, body: "{}")
+        let reply = await call("/v2/payments/captures/\(charge)/refund", "POST", key: job.key, body: "{}")
         guard case .answer(let status, let answer) = reply else { return .unreachable }
         let issue = answer["details"].items.first?["issue"].text ?? answer["name"].text ?? ""
         switch status {
-        case 200, 201: return PayPalWords.word(ofRefund: answer, asked: errand.amount)
+        case 200, 201: return PayPalTypes.word(ofRefund: answer, asked: job.amount)
         case 403: return .unreachable
         case 404: return .stands(.refundRefused(reason: "charge-unknown"))
         case _ where issue == "CAPTURE_FULLY_REFUNDED": return .refunded
-        case _ where PayPalWords.passing.contains(issue): return .unreachable
+        case _ where PayPalTypes.passing.contains(issue): return .unreachable
         default:
             // What the payer contests is not given back past the dispute.
-            switch await review(errand) {
+            switch await review(job) {
             case .unreachable: return .unreachable
             case .stands(.kept), .pending: return .stands(.refundRefused(reason: Self.reason(answer)))
             case let word: return word
@@ -131,10 +131,10 @@ actor PayPalProvider: PaymentProvider {
     }
 
     /// Where the money is, whatever notifications said in whichever order.
-    private func review(_ errand: Errand) async -> ProviderWord {
+    private func review(_ job: PaymentJob) async -> ProviderStatus {
         let charge: String
         let capture: JSONTree
-        switch await money(of: errand) {
+        switch await money(of: job) {
         case .unreachable: return .unreachable
         case .unknown: return .pending
         case .named(let name): charge = name
@@ -148,17 +148,17 @@ actor PayPalProvider: PaymentProvider {
         case .unreachable: return .unreachable
         case .answer(200, let list):
             var disputes: [JSONTree] = []
-            for listed in list["items"].items.prefix(PayPalWords.mostDisputes) {
+            for listed in list["items"].items.prefix(PayPalTypes.mostDisputes) {
                 guard let id = listed["dispute_id"].text,
                     case .answer(200, let dispute) = await call("/v1/customer/disputes/\(id)", "GET", key: nil)
                 else { return .unreachable }
                 disputes.append(dispute)
             }
-            if let standing = PayPalWords.standing(disputes) { return .stands(standing) }
+            if let standing = PayPalTypes.standing(disputes) { return .stands(standing) }
         // Without the permission for disputes the capture alone tells.
         case .answer: break
         }
-        return PayPalWords.word(ofCapture: capture)
+        return PayPalTypes.word(ofCapture: capture)
     }
 
     private enum Money {
@@ -169,11 +169,11 @@ actor PayPalProvider: PaymentProvider {
     }
 
     /// PayPal's name of the money; asked for where the answer that had it was lost.
-    private func money(of errand: Errand) async -> Money {
-        if let charge = errand.charge { return .named(charge) }
-        guard let reference = errand.reference else { return .unknown }
+    private func money(of job: PaymentJob) async -> Money {
+        if let charge = job.charge { return .named(charge) }
+        guard let reference = job.reference else { return .unknown }
         switch await call("/v2/checkout/orders/\(reference)", "GET", key: nil) {
-        case .answer(200, let order): return PayPalWords.capture(of: order)["id"].text.map { .named($0) } ?? .unknown
+        case .answer(200, let order): return PayPalTypes.capture(of: order)["id"].text.map { .named($0) } ?? .unknown
         case .answer(404, _): return .unknown
         case .answer, .unreachable: return .unreachable
         }

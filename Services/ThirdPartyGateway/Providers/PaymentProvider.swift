@@ -4,13 +4,13 @@ import Contracts
 import Foundation
 import Outbound
 
-/// Carries a call to a handler and says what it answered. The same errand may be carried again after a crash: it must not charge
+/// Carries a call to a handler and says what it answered. The same job may be carried again after a crash: it must not charge
 /// twice.
 protocol PaymentProvider: Sendable {
     var name: String { get }
     /// Whether a charge is asked for with the handler's token of the payer's means of payment.
     var takesToken: Bool { get }
-    func carry(_ errand: Errand) async -> ProviderWord
+    func carry(_ job: PaymentJob) async -> ProviderStatus
 }
 
 /// The handler of each method that the operator has set up.

@@ -9,7 +9,7 @@ struct ProviderRoutes: Sendable {
     /// A notification is a few kilobytes.
     static let bodyLimit = 256 << 10
 
-    let errands: ErrandDesk
+    let jobs: PaymentJobRunner
     /// Nil: no secret is set, so that nothing can be believed.
     let stripe: StripeSignature?
 
@@ -34,9 +34,9 @@ struct ProviderRoutes: Sendable {
             }
             guard let event = try await LongBodies.work(onBytes: body.count, of: exchange, { StripeEvent(body) }) else { return .empty() }
             if let word = event.word {
-                try await errands.told(StripeProvider.name, event.reference, word)
+                try await jobs.told(StripeProvider.name, event.reference, word)
             } else {
-                try await errands.hinted(StripeProvider.name, event.reference)
+                try await jobs.hinted(StripeProvider.name, event.reference)
             }
             return .empty()
         }
@@ -54,7 +54,7 @@ struct ProviderRoutes: Sendable {
         ) { exchange in
             let body = Array(try await exchange.body().readableBytesView)
             let event = try await LongBodies.work(onBytes: body.count, of: exchange) { (try? JSONTree(body)) ?? .null }
-            for name in PayPalWords.references(event) { try await errands.hinted(PayPalProvider.name, name) }
+            for name in PayPalTypes.references(event) { try await jobs.hinted(PayPalProvider.name, name) }
             return .empty()
         }
     }
@@ -76,7 +76,7 @@ struct ProviderRoutes: Sendable {
             ],
             answers: [.page(200, "The payer may close it")]
         ) { exchange in
-            if let order = try exchange.query("token"), order.utf8.count <= 64 { try await errands.hinted(PayPalProvider.name, order) }
+            if let order = try exchange.query("token"), order.utf8.count <= 64 { try await jobs.hinted(PayPalProvider.name, order) }
             return try Self.back(hasAgreed: try exchange.query(Self.cancelled) == nil, exchange.language)
         }
     }

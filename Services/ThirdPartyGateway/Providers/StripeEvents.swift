@@ -39,7 +39,7 @@ struct StripeEvent: Hashable, Sendable {
     /// Of the process, or of its money.
     let reference: String
     /// Nil for what comes after a charge: notifications of it come in any order, and what holds now is asked for.
-    let word: ProviderWord?
+    let word: ProviderStatus?
 
     init?(_ body: [UInt8]) {
         guard let event = try? JSONTree(body) else { return nil }

@@ -4,7 +4,7 @@ import Contracts
 import Foundation
 import Outbound
 
-/// Every call has the errand's key as `Idempotency-Key`, and what may have been done before is looked at first or on refusal, so that
+/// Every call has the job's key as `Idempotency-Key`, and what may have been done before is looked at first or on refusal, so that
 /// it holds with a handler that forgets keys as well.
 struct StripeProvider: PaymentProvider {
     static let name = "stripe"
@@ -19,27 +19,27 @@ struct StripeProvider: PaymentProvider {
     var name: String { Self.name }
     var takesToken: Bool { true }
 
-    func carry(_ errand: Errand) async -> ProviderWord {
-        switch errand.kind {
-        case .open: await open(errand)
-        case .confirm: await confirm(errand)
-        case .cancel: await cancel(errand)
-        case .look: await look(errand)
-        case .refund: await refund(errand)
-        case .review: await review(errand)
+    func carry(_ job: PaymentJob) async -> ProviderStatus {
+        switch job.kind {
+        case .open: await open(job)
+        case .confirm: await confirm(job)
+        case .cancel: await cancel(job)
+        case .look: await look(job)
+        case .refund: await refund(job)
+        case .review: await review(job)
         }
     }
 
     // MARK: Calls
 
-    private func open(_ errand: Errand) async -> ProviderWord {
+    private func open(_ job: PaymentJob) async -> ProviderStatus {
         let reply = await post(
             "/v1/payment_intents",
             [
-                ("amount", String(Self.units(of: errand.amount))), ("currency", errand.amount.currency.lowercased()),
-                ("payment_method_types[]", "card"), ("metadata[payment]", "\(errand.payment)"),
-                ("metadata[attempt]", String(errand.attempt)),
-            ], errand.key)
+                ("amount", String(Self.units(of: job.amount))), ("currency", job.amount.currency.lowercased()),
+                ("payment_method_types[]", "card"), ("metadata[payment]", "\(job.payment)"),
+                ("metadata[attempt]", String(job.attempt)),
+            ], job.key)
         guard case .answer(let status, let body) = reply else { return .unreachable }
         guard status == 200, let reference = body["id"].text, let secret = body["client_secret"].text else {
             return refusal(status, body)
@@ -50,9 +50,9 @@ struct StripeProvider: PaymentProvider {
     }
 
     /// Without a token the payer's own form charges; we only look. With one it is put into the intent, which is then confirmed.
-    private func confirm(_ errand: Errand) async -> ProviderWord {
-        guard let reference = errand.reference else { return .unreachable }
-        guard let token = errand.token else { return await look(errand) }
+    private func confirm(_ job: PaymentJob) async -> ProviderStatus {
+        guard let reference = job.reference else { return .unreachable }
+        guard let token = job.token else { return await look(job) }
         switch await get("/v1/payment_intents/\(Self.escaped(reference))") {
         case .unreachable: return .unreachable
         case .answer(200, let intent):
@@ -61,30 +61,30 @@ struct StripeProvider: PaymentProvider {
             if word != .needsPayer(nil) { return word }
         case .answer: break
         }
-        let update = await post("/v1/payment_intents/\(Self.escaped(reference))", [("payment_method", token)], errand.key + "-method")
+        let update = await post("/v1/payment_intents/\(Self.escaped(reference))", [("payment_method", token)], job.key + "-method")
         guard case .answer(let status, let body) = update else { return .unreachable }
-        guard status == 200 else { return await refusedOrDone(errand, status, body) }
-        let reply = await post("/v1/payment_intents/\(Self.escaped(reference))/confirm", [], errand.key)
+        guard status == 200 else { return await refusedOrDone(job, status, body) }
+        let reply = await post("/v1/payment_intents/\(Self.escaped(reference))/confirm", [], job.key)
         guard case .answer(let confirmed, let intent) = reply else { return .unreachable }
-        guard confirmed == 200 else { return await refusedOrDone(errand, confirmed, intent) }
+        guard confirmed == 200 else { return await refusedOrDone(job, confirmed, intent) }
         let word = Self.word(of: intent)
         if case .needsPayer = word, intent["next_action"] == .null { return .declined(reason: Self.reason(of: intent)) }
         return word
     }
 
-    private func cancel(_ errand: Errand) async -> ProviderWord {
-        guard let reference = errand.reference else { return .unreachable }
-        let reply = await post("/v1/payment_intents/\(Self.escaped(reference))/cancel", [], errand.key)
+    private func cancel(_ job: PaymentJob) async -> ProviderStatus {
+        guard let reference = job.reference else { return .unreachable }
+        let reply = await post("/v1/payment_intents/\(Self.escaped(reference))/cancel", [], job.key)
         guard case .answer(let status, let body) = reply else { return .unreachable }
         if status == 200, body["status"].text == "canceled" { return .ended(reason: "cancelled") }
         // What cannot be cancelled has charged, is charging, or is cancelled already.
-        let word = await look(errand)
+        let word = await look(job)
         if case .needsPayer = word { return .unreachable }
         return word
     }
 
-    private func look(_ errand: Errand) async -> ProviderWord {
-        guard let reference = errand.reference else { return .unreachable }
+    private func look(_ job: PaymentJob) async -> ProviderStatus {
+        guard let reference = job.reference else { return .unreachable }
         switch await get("/v1/payment_intents/\(Self.escaped(reference))") {
         case .unreachable: return .unreachable
         case .answer(200, let intent): return Self.word(of: intent)
@@ -93,9 +93,9 @@ struct StripeProvider: PaymentProvider {
         }
     }
 
-    private func refund(_ errand: Errand) async -> ProviderWord {
-        guard let reference = errand.reference else { return .unreachable }
-        var missing = Self.units(of: errand.amount)
+    private func refund(_ job: PaymentJob) async -> ProviderStatus {
+        guard let reference = job.reference else { return .unreachable }
+        var missing = Self.units(of: job.amount)
         switch await get("/v1/refunds?limit=100&payment_intent=\(Self.escaped(reference))") {
         case .unreachable: return .unreachable
         case .answer(200, let list):
@@ -103,31 +103,31 @@ struct StripeProvider: PaymentProvider {
             // A part that somebody gave back by hand is not the whole; what is left is asked for.
             missing -= refunds.back
             if missing <= 0 { return .refunded }
-            if let failed = refunds.failed(of: errand.key) { return .stands(.refundRefused(reason: failed)) }
+            if let failed = refunds.failed(of: job.key) { return .stands(.refundRefused(reason: failed)) }
             if refunds.isUnderWay { return .pending }
         case .answer: break
         }
         let reply = await post(
             "/v1/refunds",
-            [("payment_intent", reference), ("metadata[payment]", "\(errand.payment)"), (StripeRefunds.errandField, errand.key)], errand.key
+            [("payment_intent", reference), ("metadata[payment]", "\(job.payment)"), (StripeRefunds.errandField, job.key)], job.key
         )
         guard case .answer(let status, let body) = reply else { return .unreachable }
-        guard status == 200 else { return await notRefunded(errand, status, body["error"]) }
-        guard body["amount"].integer == missing, body["currency"].text?.uppercased() == errand.amount.currency else {
+        guard status == 200 else { return await notRefunded(job, status, body["error"]) }
+        guard body["amount"].integer == missing, body["currency"].text?.uppercased() == job.amount.currency else {
             return .stands(.refundRefused(reason: PayingAttempt.amountDiffers))
         }
         return StripeRefunds.word(of: body)
     }
 
     /// What can be mended by the operator at Stripe, or passes by itself, is asked for again; the rest will be refused for ever.
-    private func notRefunded(_ errand: Errand, _ status: Int, _ error: JSONTree) async -> ProviderWord {
+    private func notRefunded(_ job: PaymentJob, _ status: Int, _ error: JSONTree) async -> ProviderStatus {
         let code = error["code"].text ?? ""
         if code == "charge_already_refunded" { return .refunded }
         if [401, 403].contains(status) || StripeRefunds.passing.contains(code) || error["type"].text == "idempotency_error" {
             return .unreachable
         }
         // A charge that the payer's bank contests is not given back past the bank.
-        switch await review(errand) {
+        switch await review(job) {
         case .unreachable: return .unreachable
         case .stands(.disputed(let why)): return .stands(.disputed(reason: why))
         case .stands(.lost): return .stands(.lost)
@@ -137,8 +137,8 @@ struct StripeProvider: PaymentProvider {
     }
 
     /// Where the money is, whatever notifications said in whichever order.
-    private func review(_ errand: Errand) async -> ProviderWord {
-        guard let reference = errand.reference else { return .pending }
+    private func review(_ job: PaymentJob) async -> ProviderStatus {
+        guard let reference = job.reference else { return .pending }
         let intent = Self.escaped(reference)
         guard case .answer(let status, let disputes) = await get("/v1/disputes?limit=100&payment_intent=\(intent)"),
             case .answer(let listed, let refunds) = await get("/v1/refunds?limit=100&payment_intent=\(intent)")
@@ -147,7 +147,7 @@ struct StripeProvider: PaymentProvider {
         guard ![401, 403].contains(status), listed == 200 else { return .unreachable }
         if let standing = StripeDisputes.standing(disputes) { return .stands(standing) }
         let made = StripeRefunds(refunds)
-        if made.back >= Self.units(of: errand.amount) { return .stands(.refunded) }
+        if made.back >= Self.units(of: job.amount) { return .stands(.refunded) }
         if made.isUnderWay { return .pending }
         return .stands(made.lastFailure.map { .refundRefused(reason: $0) } ?? .kept)
     }
@@ -169,7 +169,7 @@ struct StripeProvider: PaymentProvider {
     // MARK: What answers mean
 
     /// Of an intent as Stripe shows it, in an answer or in an event.
-    static func word(of intent: JSONTree) -> ProviderWord {
+    static func word(of intent: JSONTree) -> ProviderStatus {
         switch intent["status"].text {
         case "succeeded":
             // Without an amount nobody can say that it is the right one.
@@ -183,16 +183,16 @@ struct StripeProvider: PaymentProvider {
     }
 
     /// The card was declined, or the intent is not where it was: then what it is now decides.
-    private func refusedOrDone(_ errand: Errand, _ status: Int, _ body: JSONTree) async -> ProviderWord {
+    private func refusedOrDone(_ job: PaymentJob, _ status: Int, _ body: JSONTree) async -> ProviderStatus {
         if status == 402 { return .declined(reason: Self.reason(body["error"])) }
-        let word = await look(errand)
+        let word = await look(job)
         guard case .needsPayer = word else { return word }
         // The intent is there, so that what is missing is the means of payment.
         let isMissing = status == 404 || body["error"]["code"].text == "resource_missing"
         return .declined(reason: isMissing ? Self.unknownToken : Self.reason(body["error"]))
     }
 
-    private func refusal(_ status: Int, _ body: JSONTree) -> ProviderWord {
+    private func refusal(_ status: Int, _ body: JSONTree) -> ProviderStatus {
         // A wrong key is the operator's to mend; the payment waits.
         status == 401 || status == 403 ? .unreachable : .ended(reason: Self.reason(body["error"]))
     }

@@ -4,7 +4,7 @@ import Contracts
 
 /// All refunds of one PaymentIntent, the newest first.
 struct StripeRefunds: Sendable {
-    /// In which a refund says of which errand it is.
+    /// In which a refund says of which job it is.
     static let errandField = "metadata[errand]"
     /// Refusals that pass by themselves or once the operator has mended something at Stripe, such as an account without cover.
     static let passing: Set<String> = [
@@ -28,12 +28,12 @@ struct StripeRefunds: Sendable {
     /// Why the last of those did not arrive that are not there any more; nil where none failed.
     var lastFailure: String? { made.first { Self.hasFailed($0) }.map(Self.reason) }
 
-    /// Why the refund of one errand did not arrive.
-    func failed(of errand: String) -> String? {
-        made.first { Self.hasFailed($0) && $0["metadata"]["errand"].text == errand }.map(Self.reason)
+    /// Why the refund of one job did not arrive.
+    func failed(of job: String) -> String? {
+        made.first { Self.hasFailed($0) && $0["metadata"]["errand"].text == job }.map(Self.reason)
     }
 
-    static func word(of refund: JSONTree) -> ProviderWord {
+    static func word(of refund: JSONTree) -> ProviderStatus {
         switch refund["status"].text {
         case "succeeded": .refunded
         case "failed", "canceled": .stands(.refundRefused(reason: reason(refund)))
@@ -52,7 +52,7 @@ struct StripeRefunds: Sendable {
 
 enum StripeDisputes {
     /// Nil where nothing is contested and nothing was lost. An inquiry of a bank moves no money yet.
-    static func standing(_ list: JSONTree) -> MoneyStanding? {
+    static func standing(_ list: JSONTree) -> MoneyStatus? {
         let disputes = list["data"].items
         let open = disputes.first { ["needs_response", "under_review"].contains($0["status"].text) }
         if let open { return .disputed(reason: HandlerCalls.reason(open["reason"].text, else: "disputed")) }

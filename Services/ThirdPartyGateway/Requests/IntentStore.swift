@@ -51,7 +51,7 @@ struct RequestBatch: Hashable, Sendable {
     let createdAt: Timestamp
 }
 
-struct IntentTable: Sendable {
+struct IntentStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """

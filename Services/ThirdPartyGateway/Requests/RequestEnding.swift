@@ -10,14 +10,14 @@ struct RequestEnding: Sendable {
     private static let look = Duration.seconds(60)
 
     let store: Store
-    let desk: RequestDesk
+    let desk: RequestService
     let settings: RequestSettings
     let logger: Logger
     let clock: @Sendable () -> Timestamp
-    private let table = RequestTable()
+    private let table = RequestStore()
 
     init(
-        store: Store, desk: RequestDesk, settings: RequestSettings, logger: Logger, clock: @escaping @Sendable () -> Timestamp
+        store: Store, desk: RequestService, settings: RequestSettings, logger: Logger, clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.desk, self.settings, self.logger, self.clock) = (store, desk, settings, logger, clock)
     }

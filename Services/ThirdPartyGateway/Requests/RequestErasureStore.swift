@@ -4,27 +4,27 @@ import Contracts
 import GRDB
 import ServiceKit
 
-struct RequestErasure: Sendable {
-    let table: RequestTable
-    let files: DataFileTable
-    let custody: RequestCustody
+struct RequestErasureStore: Sendable {
+    let table: RequestStore
+    let files: DataFileStore
+    let sealer: RequestSealer
     let keeper: RequestFileKeeper
     let memory: RequestMemory
 
     var steps: ErasureSteps {
         ErasureSteps(
-            shut: { [custody] order in
+            shut: { [sealer] order in
                 // Where the account stays, its requests stay, and outlive the key that is about to go.
-                if order.scope == .data { try await custody.giveBack(order.person) }
+                if order.scope == .data { try await sealer.giveBack(order.person) }
             },
             delete: { [table, files] db, order in
                 let removed = try files.delete(db, of: order.person)
                 return try order.scope == .account ? removed + table.forget(db, order.person) : removed
             },
-            finish: { [custody, keeper, memory] order in
+            finish: { [sealer, keeper, memory] order in
                 memory.forget()
                 try await keeper.sweep()
-                custody.takeAgain(order.person)
+                sealer.takeAgain(order.person)
             },
             kept: "requests, without anything that tells whom they were about")
     }

@@ -10,7 +10,7 @@ actor RequestFeed {
     private static let page = 100
 
     private let organisation: OrganisationID
-    private let book: RequestBook
+    private let repository: RequestRepository
     private let watcher: Watchers<OrganisationID>.Watcher
     private var seen: Int64
     /// In reverse, so that taking the first is cheap.
@@ -18,9 +18,9 @@ actor RequestFeed {
 
     /// - Parameter seen: the change that was seen last.
     /// - Returns: nil where the organisation has as many streams open as it may.
-    init?(of organisation: OrganisationID, seen: Int64, book: RequestBook, watchers: Watchers<OrganisationID>) {
+    init?(of organisation: OrganisationID, seen: Int64, repository: RequestRepository, watchers: Watchers<OrganisationID>) {
         guard let watcher = watchers.watch(organisation) else { return nil }
-        (self.organisation, self.seen, self.book, self.watcher) = (organisation, seen, book, watcher)
+        (self.organisation, self.seen, self.repository, self.watcher) = (organisation, seen, repository, watcher)
     }
 
     /// Nil when the task is cancelled.
@@ -30,7 +30,7 @@ actor RequestFeed {
                 seen = first.stored.change
                 return first
             }
-            let changed = try await book.changed(of: organisation, after: seen, limit: Self.page)
+            let changed = try await repository.changed(of: organisation, after: seen, limit: Self.page)
             waiting = changed.filter(\.isWhole).reversed()
             if waiting.isEmpty, let last = changed.last { seen = last.stored.change }
             if changed.isEmpty { await watcher.wait(atMost: Self.look) }

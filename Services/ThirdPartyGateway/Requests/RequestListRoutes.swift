@@ -13,12 +13,12 @@ struct RequestListRoutes: Sendable {
     private static let bodyLimit = 2 << 20
 
     let store: Store
-    let desk: RequestDesk
+    let desk: RequestService
     let firstAnswers: FirstAnswers<JobID>
     let admit: Admit
-    private let intents = IntentTable()
+    private let intents = IntentStore()
 
-    init(store: Store, desk: RequestDesk, firstAnswers: FirstAnswers<JobID>, admit: @escaping Admit) {
+    init(store: Store, desk: RequestService, firstAnswers: FirstAnswers<JobID>, admit: @escaping Admit) {
         (self.store, self.desk, self.firstAnswers, self.admit) = (store, desk, firstAnswers, admit)
     }
 
@@ -79,7 +79,7 @@ struct RequestListRoutes: Sendable {
             .get, "/thirdparty/v1/requests/lists/{list}", as: "getRequestList", access: .organisation,
             scopes: [Right.requestsRead.rawValue], summary: "What came of a list",
             description: "Needs `requests:read`. "
-                + "Kept for \(RequestDesk.listKept.wholeMilliseconds / 86_400_000) days; what was opened stands under requests.",
+                + "Kept for \(RequestService.listKept.wholeMilliseconds / 86_400_000) days; what was opened stands under requests.",
             parameters: [.path("list", .identifier(Job.self), "The list's id."), .limit, .after],
             answers: [
                 .json(200, "One page", RequestListItem.schema, example: Examples.requestList), .noAdmission, .problem(404, "not-found"),

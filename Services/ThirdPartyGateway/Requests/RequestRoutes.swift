@@ -26,8 +26,8 @@ extension Exchange {
 }
 
 struct RequestRoutes: Sendable {
-    let book: RequestBook
-    let desk: RequestDesk
+    let repository: RequestRepository
+    let desk: RequestService
     let watchers: Watchers<OrganisationID>
     let firstAnswers: FirstAnswers<JobID>
     let admit: Admit
@@ -85,7 +85,9 @@ struct RequestRoutes: Sendable {
                 list: intent.batch, persons: 1, sending: 1, createdAt: intent.createdAt.rfc3339, items: [ListedFormItem(intent)], next: nil)
             return try .json(item, status: 202).with(.location, "/thirdparty/v1/requests/lists/\(intent.batch)")
         case .opened:
-            guard let request = intent.request, let shown = try await book.find(request, of: standing.id) else { throw Problem.absent }
+            guard let request = intent.request, let shown = try await repository.find(request, of: standing.id) else {
+                throw Problem.absent
+            }
             return try .json(MadeRequestItem(shown), status: 201).with(.location, "/thirdparty/v1/requests/\(request)")
         case .noSuchPerson:
             throw GatewayProblem.noSuchPerson.problem(
@@ -147,7 +149,7 @@ struct RequestRoutes: Sendable {
             filter.month = try exchange.query("month", orElse: .notAMonth, Self.month)
             filter.type = try exchange.query("type", orElse: .notAMetric(listedAt: "/thirdparty/v1/data-types")) { Metric(code: $0) }
             filter.isAcquired = try exchange.queryChoice("show", of: Shown.self) == .acquired
-            let (items, next) = try await book.list(
+            let (items, next) = try await repository.list(
                 of: standing.id, filter, before: try exchange.cursor(Int64.init), limit: try exchange.pageLimit)
             return try .json(Page(items: items.map(MadeRequestItem.init), next: next.map(String.init)))
         }
@@ -173,7 +175,7 @@ struct RequestRoutes: Sendable {
             ]
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)
-            guard let shown = try await book.find(exchange.identifier("request"), of: standing.id) else { throw Problem.absent }
+            guard let shown = try await repository.find(exchange.identifier("request"), of: standing.id) else { throw Problem.absent }
             return try TaggedAnswer.json(MadeRequestItem(shown), for: exchange)
         }
     }
@@ -198,9 +200,9 @@ struct RequestRoutes: Sendable {
                 }
                 seen = number
             } else {
-                seen = try await book.lastChange()
+                seen = try await repository.lastChange()
             }
-            guard let feed = RequestFeed(of: standing.id, seen: seen, book: book, watchers: watchers) else {
+            guard let feed = RequestFeed(of: standing.id, seen: seen, repository: repository, watchers: watchers) else {
                 throw Refusal(.tooManyRequests, retryAfter: .seconds(5))
             }
             return EventSource(whileAdmitted: { await exchange.isStillAdmitted(by: admit, .requestsRead) }) {
@@ -229,7 +231,7 @@ struct RequestRoutes: Sendable {
         ) { exchange in
             let standing = try await admit(exchange, .requestsWrite)
             let id: RequestID = try exchange.identifier("request")
-            guard try await book.find(id, of: standing.id) != nil else { throw Problem.absent }
+            guard try await repository.find(id, of: standing.id) != nil else { throw Problem.absent }
             do {
                 try await desk.end(id, of: standing.id)
             } catch let failure as Failure {
@@ -240,7 +242,7 @@ struct RequestRoutes: Sendable {
                 case .unavailable, .deadline, .internal, .unknownMethod: throw Refusal(.unavailable, retryAfter: .seconds(2))
                 }
             }
-            guard let shown = try await book.find(id, of: standing.id) else { throw Problem.absent }
+            guard let shown = try await repository.find(id, of: standing.id) else { throw Problem.absent }
             return try .json(MadeRequestItem(shown))
         }
     }

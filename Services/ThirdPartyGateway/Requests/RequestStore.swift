@@ -28,7 +28,7 @@ struct StoredMadeRequest: Sendable {
 }
 
 /// A row stays when its person is erased, without anything that tells who that was: amounts may be due for it.
-struct RequestTable: Sendable {
+struct RequestStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -175,7 +175,7 @@ struct RequestFilter: Hashable, Sendable {
     var isAcquired = false
 }
 
-extension RequestTable {
+extension RequestStore {
     private static let columns = """
         SELECT number, request, organisation, person, particulars, is_persons, asked, types, from_at, to_at, granularity,
         is_subscription, status, grant_id, answer_by, created_at, changed_at, paid_at, delivered_at, delivered, value_count, change,

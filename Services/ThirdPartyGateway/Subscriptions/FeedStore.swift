@@ -44,7 +44,7 @@ struct Feed: Hashable, Sendable {
     }
 }
 
-struct FeedTable: Sendable {
+struct FeedStore: Sendable {
     private static let columns = """
         number, request, organisation, grant_id, person, types, window_from, window_to, granularity, state, ending, head, released,
         newest, begun_at, ended_at, epoch
@@ -59,7 +59,7 @@ struct FeedTable: Sendable {
         try db.cachedStatement(
             sql: """
                 INSERT INTO feeds (request, organisation, grant_id, person, types, window_from, window_to, granularity, state, begun_at, epoch)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \(FeedEpochTable.random)) ON CONFLICT (request) DO NOTHING
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \(FeedEpochStore.random)) ON CONFLICT (request) DO NOTHING
                 """
         ).execute(arguments: [
             Data(scope.request.bytes), Data(scope.organisation.bytes), Data(scope.grant.bytes), Data(person.bytes),

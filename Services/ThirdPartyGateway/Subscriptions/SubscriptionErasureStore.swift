@@ -4,14 +4,14 @@ import Contracts
 import GRDB
 import ServiceKit
 
-struct SubscriptionErasure: Sendable {
-    let book: SubscriptionBook
-    private let feeds = FeedTable()
-    private let items = FeedItemTable()
+struct SubscriptionErasureStore: Sendable {
+    let repository: SubscriptionRepository
+    private let feeds = FeedStore()
+    private let items = FeedItemStore()
     private let grants = GrantProjection()
 
-    init(book: SubscriptionBook) {
-        self.book = book
+    init(repository: SubscriptionRepository) {
+        self.repository = repository
     }
 
     var steps: ErasureSteps {
@@ -22,7 +22,7 @@ struct SubscriptionErasure: Sendable {
 
     private func delete(_ db: Database, _ order: PersonErased) throws -> Int {
         let known = try feeds.ofPerson(db, order.person)
-        for feed in known where feed.state != .over { try book.end(db, feed.request, .erased) }
+        for feed in known where feed.state != .over { try repository.end(db, feed.request, .erased) }
         let erased = try items.erase(db, feeds: known.map(\.number))
         guard erased == 0 else { return erased }
         return try feeds.forget(db, order.person) + grants.erase(db, order.person, scope: order.scope)

@@ -17,8 +17,8 @@ struct SubscriptionService: Sendable {
     let clock: @Sendable () -> Timestamp
     /// Asks consent to end the request.
     let stop: @Sendable (EndRequest, _ trace: String) async throws -> Void
-    private let feeds = FeedTable()
-    private let items = FeedItemTable()
+    private let feeds = FeedStore()
+    private let items = FeedItemStore()
 
     init(
         store: Store, keys: PersonKeys, gate: FeedGate, hub: FeedHub, clock: @escaping @Sendable () -> Timestamp,

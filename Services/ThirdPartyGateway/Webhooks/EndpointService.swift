@@ -16,9 +16,9 @@ struct EndpointService: Sendable {
     static let handshakesPerMinute = 30.0
 
     let store: Store
-    let table: EndpointTable
-    let queue: WebhookQueue
-    let office: CourierOffice
+    let table: EndpointStore
+    let queue: WebhookQueueStore
+    let office: WebhookDeliveryWorkers
     let guardian: EndpointGuard
     let handshake: Handshake
     let firstAnswers: FirstAnswers<EndpointItem>
@@ -111,7 +111,7 @@ struct EndpointService: Sendable {
         let (endpoint, now) = (view.endpoint, clock())
         _ = try guardian.check(endpoint.details.url)
         let challenge = Base64URL.encode(Random.bytes(24))
-        let body = try WebhookRendering.envelope(["challenge": challenge], type: WebhookEvent.verification, at: now)
+        let body = try WebhookRenderingStore.envelope(["challenge": challenge], type: WebhookEvent.verification, at: now)
         let post = WebhookPost(
             url: endpoint.details.url, id: MessageID.random().description, body: body, secrets: endpoint.secrets(at: now))
         let (outcome, answer) = await handshake(post)
@@ -156,7 +156,7 @@ struct EndpointService: Sendable {
             let page = Array(found.prefix(limit))
             var known: [Int64: RequestID] = [:]
             for case .items(let parts) in page.map(\.content) {
-                for part in parts where known[part.feed] == nil { known[part.feed] = try FeedTable().find(db, part.feed)?.request }
+                for part in parts where known[part.feed] == nil { known[part.feed] = try FeedStore().find(db, part.feed)?.request }
             }
             return (page, known, found.count > limit ? page.last?.number : nil)
         }

@@ -33,7 +33,7 @@ struct Endpoint: Sendable {
     }
 }
 
-struct EndpointTable: Sendable {
+struct EndpointStore: Sendable {
     private let key: SymmetricKey
 
     init(key: SymmetricKey) {

@@ -43,11 +43,11 @@ extension WebhookEvent {
         switch self {
         case .items:
             """
-            Messages with data come one after the other, up to \(WebhookQueue.mostItems) items of up to \(WebhookQueue.mostFeeds) \
+            Messages with data come one after the other, up to \(WebhookQueueStore.mostItems) items of up to \(WebhookQueueStore.mostFeeds) \
             subscriptions in each; the next is sent when the one before is taken. Store, answer, then work on it. Items have numbers \
             without gaps: an item is new where its number is not stored yet.
             """
-        case .heartbeat: "After \(WebhookQueue.heartbeat.components.seconds) s in which nothing was sent."
+        case .heartbeat: "After \(WebhookQueueStore.heartbeat.components.seconds) s in which nothing was sent."
         case .revoked:
             "Does not wait behind data. Nothing more of it is sent, retries included; other types go on where `isWhole` is false."
         case .ended: "Does not wait behind data. Nothing more of it is sent."
@@ -95,7 +95,7 @@ extension WebhookEvent {
 
     private var data: JSONSchema {
         switch self {
-        case .items, .heartbeat: .object(.required("batches", .array(of: Self.batch, count: 1...WebhookQueue.mostFeeds)))
+        case .items, .heartbeat: .object(.required("batches", .array(of: Self.batch, count: 1...WebhookQueueStore.mostFeeds)))
         case .revoked, .ended: notice
         case .verification: .object(.required("challenge", .string(), "To be sent back in the answer."))
         }

@@ -4,7 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 
-struct WebhookQueue: Sendable {
+struct WebhookQueueStore: Sendable {
     /// Items of one message.
     static let mostItems = 1000
     /// Subscriptions of one message.
@@ -17,7 +17,7 @@ struct WebhookQueue: Sendable {
         """
 
     let hub: FeedHub
-    private let items = FeedItemTable()
+    private let items = FeedItemStore()
 
     init(hub: FeedHub) {
         self.hub = hub

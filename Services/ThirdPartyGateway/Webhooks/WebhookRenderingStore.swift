@@ -5,7 +5,7 @@ import Foundation
 import GRDB
 import ServiceKit
 
-struct WebhookRendering: Sendable {
+struct WebhookRenderingStore: Sendable {
     struct Rendered: Sendable {
         let body: [UInt8]
         /// Whose items are in it.
@@ -14,8 +14,8 @@ struct WebhookRendering: Sendable {
 
     let keys: PersonKeys
     let clock: @Sendable () -> Timestamp
-    private let feeds = FeedTable()
-    private let items = FeedItemTable()
+    private let feeds = FeedStore()
+    private let items = FeedItemStore()
 
     init(keys: PersonKeys, clock: @escaping @Sendable () -> Timestamp) {
         (self.keys, self.clock) = (keys, clock)
@@ -44,7 +44,7 @@ struct WebhookRendering: Sendable {
             let after = min(max(part.after, feed.released), part.through)
             let items =
                 after < part.through
-                ? try self.items.items(db, of: feed, after: after, through: part.through, limit: WebhookQueue.mostItems, key: key) : []
+                ? try self.items.items(db, of: feed, after: after, through: part.through, limit: WebhookQueueStore.mostItems, key: key) : []
             included.insert(feed.number)
             let quiet = feed.quietSince(clock()).map { #""\#($0.rfc3339)""# } ?? "null"
             batches.append(

@@ -21,7 +21,7 @@ struct WebhookSender: Sendable {
     /// Of an answer; what is longer is a failure.
     static let mostOfAnswer = 16 << 10
 
-    /// Places beside those of couriers.
+    /// Places beside those of workers.
     private static let handshakes = 50
 
     let sender: HTTPSender
@@ -36,7 +36,7 @@ struct WebhookSender: Sendable {
         var outbound = OutboundSettings()
         outbound.policy = allowsPrivate ? .publicAndPrivate : .publicOnly
         outbound.userAgent = "TrackMe-Webhooks"
-        outbound.parallel = CourierPlaces.Bounds().all + Self.handshakes
+        outbound.parallel = DeliveryPermits.Bounds().all + Self.handshakes
         sender = HTTPSender(outbound, logger: logger)
         if allowsPrivate { outbound.policy = .privateOnly }
         plainSender = allowsPrivate ? HTTPSender(outbound, logger: logger) : sender

@@ -12,7 +12,7 @@ package actor BusNode {
     private let keys: CurveKeyPair
     private let rights: StreamRights
     private let logger: Logger
-    private var duties: [any SocketDuty] = []
+    private var duties: [any SocketHandler] = []
     private var bound: [BoundSocket] = []
     private var isClosed = false
     private var closing: [CheckedContinuation<Void, Never>] = []
@@ -53,8 +53,8 @@ package actor BusNode {
             allowed.peer(withKey: key).flatMap { $0.families.contains(family.name) ? $0.peer.name : nil }
         }
         rights.add(family)
-        let desk = PublishingDesk(family: family, epoch: epoch, heads: heads, thread: thread, logger: logger)
-        duties.append(PublishingDuty(socket: socket, desk: desk))
+        let desk = PublisherQueue(family: family, epoch: epoch, heads: heads, thread: thread, logger: logger)
+        duties.append(PublisherSocket(socket: socket, desk: desk))
         return Publisher(family: family, desk: desk)
     }
 
@@ -67,7 +67,7 @@ package actor BusNode {
             allowed.peer(withKey: key).flatMap { $0.mayAskAnything ? $0.peer.name : nil }
         }
         duties.append(
-            AnsweringDuty(socket: socket, methods: methods, rights: rights, desk: AnsweringDesk(thread: thread), logger: logger))
+            ServerSocket(socket: socket, methods: methods, rights: rights, desk: ServerRequests(thread: thread), logger: logger))
     }
 
     /// Connects to a peer's answering socket; the peer need not be there yet.
@@ -76,8 +76,8 @@ package actor BusNode {
         try checkOpen()
         let socket = try Socket(.asker, .trusting(serverKey: serverKey, keys: keys))
         try socket.connect(to: endpoint)
-        let desk = AskingDesk(thread: thread)
-        duties.append(AskingDuty(socket: socket, desk: desk))
+        let desk = ClientRequests(thread: thread)
+        duties.append(ClientSocket(socket: socket, desk: desk))
         return BusClient(peer: peer, desk: desk)
     }
 
@@ -89,7 +89,7 @@ package actor BusNode {
         try checkOpen()
         let inbox = StreamInbox(family: family, streams: streams ?? family.streams, thread: thread)
         let keys = keys
-        let duty = try HearingDuty(inbox: inbox, logger: logger) { () throws(BusError) in
+        let duty = try ConsumerSocket(inbox: inbox, logger: logger) { () throws(BusError) in
             let socket = try Socket(.subscriber, .trusting(serverKey: serverKey, keys: keys))
             for stream in inbox.streams + [family.heartbeatStream] { try socket.subscribe(to: stream) }
             try socket.connect(to: endpoint)
@@ -118,7 +118,7 @@ package actor BusNode {
     /// endpoints. Consumers return and waiting questions end as `unavailable`. May be called more than once.
     package func shutdown() async {
         guard !isClosed else { return }
-        for case let answering as AnsweringDuty in duties { answering.isEnding = true }
+        for case let answering as ServerSocket in duties { answering.isEnding = true }
         if closeAt == nil { closeAt = .now + BusLimits.shutdownGrace }
         await withCheckedContinuation { closing.append($0) }
     }
@@ -176,7 +176,7 @@ package actor BusNode {
 
     private func turn() {
         if let closeAt {
-            let isIdle = duties.allSatisfy { ($0 as? AnsweringDuty)?.isIdle ?? true }
+            let isIdle = duties.allSatisfy { ($0 as? ServerSocket)?.isIdle ?? true }
             if isIdle || ContinuousClock.now >= closeAt { return close() }
         }
         pollOnce(duties, thread: thread, until: closeAt)

@@ -8,7 +8,7 @@ import Foundation
 /// or the task was cancelled, `invalid` for a question of more than 1 MiB, `internal` for an answer of another form.
 package struct BusClient: Sendable {
     package let peer: Peer
-    let desk: AskingDesk
+    let desk: ClientRequests
 
     /// Asks up to `attempts` times, each time waiting for `deadline`, always under the same id: the answerer gives a repeated
     /// question of a mutating method its first answer again. What the answerer says is final, a failure too, unless it says that an

@@ -9,7 +9,7 @@ import Synchronization
 package struct Publisher: Sendable {
     /// A fact of a stream that is not the family's is refused, counted and logged, never sent.
     package let family: StreamFamily
-    let desk: PublishingDesk
+    let desk: PublisherQueue
 
     /// To be called after the commit that made the facts, in their order; never waits. `head` becomes each fact's own sequence.
     /// When more wait than the bus takes, frames are dropped: the heads are told all the same, and consumers replay.
@@ -36,7 +36,7 @@ package struct Publisher: Sendable {
 }
 
 /// Where tasks leave frames for the socket thread.
-final class PublishingDesk: Sendable {
+final class PublisherQueue: Sendable {
     struct Outgoing: Sendable {
         let stream: String
         let header: [UInt8]

@@ -22,6 +22,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case requestExpired = "request-expired"
     case grantEnded = "grant-ended"
     case devicePaired = "device-paired"
+    /// A device was removed, and what it was chosen for comes from another one (ACC-26).
+    case trackingMoved = "tracking-moved"
     case monitoringPaused = "monitoring-paused"
     case erasureOrdered = "erasure-ordered"
     case erasureCompleted = "erasure-completed"
@@ -33,6 +35,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case sosPrompt = "sos-prompt"
     /// To the person: the same question where nobody is called within seconds: asked again, a fall, a doubted or late reading.
     case sosQuestion = "sos-question"
+    /// To the person: their own call for help has gone out, and where it can be called off (SOS-35).
+    case sosHelpCalled = "sos-help-called"
     /// To the contacts: something that may be an emergency, while the person is asked (SOS-36 to SOS-38).
     case sosContactConcern = "sos-contact-concern"
     /// To the contacts: what was called for has become worse (SOS-32).
@@ -114,12 +118,13 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .requestExpired: ["name", "organisation"]
         case .grantEnded: ["name", "organisation"]
         case .devicePaired: ["device"]
+        case .trackingMoved: ["what"]
         case .monitoringPaused: ["time"]
         case .erasureOrdered: ["name", "hours"]
         case .erasureCompleted: ["certificate"]
         case .exportReady: ["name", "hours"]
         case .announcement, .dataBreach: ["title", "text"]
-        case .sosPrompt, .sosQuestion: ["time", "link"]
+        case .sosPrompt, .sosQuestion, .sosHelpCalled: ["time", "link"]
         case .sosParameterSilent: ["time", "what"]
         case .sosContactAlert, .sosContactConcern, .sosShaking, .sosSilenceContacts: ["name", "time", "place", "link"]
         case .sosContactFalseAlarm, .sosAmbulanceInformed, .sosContactWorse: ["name", "time"]

@@ -10,13 +10,13 @@ final class Connection: Sendable {
     private let loop: any EventLoop
     /// Since when nothing is owed to the other end, in nanoseconds of the loop's clock; 0 while something is.
     private let waiting = Atomic<UInt64>(0)
-    private let errands: LoopErrands
+    private let tasks: LoopTasks
     private let handler: NIOLoopBound<ConnectionHandler>
 
     /// Call on the channel's event loop.
-    /// - Parameter errands: of that loop.
-    init(_ handler: ConnectionHandler, _ channel: any Channel, errands: LoopErrands) {
-        (loop, self.errands) = (channel.eventLoop, errands)
+    /// - Parameter tasks: of that loop.
+    init(_ handler: ConnectionHandler, _ channel: any Channel, tasks: LoopTasks) {
+        (loop, self.tasks) = (channel.eventLoop, tasks)
         self.handler = NIOLoopBound(handler, eventLoop: loop)
         peerAddress = channel.remoteAddress?.ipAddress ?? ""
     }
@@ -43,7 +43,7 @@ final class Connection: Sendable {
 
     /// On the connection's thread, when what it does now is done.
     func soonOnLoop(_ work: @escaping @Sendable (ConnectionHandler) -> Void) {
-        errands.add { [handler] in work(handler.value) }
+        tasks.add { [handler] in work(handler.value) }
     }
 
     /// Writes the whole answer.

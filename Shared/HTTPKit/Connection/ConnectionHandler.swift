@@ -61,7 +61,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
 extension ConnectionHandler {
     func channelActive(context: ChannelHandlerContext) {
-        let connection = Connection(self, context.channel, errands: connections.errands(for: context.eventLoop))
+        let connection = Connection(self, context.channel, tasks: connections.tasks(for: context.eventLoop))
         guard connections.add(connection) else { return context.close(promise: nil) }
         (self.context, self.connection) = (context, connection)
         connection.waits(since: .now())

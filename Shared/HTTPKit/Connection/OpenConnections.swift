@@ -9,7 +9,7 @@ final class OpenConnections: Sendable {
         var perAddress: [String: Int] = [:]
         var open: [ObjectIdentifier: Connection] = [:]
         /// By event loop.
-        var errands: [ObjectIdentifier: LoopErrands] = [:]
+        var tasks: [ObjectIdentifier: LoopTasks] = [:]
         var isDraining = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
@@ -36,11 +36,11 @@ final class OpenConnections: Sendable {
     }
 
     /// The one of that loop.
-    func errands(for loop: any EventLoop) -> LoopErrands {
+    func tasks(for loop: any EventLoop) -> LoopTasks {
         state.withLock { state in
-            if let known = state.errands[ObjectIdentifier(loop)] { return known }
-            let new = LoopErrands(loop)
-            state.errands[ObjectIdentifier(loop)] = new
+            if let known = state.tasks[ObjectIdentifier(loop)] { return known }
+            let new = LoopTasks(loop)
+            state.tasks[ObjectIdentifier(loop)] = new
             return new
         }
     }

@@ -18,7 +18,7 @@ extension HTTPAnswer {
     ) throws -> HTTPAnswer {
         let nonce = String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
         let content = try Templates.template(template).render(values as [String: Any])
-        let text = try PageLayout(language: language).document(title: title, content: content, nonce: nonce, script: script)
+        let text = PageLayout(language: language).document(title: title, content: content, nonce: nonce, script: script)
         var answer = HTTPAnswer.text(text, contentType: MediaType.html, status: status)
         answer.headers[.contentSecurityPolicy] = PageLayout.policy(nonce: nonce, hasScript: script != nil)
         // Addresses of mailed links are secrets: other sites do not get them. `no-referrer` would take `Origin` from our own forms.

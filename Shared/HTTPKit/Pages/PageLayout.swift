@@ -2,7 +2,6 @@
 
 package import Contracts
 import HTTPTypes
-import Mustache
 
 /// Works without a script, at 200 % zoom and with a keyboard alone: a link past the head, visible focus, text that wraps, and
 /// contrasts of at least 7 : 1.
@@ -32,13 +31,48 @@ package struct PageLayout: Sendable {
     ///   - content: HTML that is safe already.
     ///   - nonce: what the policy of the answer names.
     ///   - script: run by browsers that can; the page works without it.
-    func document(title: String, content: String, nonce: String, script: String?) throws -> String {
-        var values: [String: String] = [
-            "language": language.rawValue, "title": title, "skip": skip, "footer": footer, "content": content, "nonce": nonce,
-            "style": Self.style,
-        ]
-        values["script"] = script
-        return try Templates.template(Self.frame).render(values)
+    func document(title: String, content: String, nonce: String, script: String?) -> String {
+        let title = Self.escaped(title)
+        let script = script.map { "<script nonce=\"\(nonce)\">\($0)</script>" } ?? ""
+        return """
+            <!DOCTYPE html>
+            <html lang="\(language.rawValue)">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>\(title) – TrackMe</title>
+            <link rel="icon" href="data:,">
+            <style nonce="\(nonce)">\(Self.style)</style>
+            </head>
+            <body>
+            <a class="skip" href="#content">\(skip)</a>
+            <header><p>TrackMe</p></header>
+            <main id="content" tabindex="-1">
+            <h1>\(title)</h1>
+            \(content)
+            </main>
+            <footer><p>\(footer)</p></footer>
+            \(script)
+            </body>
+            </html>
+
+            """
+    }
+
+    /// By code points: a combining mark behind a bracket makes another character of it, and still a bracket for a browser.
+    static func escaped(_ text: String) -> String {
+        var all = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": all += "&amp;"
+            case "<": all += "&lt;"
+            case ">": all += "&gt;"
+            case "\"": all += "&quot;"
+            case "'": all += "&#39;"
+            default: all.unicodeScalars.append(scalar)
+            }
+        }
+        return all
     }
 
     /// What the browser may load and do: nothing but this page's own style and script, and forms to the suite itself.
@@ -47,30 +81,6 @@ package struct PageLayout: Sendable {
         return "default-src 'none'; style-src 'nonce-\(nonce)'; \(script)img-src 'self'; form-action 'self'; frame-ancestors 'none'; "
             + "base-uri 'none'"
     }
-
-    private static let frame = """
-        <!DOCTYPE html>
-        <html lang="{{language}}">
-        <head>
-        <meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <title>{{title}} – TrackMe</title>
-        <link rel="icon" href="data:,">
-        <style nonce="{{nonce}}">{{{style}}}</style>
-        </head>
-        <body>
-        <a class="skip" href="#content">{{skip}}</a>
-        <header><p>TrackMe</p></header>
-        <main id="content" tabindex="-1">
-        <h1>{{title}}</h1>
-        {{{content}}}
-        </main>
-        <footer><p>{{footer}}</p></footer>
-        {{#script}}<script nonce="{{nonce}}">{{{script}}}</script>{{/script}}
-        </body>
-        </html>
-
-        """
 
     private static let style = """
         :root{color-scheme:light}

@@ -24,12 +24,12 @@ package final class ErasureFollower: Sendable {
     private let steps: ErasureSteps
     private let confirm: Confirm
     private let logger: Logger
-    private let duties = ErasureDuties()
+    private let duties = ErasureJobs()
     private let wakeUp = WakeUpSignal()
 
     /// A piece of the service's migration.
     package static func create(in db: Database) throws {
-        try ErasureDuties.create(in: db)
+        try ErasureJobs.create(in: db)
     }
 
     /// `confirm` is called again, after a pause, until it does not throw; where it throws `ErasureWaits`, other orders are carried out
@@ -116,7 +116,7 @@ package final class ErasureFollower: Sendable {
     }
 
     /// False where it has to wait for something.
-    private func carryOut(_ duty: ErasureDuties.Duty) async throws -> Bool {
+    private func carryOut(_ duty: ErasureJobs.Job) async throws -> Bool {
         let order = duty.order
         let stores: [ErasedStore]
         if let erased = duty.stores {

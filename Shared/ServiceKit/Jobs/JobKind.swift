@@ -36,6 +36,8 @@ package struct JobSeal: Sendable {
 
     let seal: @Sendable (_ plain: [UInt8], Label) throws -> [UInt8]
     let open: @Sendable (_ sealed: [UInt8], Label) throws -> [UInt8]
+    /// Whether nothing personal stands in a body.
+    private(set) var isPlain = false
 
     /// Both throw `KeyDestroyed` where the key is gone: the job is then deleted.
     package init(
@@ -53,5 +55,9 @@ package struct JobSeal: Sendable {
     }
 
     /// For bodies that are ids of nobody's.
-    package static let none = JobSeal(seal: { plain, _ in plain }, open: { stored, _ in stored })
+    package static let none: JobSeal = {
+        var seal = JobSeal(seal: { plain, _ in plain }, open: { stored, _ in stored })
+        seal.isPlain = true
+        return seal
+    }()
 }

@@ -205,6 +205,8 @@ extension JobRunner {
         } catch is KeyDestroyed {
             _ = try await store.write { [table = queue.table] db in try table.remove(db, job) }
             return .gone
+        } catch is DamagedKey {
+            return try await put(off: job, Failure(.internal, "the person's key is damaged"))
         } catch let error as StoreError {
             // The store of keys did not answer; that says nothing about the job.
             throw error
@@ -259,7 +261,9 @@ extension JobRunner {
     private func bury(_ job: JobTable.StoredJob, _ failure: Failure, code: String? = nil) async throws -> Outcome {
         let code = code ?? failure.code.rawValue
         let at = queue.now()
-        try await store.write { [table = queue.table] db in try table.bury(db, job, error: code, at: at) }
+        // Of one that is about nobody whom an erasure could find, such as a message to an address, the body goes at once.
+        let keepsBody = job.person != nil || queue.seal.isPlain
+        try await store.write { [table = queue.table] db in try table.bury(db, job, error: code, keepsBody: keepsBody, at: at) }
         count(code)
         state.withLock { $0.measuredAt = nil }
         logger.error("a job will not be done and is kept: see trackme jobs", metadata: metadata(job, code))

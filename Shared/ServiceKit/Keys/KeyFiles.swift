@@ -47,6 +47,21 @@ package struct KeyFiles: Sendable {
         return try key(in: file)
     }
 
+    // MARK: The edge's
+
+    /// Where the secret lies by which services know the edge; each of them reads it, and the edge.
+    package var edgeSecretFile: URL { folder.appendingPathComponent("edge").appendingPathComponent("edge.secret") }
+
+    /// As the edge shows it; made where it is missing. Nothing lies under it: a lost one may be made anew while nothing runs.
+    package func edgeSecret() throws -> String {
+        if !FileManager.default.fileExists(atPath: edgeSecretFile.path) {
+            try write(Hex.encode(Random.bytes(32)), to: edgeSecretFile)
+        }
+        return Hex.encode(try key(in: edgeSecretFile))
+    }
+
+    // MARK: Reading
+
     func key(in file: URL) throws -> [UInt8] {
         let text = try readSecret(file)
         guard let bytes = Hex.decode(text), bytes.count == 32 else {

@@ -5,7 +5,7 @@ import Foundation
 package import GRDB
 import HTTPKit
 package import Sealing
-import Storage
+package import Storage
 
 /// What a request shows of itself, so that its repetition is known again.
 package struct RepeatableRequest: Sendable {
@@ -43,6 +43,12 @@ package struct FirstAnswers<Kept: Codable & Sendable>: Sendable {
             return try JSONDecoder().decode(
                 Kept.self, from: Data(Seal.open(sealed, key: secret, context: context(request))))
         }
+    }
+
+    /// As `find`, outside of a transaction, before anything is done; whoever sends no key costs no read.
+    package func find(in store: Store, _ request: RepeatableRequest) async throws -> Kept? {
+        guard request.key != nil else { return nil }
+        return try await store.read { try find($0, request) }
     }
 
     /// Call in the transaction of the effect.

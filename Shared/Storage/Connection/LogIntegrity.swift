@@ -19,6 +19,16 @@ struct LogIntegrity {
         var second: UInt32
     }
 
+    /// How SQLite will find the log; frames are counted from 0.
+    enum Finding: Hashable {
+        /// It is read to its end.
+        case whole
+        /// It goes on where SQLite takes it for ended: a power cut leaves that, and so does damage to the last commits.
+        case cut(frame: Int, of: Int)
+        /// A whole commit lies behind the break.
+        case damaged(frame: Int, of: Int)
+    }
+
     private let log: UnsafeRawBufferPointer
     private let isHeaderWhole: Bool
     /// Whether checksums read words with their highest byte first.
@@ -26,21 +36,24 @@ struct LogIntegrity {
     private let page: Int
 
     /// - Parameter store: path of the file whose log it is.
-    /// - Throws: `damagedLog`.
+    /// - Throws: `damagedLog`. Of a log that is cut, what the store says of itself decides.
     static func require(of store: String) throws(StoreError) {
         // Mapped: a log may be long.
         guard let log = try? Data(contentsOf: URL(fileURLWithPath: store + "-wal"), options: .alwaysMapped), !log.isEmpty else { return }
         let page = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: store)))
             .flatMap { try? $0.read(upToCount: 18) }
             .flatMap { $0.count == 18 ? Int($0[16]) << 8 | Int($0[17]) : nil }
-        guard let (frame, count) = log.withUnsafeBytes({ damage(in: $0, page: page) }) else { return }
-        throw .damagedLog(frame: frame + 1, of: count)
+        switch log.withUnsafeBytes({ finding(in: $0, page: page) }) {
+        case .whole: return
+        case .cut(let frame, let count):
+            if StoreLife(beside: URL(fileURLWithPath: store)).hasLostMark(of: store) { throw .damagedLog(frame: frame + 1, of: count) }
+        case .damaged(let frame, let count): throw .damagedLog(frame: frame + 1, of: count)
+        }
     }
 
-    /// The first broken frame, counted from 0, and how many there are; nil where the log ends as a power cut may end it.
     /// - Parameter page: its size as the store's own header says it, for a log whose header is broken; nil where nobody knows.
-    static func damage(in log: UnsafeRawBufferPointer, page: Int?) -> (frame: Int, of: Int)? {
-        LogIntegrity(log, page: page)?.damage()
+    static func finding(in log: UnsafeRawBufferPointer, page: Int?) -> Finding {
+        LogIntegrity(log, page: page)?.finding() ?? .whole
     }
 
     private init?(_ log: UnsafeRawBufferPointer, page: Int?) {
@@ -56,14 +69,16 @@ struct LogIntegrity {
 
     private static func isSize(_ page: Int) -> Bool { pageBytes.contains(page) && page & (page - 1) == 0 }
 
-    private func damage() -> (frame: Int, of: Int)? {
+    private func finding() -> Finding {
         let length = Self.frameHeaderBytes + page
         let count = (log.count - Self.headerBytes) / length
-        guard count > 0 else { return nil }
+        guard count > 0 else { return .cut(frame: 0, of: 1) }
         let salts = isHeaderWhole ? log[16..<24] : saltsOfFrames(count)
         var before = isHeaderWhole ? Self.sums(in: log, at: 24) : nil
         var broken: (frame: Int, endsCommit: Bool, count: Int)? = isHeaderWhole ? nil : (-1, false, 1)
         var (isBehind, commits) = (false, 0)
+        // Behind the end of a log lies, if anything, what a longer one of before has left.
+        var goesOn = !isHeaderWhole
         for frame in 0..<count {
             let start = Self.headerBytes + frame * length
             let isOfThisLog = log[(start + 8)..<(start + 16)].elementsEqual(salts)
@@ -76,19 +91,28 @@ struct LogIntegrity {
                     if endsCommit { commits += 1 }
                 } else if isBehind {
                     // Behind a second break lies what a longer commit of before has left.
-                    return nil
+                    break
                 } else {
                     broken?.count += 1
                 }
                 // One broken sum breaks two frames. In a longer hole no frame's own word about the end of a commit is believed.
-                if commits >= (known.endsCommit && known.count <= 2 ? 1 : 2) { return (max(0, known.frame), count) }
+                if commits >= (known.endsCommit && known.count <= 2 ? 1 : 2) { return .damaged(frame: max(0, known.frame), of: count) }
             } else if !isSound {
                 broken = (frame, endsCommit, 1)
+                // Only its salts are broken.
+                goesOn = before.map { isWhole(start, after: $0) } ?? false
             }
+            if broken != nil, isOfThisLog || isEmpty(start) { goesOn = true }
             // The next one was summed up after what stands here, whatever has become of this one's own bytes.
             before = Self.sums(in: log, at: start + 16)
         }
-        return nil
+        if let broken { return goesOn ? .cut(frame: max(0, broken.frame), of: count) : .whole }
+        return log.count > Self.headerBytes + count * length ? .cut(frame: count, of: count + 1) : .whole
+    }
+
+    /// No log of before has salts of zeros.
+    private func isEmpty(_ start: Int) -> Bool {
+        Self.word(in: log, at: start + 8) == 0 && Self.word(in: log, at: start + 12) == 0
     }
 
     /// What the header would say, from the first two frames of which one was summed up after the other; of the first one where there are none.

@@ -1,7 +1,7 @@
 // A copy of a store, made while it is in use.
 
 package import Foundation
-import GRDB
+package import GRDB
 import Glibc
 
 extension Store {
@@ -20,6 +20,14 @@ extension Store {
         try Self.flush(draft.path, narrowing: true)
         guard rename(draft.path, file.path) == 0 else { throw StoreError.unreachable(errno: errno) }
         try Self.flush(folder.path, narrowing: false)
+    }
+
+    /// Reads a copy that lies there, which stays as it is; blocks for as long as `body` takes.
+    /// - Throws: what SQLite says of a file that is missing or damaged, or what `body` throws.
+    package static func readCopy<Value>(_ file: URL, _ body: (Database) throws -> Value) throws -> Value {
+        var configuration = Configuration()
+        configuration.readonly = true
+        return try DatabaseQueue(path: file.path, configuration: configuration).read(body)
     }
 
     /// - Parameter narrowing: whether the file is made readable by its owner alone.

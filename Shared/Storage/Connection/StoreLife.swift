@@ -10,6 +10,8 @@ import Glibc
 /// after a crash, is not told from the store itself.
 package struct StoreLife: Sendable {
     private static let rhythm = Duration.seconds(60)
+    /// Stands in the file, beside the new mark, while the store may not have it yet; no mark is spelt like it.
+    private static let beginning = "beginning"
 
     private let file: URL
 
@@ -48,11 +50,13 @@ package struct StoreLife: Sendable {
             return false
         }
         let fresh = Self.fresh()
-        try remember([fresh])
+        try remember([fresh, Self.beginning])
         try await store.write { db in
             try restored(db)
             try Self.set(db, fresh)
         }
+        // Where this fails the next mark takes the word away.
+        try? remember([fresh])
         return true
     }
 
@@ -73,6 +77,15 @@ package struct StoreLife: Sendable {
             try? await goOn(store)
         }
         throw CancellationError()
+    }
+
+    /// Whether the file knows a mark that the store does not have, although a commit is over before the file knows its mark alone. Asked where
+    /// the log is cut, and before anything writes: then the commit was lost with the end of the log.
+    /// - Parameter store: path of the store, which stays as it is.
+    func hasLostMark(of store: String) -> Bool {
+        guard let known = remembered(), !known.contains(Self.beginning) else { return false }
+        let mark = try? Store.readCopy(URL(fileURLWithPath: store)) { db -> String? in try Self.isKept(in: db) ? Self.mark(db) : nil }
+        return mark.map { !known.contains($0) } ?? false
     }
 
     /// Whether the file is there. Without it nothing beside the store is known to be newer than the store.

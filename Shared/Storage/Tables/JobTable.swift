@@ -193,16 +193,15 @@ extension JobTable {
             .execute(arguments: [until.milliseconds, error, isRefused ? 1 : 0, job.number])
     }
 
-    /// It is not tried any more, stays listed, and holds up nothing. Of one that is about nobody whom an erasure could find, such as a
-    /// message to an address, the body goes at once.
-    package func bury(_ db: Database, _ job: StoredJob, error: String, at: Timestamp) throws {
+    /// It is not tried any more, stays listed, and holds up nothing. Without its body it cannot be resent.
+    package func bury(_ db: Database, _ job: StoredJob, error: String, keepsBody: Bool, at: Timestamp) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE jobs SET dead_at = ?, error = ?, attempts = attempts + 1, is_behind = 0,
-                    body = CASE WHEN person IS NULL THEN x'' ELSE body END
+                    body = CASE WHEN ? THEN body ELSE x'' END
                 WHERE number = ? AND dead_at IS NULL
                 """
-        ).execute(arguments: [at.milliseconds, error, job.number])
+        ).execute(arguments: [at.milliseconds, error, keepsBody, job.number])
         guard db.changesCount == 1 else { return }
         try advance(db, job.kind, job.orderingKey)
     }

@@ -39,12 +39,28 @@ package struct WrappedKeys: Sendable {
         return .wrapped(try row.bytes(0))
     }
 
+    /// The living key as it was stored, and when it was made: one that took the place of a destroyed key was made later.
+    package func living(_ db: Database, of subject: PersonID) throws -> (wrapped: [UInt8], madeAt: Timestamp)? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT wrapped, made_at FROM wrapped_keys WHERE subject = ? AND wrapped IS NOT NULL"),
+            arguments: [subject.blob])
+        return try row.map { (try $0.bytes(0), Timestamp(milliseconds: $0[1])) }
+    }
+
     /// Keeps `wrapped` unless the person has, or has had, a key.
     /// - Returns: what now stands, which may be another's.
     package func make(_ db: Database, of subject: PersonID, wrapped: [UInt8], at: Timestamp) throws -> Entry {
         try db.cachedStatement(sql: "INSERT OR IGNORE INTO wrapped_keys (subject, made_at, wrapped) VALUES (?, ?, ?)")
             .execute(arguments: [subject.blob, at.milliseconds, Data(wrapped)])
         return try find(db, of: subject)
+    }
+
+    /// Puts back the same key where `damaged` stands for it; changes nothing where the key was destroyed or made anew since.
+    /// - Returns: whether it was put back.
+    package func restore(_ db: Database, of subject: PersonID, wrapped: [UInt8], inPlaceOf damaged: [UInt8]) throws -> Bool {
+        try db.cachedStatement(sql: "UPDATE wrapped_keys SET wrapped = ? WHERE subject = ? AND wrapped = ?")
+            .execute(arguments: [Data(wrapped), subject.blob, Data(damaged)])
+        return db.changesCount == 1
     }
 
     /// Puts the same key under another key-encryption key; changes nothing where there is none.

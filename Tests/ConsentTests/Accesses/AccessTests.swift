@@ -270,7 +270,7 @@ struct AccessTests {
                 // What comes meanwhile is listed before what is moved later.
                 let table = AccessStore(beside: house.opened.store)
                 try await house.accesses.write { db in try table.add(db, Self.read(under: .random(), 0), of: person, at: world.now) }
-                let move = AccessMove(from: house.opened.store, to: house.accesses)
+                let move = AccessMoveStore(from: house.opened.store, to: house.accesses)
                 #expect(try await move.step())
                 // Killed before the rows went out of the old store: they are still there.
                 try await house.opened.store.write { db in

@@ -72,8 +72,15 @@ final class AccountNeighbourhood: Sendable {
 final class AccountHouse: Sendable {
     static let origin = "https://trackme.test"
     static let password = "una frase che ricordo"
+    /// What the edge in front of it shows.
+    static let edgeSecret = String(repeating: "e", count: 64)
 
-    let parts: AccountParts
+    /// As the edge says from where a request comes.
+    static func forwarded(_ address: String) -> [String: String] {
+        ["X-Forwarded-For": address, "TrackMe-Edge": edgeSecret]
+    }
+
+    let parts: AccountModule
     let opened: OpenedStore
     let mail = Mailbox()
     let around = AccountNeighbourhood()
@@ -97,14 +104,14 @@ final class AccountHouse: Sendable {
         let outbox = MessageOutbox(in: opened.store, sealedUnder: try runtime.key("outbox"), logger: logger) { [mail] in mail.take($0) }
         var settingsReader = SettingsReader(environment: variables)
         let settings = AccountSettings(&settingsReader, temporaryPasswordTime: .seconds(24 * 3600))
-        parts = try AccountParts(
+        parts = try AccountModule(
             on: .init(
                 store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox,
-                desk: try PasswordDesk(cost: PasswordHash.Cost(n: 1 << 8, r: 8, p: 1)), passwordRule: PasswordRule(),
-                credentials: CredentialTable(key: try runtime.key("credentials")),
+                desk: try PasswordHasher(cost: PasswordHash.Cost(n: 1 << 8, r: 8, p: 1)), passwordRule: PasswordRule(),
+                credentials: CredentialStore(key: try runtime.key("credentials")),
                 lookups: try AccountLookups { try runtime.lookupKey(for: $0) }, serviceKey: try runtime.key("accounts"),
                 answersKey: try runtime.key("answers"), publicOrigin: Self.origin, logger: logger,
-                ending: SessionEnding(
+                ending: SessionEndingStore(
                     facts: FactStream(
                         stream: StreamFamily.sessionsStream, epoch: opened.epoch, relay: try await opened.relay(of: .accounts)),
                     checker: try TokenChecker(store: opened.store, issuer: Self.origin))),
@@ -115,8 +122,8 @@ final class AccountHouse: Sendable {
             routes: parts.routes { [around] _, _, accept, _ in
                 around.answered(accept)
                 return true
-            }, port: 0, publicOrigin: Self.origin, health: Health(missing: { [] }, metrics: { "" }), authenticate: Self.authenticate,
-            logger: logger)
+            }, port: 0, publicOrigin: Self.origin, edge: EdgeSecret(Self.edgeSecret), health: Health(missing: { [] }, metrics: { "" }),
+            authenticate: Self.authenticate, logger: logger)
         self.runtime = runtime
         var running = [Task { try await server.run() }, Task { try await outbox.run() }]
         if background {
@@ -171,7 +178,7 @@ final class AccountHouse: Sendable {
     }
 
     func row(_ person: PersonID) async throws -> AccountRow? {
-        try await opened.store.read { db in try AccountTable().find(db, person: person) }
+        try await opened.store.read { db in try AccountStore().find(db, person: person) }
     }
 
     static let messages = "jobs WHERE kind = 'message'"
@@ -238,9 +245,8 @@ extension AccountHouse {
     }
 
     func register(_ form: [String: Any], key: String? = nil, from remote: String? = nil) async throws -> Response {
-        var headers: [String: String] = [:]
+        var headers = remote.map(Self.forwarded) ?? [:]
         headers["Idempotency-Key"] = key
-        headers["X-Forwarded-For"] = remote
         return try await request("POST", "/consent/v1/accounts", json: form, headers: headers)
     }
 

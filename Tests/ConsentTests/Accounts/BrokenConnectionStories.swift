@@ -36,7 +36,7 @@ struct BrokenConnectionStories {
             let names = ["Anna", "Bianca", "Carla", "Dora", "Elisa", "Flora"]
             func form(_ name: String) -> [String: Any] { Applicant.form(email: "\(name.lowercased())@example.org", name: name) }
             for (number, name) in names.enumerated() {
-                let headers = ["Idempotency-Key": name, "X-Forwarded-For": "203.0.113.\(number)"]
+                let headers = AccountHouse.forwarded("203.0.113.\(number)").merging(["Idempotency-Key": name]) { $1 }
                 let request = RawConnection.request("POST", "/consent/v1/accounts", headers: headers, json: try json(form(name)))
                 try await RawConnection.sendAndVanish(request, port: house.port)
             }

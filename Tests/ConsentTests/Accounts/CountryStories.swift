@@ -86,7 +86,7 @@ struct CountryStories {
         try await withTemporaryFolder { folder in
             let environment = try Self.environment(in: folder)
             try Data("Berlin\n".utf8).write(to: folder.appendingPathComponent("places.tsv"))
-            let fault = await #expect(throws: AccountParts.NoPlaces.self) { try await AccountHouse.run(in: folder, environment) { _ in } }
+            let fault = await #expect(throws: AccountModule.NoPlaces.self) { try await AccountHouse.run(in: folder, environment) { _ in } }
             #expect(fault?.description.contains("places.tsv: line 1") == true)
         }
     }

@@ -109,7 +109,7 @@ struct FirstMailStories {
             }
             #expect(try await state().address.failedAt == nil)
             let settled = MessageSettled(message: message.message, channel: .mail, state: .failed, reason: "address-refused")
-            let mail = house.parts.book.mail
+            let mail = house.parts.repository.mail
             try await house.opened.store.write { db in try mail.settled(db, settled, at: .now) }
             #expect(try await state().address.failedAt != nil)
             let corrected = try await house.request(
@@ -126,7 +126,7 @@ struct FirstMailStories {
             let message = try await house.mail.arrived(to: "ana@example.org", .accountCreated)
             _ = try await house.request(
                 "POST", "/consent/v1/accounts/first-mail", json: ["correctionToken": item.correctionToken, "email": "anna@example.org"])
-            let mail = house.parts.book.mail
+            let mail = house.parts.repository.mail
             try await house.opened.store.write { db in
                 try mail.settled(db, MessageSettled(message: message.message, channel: .mail, state: .failed, reason: "expired"), at: .now)
             }

@@ -25,7 +25,7 @@ struct JobMigrationTests {
 
         /// Rows as the program of then sealed them.
         init(_ house: AccountHouse, _ person: PersonID) async throws {
-            let vault = house.parts.book.vault
+            let vault = house.parts.repository.vault
             let entries = RecordEntries(person: person, samples: [Sample(type: .bodyWeight, at: .now, value: 61)])
             let join = SubscribePerson(person: person, clausesAccepted: true, bounds: [:])
             func seal(_ body: some Encodable, _ id: String) throws -> Data {
@@ -51,7 +51,7 @@ struct JobMigrationTests {
                 migrations: Array(ConsentSchema.migrations.prefix { $0.name != "one table for all jobs" }),
                 logger: RecordingLog().logger)
             try await store.write { [row, duties, message, sealed] db in
-                let number = try AccountTable().add(
+                let number = try AccountStore().add(
                     db, row.subject, keys: .init(email: row.emailLookup), profile: row.sealedProfile, state: .active, at: row.createdAt)
                 for duty in duties {
                     try db.execute(
@@ -83,7 +83,7 @@ struct JobMigrationTests {
                 #expect(try await house.count("jobs") == 1)
             }
             try await AccountHouse.run(in: folder) { house in
-                try await house.opened.store.write { [jobs = house.parts.book.jobs] db in try jobs.release(db, of: old.person) }
+                try await house.opened.store.write { [jobs = house.parts.repository.jobs] db in try jobs.release(db, of: old.person) }
                 try await eventually("what was held is told") { try await house.count("jobs") == 0 }
                 #expect(house.around.ids == ["b"] && house.around.subscriptions.isEmpty)
                 #expect(house.mail.messages(to: "old@example.org").isEmpty)

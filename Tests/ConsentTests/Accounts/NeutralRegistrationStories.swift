@@ -108,9 +108,9 @@ struct NeutralRegistrationStories {
             #expect(try await house.row(owner)?.state == .active)
             #expect(try await house.request("POST", first, headers: ["Accept": "application/json"]).status == 409)
             #expect(try await house.row(stranger)?.state == .unconfirmed)
-            let book = house.parts.book
+            let repository = house.parts.repository
             let found = try await house.opened.store.read { db in
-                try book.table.find(db, email: book.lookups.email(try #require(EmailAddress("anna@example.org"))))
+                try repository.table.find(db, email: repository.lookups.email(try #require(EmailAddress("anna@example.org"))))
             }
             #expect(found?.subject == .person(owner), "log-in and recovery find the owner alone")
             try await house.parts.guardians.expire(now: .now + .seconds(300 * 3600))
@@ -142,11 +142,11 @@ struct NeutralRegistrationStories {
             for address in ["anna@example.org", "b@example.org"] {
                 #expect(try await house.request("POST", house.link(to: address, .confirmAddress)).status == 200)
             }
-            let book = house.parts.book
+            let repository = house.parts.repository
             let names = try await house.opened.store.read { db in
                 try people.map { person in
-                    let row = try #require(try book.table.find(db, person: person))
-                    return try book.vault.profile(row).userName?.text
+                    let row = try #require(try repository.table.find(db, person: person))
+                    return try repository.vault.profile(row).userName?.text
                 }
             }
             #expect(names == ["nonna", nil])

@@ -99,13 +99,13 @@ struct RegistrationStories {
     func uniqueOverKinds() async throws {
         try await AccountHouse.run { house in
             let address = try #require(EmailAddress("desk@example.org"))
-            let book = house.parts.book
+            let repository = house.parts.repository
             let subject = AccountSubject.operator(.random())
-            let profile = try book.vault.seal(
+            let profile = try repository.vault.seal(
                 AccountContact(name: "", surname: "", email: address, language: .english), of: subject)
             try await house.opened.store.write { db in
-                _ = try book.table.add(
-                    db, subject, keys: .init(email: book.lookups.email(address)), profile: profile, state: .active, at: .now)
+                _ = try repository.table.add(
+                    db, subject, keys: .init(email: repository.lookups.email(address)), profile: profile, state: .active, at: .now)
             }
             #expect(
                 try await house.register(Applicant.form(email: "desk@example.org")).decoded(as: RegistrationItem.self).state == .unconfirmed
@@ -170,7 +170,7 @@ struct RegistrationStories {
                 Applicant.form(email: "b@example.org", surname: "Rossi", ["anonymousTypes": ["heart-rate", "weight"]]))
             let person = try chosen.decoded(as: RegistrationItem.self).person
             let row = try #require(try await house.row(person))
-            let choices = try await house.opened.store.read { db in try AnonymousSharing().choices(db, of: row.number) }
+            let choices = try await house.opened.store.read { db in try AnonymousSharingStore().choices(db, of: row.number) }
             #expect(Set(choices.filter(\.isShared).map(\.metric.code)) == ["heart-rate", "weight"])
         }
     }
@@ -242,8 +242,8 @@ struct RegistrationStories {
             let message = try await house.mail.arrived(to: "anna@example.org", .temporaryPassword)
             let password = try #require(message.values["password"])
             let row = try #require(try await house.row(person))
-            let book = house.parts.book
-            let credential = try await house.opened.store.read { db in try book.credentials.find(db, account: row.number) }
+            let repository = house.parts.repository
+            let credential = try await house.opened.store.read { db in try repository.credentials.find(db, account: row.number) }
             let stored = try #require(credential)
             #expect(stored.temporaryUntil == row.createdAt + .seconds(24 * 3600))
             #expect(try await house.parts.registrations.desk.check(password, against: stored.hash) != .wrong)
@@ -288,7 +288,7 @@ struct RegistrationStories {
         try await AccountHouse.run { house in
             let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
             let first = try #require(try await house.row(person)).number
-            try await house.opened.store.write { db in try AccountTable().delete(db, first) }
+            try await house.opened.store.write { db in try AccountStore().delete(db, first) }
             let again = try await house.register(Applicant.form())
             #expect(again.status == 201)
             let next = try #require(try await house.row(again.decoded(as: RegistrationItem.self).person)).number

@@ -107,7 +107,7 @@ struct AnnouncementTests {
             }
             try await AccountHouse.run(in: folder) { house in
                 #expect(try await house.parts.announcements.current(now: .now).map(\.isBreach) == [true])
-                let isOver = try await house.opened.store.read { db in try AnnouncementTable().unwritten(db) == nil }
+                let isOver = try await house.opened.store.read { db in try AnnouncementStore().unwritten(db) == nil }
                 #expect(isOver, "nobody is written to again")
             }
         }

@@ -8,7 +8,7 @@ struct PlaceListTests {
     private let places: PlaceList
 
     init() throws {
-        places = try AccountParts.shippedPlaces()
+        places = try AccountModule.shippedPlaces()
     }
 
     @Test("ACC-F: a municipality comes with province, region and country")

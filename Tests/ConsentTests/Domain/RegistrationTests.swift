@@ -7,7 +7,7 @@ import Testing
 @testable import Consent
 
 struct RegistrationTests {
-    private static let places: Result<PlaceList, any Error> = Result { try AccountParts.shippedPlaces() }
+    private static let places: Result<PlaceList, any Error> = Result { try AccountModule.shippedPlaces() }
 
     static func rules(
         match: FiscalCodeMatch = .birth, mailed: Bool = false, mandatory: Set<ProfileFields.Open> = []

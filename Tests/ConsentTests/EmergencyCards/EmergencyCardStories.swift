@@ -15,19 +15,19 @@ import Testing
 struct EmergencyCardStories {
     private struct Cards: Sendable {
         let house: AccountHouse
-        let cards: EmergencyCards
+        let cards: EmergencyCardStore
 
         init(_ house: AccountHouse) async throws {
             self.house = house
-            cards = EmergencyCards(
-                store: house.opened.store, book: house.parts.book, places: house.parts.places, epoch: house.opened.epoch,
+            cards = EmergencyCardStore(
+                store: house.opened.store, repository: house.parts.repository, places: house.parts.places, epoch: house.opened.epoch,
                 relay: try await house.opened.relay(of: .emergencyCards), wakeUp: WakeUpSignal(),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         }
 
         func hear(_ person: PersonID, _ subscribed: Bool) async throws {
             try await house.opened.store.write { db in
-                try EmergencySubscribers().note(db, SubscriptionState(person: person, subscribed: subscribed))
+                try EmergencySubscriberStore().note(db, SubscriptionState(person: person, subscribed: subscribed))
             }
             try await cards.sayDue()
         }
@@ -62,7 +62,7 @@ struct EmergencyCardStories {
             #expect(try await cards.snapshot().isEmpty)
 
             try await cards.hear(person, true)
-            let known = try house.parts.book.vault.profile(try #require(try await house.row(person)))
+            let known = try house.parts.repository.vault.profile(try #require(try await house.row(person)))
             let card = try #require(try await cards.said().last??.card)
             #expect(card.name == "\(known.name) \(known.surname)" && card.telephone == "+393331234567" && card.language == "it")
             #expect(card.birthYear == Int(known.birthDate.date.year) && card.medicalNotes == nil)
@@ -82,13 +82,13 @@ struct EmergencyCardStories {
 
             try await cards.hear(person, false)
             #expect(try await cards.said().last == EmergencyCardState(person: person, card: nil))
-            let after = try house.parts.book.vault.profile(try #require(try await house.row(person)))
+            let after = try house.parts.repository.vault.profile(try #require(try await house.row(person)))
             #expect(after.automatedSOS.status == .left)
             #expect(try await cards.snapshot().isEmpty)
             #expect(try await house.count("emergency_subscribers") == 0)
-            let consents = try await house.opened.store.read { [book = house.parts.book] db in
-                let row = try book.requirePerson(db, person)
-                return try book.consents.page(db, account: row.number, of: row.subject, before: nil, limit: 10)
+            let consents = try await house.opened.store.read { [repository = house.parts.repository] db in
+                let row = try repository.requirePerson(db, person)
+                return try repository.consents.page(db, account: row.number, of: row.subject, before: nil, limit: 10)
             }
             #expect(consents.filter { $0.record.what == .automatedSOS }.map(\.record.given) == [false, true])
         }
@@ -118,7 +118,7 @@ struct EmergencyCardStories {
             let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
             try await cards.hear(person, true)
             try await house.opened.store.write { db in
-                let table = EmergencySubscribers()
+                let table = EmergencySubscriberStore()
                 for person in try table.known(db, after: [], limit: .max) { try table.note(db, left: person) }
             }
             try await cards.cards.sayDue()

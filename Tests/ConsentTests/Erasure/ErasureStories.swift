@@ -16,7 +16,7 @@ import Testing
 
 /// The whole of consent, with neighbours on the bus that do what the test says.
 private struct ErasureHouse: Sendable {
-    let parts: ConsentParts
+    let parts: ConsentModule
     let mail: Mailbox
     let ingest: BusClient
     let dispatcher: BusClient
@@ -46,7 +46,7 @@ private struct ErasureHouse: Sendable {
             try await neighbours[2].answer(messages)
             let own = try runtime(.consent)
             var reader = SettingsReader(environment: ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"])
-            let parts = try await ConsentParts(ConsentSettings(&reader), on: own)
+            let parts = try await ConsentModule(ConsentSettings(&reader), on: own)
             let group = ServiceGroup(services: parts.services, logger: logger)
             let running = Task { try await group.run() }
             let clients = try await neighbours.asyncMap { try await $0.client(of: .consent) }
@@ -76,8 +76,8 @@ private struct ErasureHouse: Sendable {
             request: RepeatableRequest(key: nil, body: [], scope: ""), remote: "-", trace: "", at: .now)
         _ = try await parts.accounts.registrations.register(form, origin)
         let address = try #require(EmailAddress(email))
-        let lookups = parts.accounts.book.lookups
-        let row = try await parts.opened.store.read { db in try AccountTable().find(db, email: lookups.email(address)) }
+        let lookups = parts.accounts.repository.lookups
+        let row = try await parts.opened.store.read { db in try AccountStore().find(db, email: lookups.email(address)) }
         return try #require(row?.subject.person)
     }
 
@@ -246,7 +246,7 @@ struct ErasureInConsentStories {
                 try await desk.confirm(bruno, wish.confirmation, password: password, at: now, trace: "")
             }
             await #expect(throws: Problem.erasureNotConfirmed) {
-                try await desk.confirm(anna, wish.confirmation, password: password, at: now + ErasureWishes.lasting, trace: "")
+                try await desk.confirm(anna, wish.confirmation, password: password, at: now + ErasureRequests.lasting, trace: "")
             }
             await #expect(throws: Problem.erasureWrongPassword) {
                 try await desk.confirm(anna, wish.confirmation, password: "something else", at: now, trace: "")

@@ -24,7 +24,7 @@ struct KnownBrowserTests {
     ) async throws -> Int {
         try await house.request(
             "POST", "/consent/v1/sessions", json: ["login": name, "password": password, "device": "browser"],
-            headers: ["X-Forwarded-For": address, "Cookie": cookie]
+            headers: AccountHouse.forwarded(address).merging(["Cookie": cookie]) { $1 }
         ).status
     }
 

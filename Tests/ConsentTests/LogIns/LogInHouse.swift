@@ -21,7 +21,7 @@ final class LogInHouse: Sendable {
     static let origin = "https://trackme.test"
     static let password = "una frase che ricordo"
 
-    let parts: LogInParts
+    let parts: LogInModule
     let store: Store
     let vault: ProfileVault
     let lookups: AccountLookups
@@ -39,14 +39,14 @@ final class LogInHouse: Sendable {
         try StreamLog.create(in: db)
         try Confirmations.create(in: db)
         try AnswerTable.create(in: db)
-        try AccountBook.create(in: db)
-        try LogInTables.create(in: db)
-        try LogInTables.addSecondFactors(in: db)
-        try SessionTable.createEnds(in: db)
+        try AccountRepository.create(in: db)
+        try LogInMigration.create(in: db)
+        try LogInMigration.addSecondFactors(in: db)
+        try SessionStore.createEnds(in: db)
         try JobTable.create(in: db)
         try StoreLife.create(in: db)
         try StreamLog.createFormerEpochs(in: db)
-        try RestoredSessions.create(in: db)
+        try RestoredSessionStore.create(in: db)
     }
 
     private init(_ folder: URL, _ environment: [String: String], _ clock: TestClock) async throws {
@@ -72,7 +72,7 @@ final class LogInHouse: Sendable {
         try Self.grant(to: .thirdPartyGateway, [InviteMember.method, RemoveMember.method], in: own.keys)
         own.admitPeers()
 
-        let restored = RestoredSessions(on: own) { clock.now }
+        let restored = RestoredSessionStore(on: own) { clock.now }
         let ground = try await OpenedStore(
             on: own, applicationID: 1, migrations: [Self.migration], restored: { db in try restored.apply(db) })
         var reader = SettingsReader(environment: variables)
@@ -82,7 +82,7 @@ final class LogInHouse: Sendable {
         vault = ProfileVault(keys: ground.keys, serviceKey: try own.key("accounts"))
         lookups = try AccountLookups(own.lookupKey)
         let relay = try await ground.relay(of: .accounts)
-        let parts = try await LogInParts(
+        let parts = try await LogInModule(
             settings,
             .init(
                 store: ground.store, epoch: ground.epoch, answers: ground.answers, relay: relay, vault: vault, lookups: lookups,
@@ -99,7 +99,8 @@ final class LogInHouse: Sendable {
         try await own.answer(methods)
         let server = HTTPServer(
             .init(title: "Log-ins", version: "1.0.0", summary: "Under test.", prefix: "consent"), routes: parts.routes, port: 0,
-            publicOrigin: Self.origin, health: Health(missing: { [] }, metrics: { "" }), authenticate: parts.authenticate, logger: logger)
+            publicOrigin: Self.origin, edge: EdgeSecret(AccountHouse.edgeSecret), health: Health(missing: { [] }, metrics: { "" }),
+            authenticate: parts.authenticate, logger: logger)
         (self.parts, store, keys, self.clock) = (parts, ground.store, ground.keys, clock)
         runtimes = others + [own]
         trackme = try await others[0].client(of: .consent)
@@ -160,14 +161,14 @@ extension LogInHouse {
         try await vault.makeKey(for: person)
         let hash = try await password.asyncMap(parts.desk.hash)
         let address = try #require(EmailAddress(email))
-        let keys = AccountTable.Keys(
+        let keys = AccountStore.Keys(
             email: lookups.email(address), fiscalCode: try fiscalCode.map { lookups.fiscalCode(try #require(PersonIdentifier($0))) },
             userName: try userName.map { lookups.userName(try #require(UserName($0))) })
         let profile = try vault.seal(
             AccountContact(name: name, surname: "Bianchi", email: address, language: .italian), of: .person(person))
         let now = clock.now
         try await store.write { [parts] db in
-            let number = try AccountTable().add(db, .person(person), keys: keys, profile: profile, state: state, at: now)
+            let number = try AccountStore().add(db, .person(person), keys: keys, profile: profile, state: state, at: now)
             if let hash {
                 try parts.credentials.set(
                     db, account: number, hash: hash, temporaryUntil: temporary ? now + .seconds(72 * 3600) : nil, at: now)
@@ -242,7 +243,7 @@ extension LogInHouse {
     ) async throws -> Response {
         var body = ["login": login, "password": password, "device": device]
         body["kind"] = kind
-        return try await request("POST", "/consent/v1/sessions", json: body, headers: ["X-Forwarded-For": address])
+        return try await request("POST", "/consent/v1/sessions", json: body, headers: AccountHouse.forwarded(address))
     }
 
     /// A log-in that must succeed.

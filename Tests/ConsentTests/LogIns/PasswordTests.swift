@@ -95,7 +95,7 @@ struct PasswordTests {
 
     @Test("ACC-08: what is kept is a salted hash: the right password fits it, another does not, and two hashes of one differ")
     func hashes() async throws {
-        let desk = try PasswordDesk(cost: Self.cheap)
+        let desk = try PasswordHasher(cost: Self.cheap)
         let (one, other) = (try await desk.hash("una frase"), try await desk.hash("una frase"))
         #expect(one != other && one.hasPrefix("$scrypt$") && !one.contains("una frase"))
         #expect(try await desk.check("una frase", against: one) == .right(rehashed: nil))
@@ -106,9 +106,9 @@ struct PasswordTests {
 
     @Test("ACC-08: the usual cost is N = 2^15, r = 8, p = 3, and a hash of another cost is made anew at the next log-in")
     func costs() async throws {
-        #expect(PasswordDesk.cost == PasswordHash.Cost(n: 32_768, r: 8, p: 3))
-        let old = try await PasswordDesk(cost: Self.cheap).hash("una frase")
-        let desk = try PasswordDesk(cost: PasswordHash.Cost(n: 1 << 5, r: 1, p: 1))
+        #expect(PasswordHasher.cost == PasswordHash.Cost(n: 32_768, r: 8, p: 3))
+        let old = try await PasswordHasher(cost: Self.cheap).hash("una frase")
+        let desk = try PasswordHasher(cost: PasswordHash.Cost(n: 1 << 5, r: 1, p: 1))
         guard case .right(.some(let rehashed)) = try await desk.check("una frase", against: old) else {
             Issue.record("a cheap hash was kept")
             return
@@ -118,8 +118,8 @@ struct PasswordTests {
 
     @Test("two hashes at a time, twenty wait, one more is told to come again, and everybody admitted gets an answer")
     func bounded() async throws {
-        let desk = try PasswordDesk(cost: PasswordHash.Cost(n: 1 << 13, r: 8, p: 1))
-        let places = PasswordDesk.atOnce + PasswordDesk.waiting
+        let desk = try PasswordHasher(cost: PasswordHash.Cost(n: 1 << 13, r: 8, p: 1))
+        let places = PasswordHasher.atOnce + PasswordHasher.waiting
         let outcomes = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<(places * 3) {
                 group.addTask {

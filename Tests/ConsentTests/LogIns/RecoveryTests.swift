@@ -14,7 +14,7 @@ struct RecoveryTests {
     private static let new = "tutta un'altra frase"
 
     private func ask(_ house: LogInHouse, _ email: String, from address: String = "10.0.0.1") async throws -> LogInHouse.Response {
-        try await house.request("POST", "/consent/v1/recoveries", json: ["email": email], headers: ["X-Forwarded-For": address])
+        try await house.request("POST", "/consent/v1/recoveries", json: ["email": email], headers: AccountHouse.forwarded(address))
     }
 
     private func link(_ house: LogInHouse, to email: String = "anna@example.org", count: Int = 1) async throws -> SendMessage {
@@ -209,7 +209,7 @@ struct RecoveryTests {
         try await LogInHouse.run { house in
             let person = try await house.addPerson()
             func readersSince() async throws -> Timestamp? {
-                try await house.store.read { db in try AccountTable().find(db, person: person)?.readersSince }
+                try await house.store.read { db in try AccountStore().find(db, person: person)?.readersSince }
             }
             func recover(_ keeping: [String: Any], count: Int) async throws {
                 try await ask(house, "anna@example.org").expect(status: 202)
@@ -265,11 +265,11 @@ struct RecoveryTests {
             try await house.addPerson()
             let now = house.clock.now
             let (seen, gone) = try await house.store.write { db in
-                let token = try MailLinks().make(
+                let token = try MailLinkStore().make(
                     db, purpose: .changeAddress, account: 1, payload: Array("new@example.org".utf8), at: now, lasting: .seconds(60))
-                let otherPurpose = try MailLinks().look(db, token, purpose: .recover, at: now)
-                let seen = try MailLinks().use(db, token, purpose: .changeAddress, at: now)
-                return (otherPurpose == nil ? seen : nil, try MailLinks().use(db, token, purpose: .changeAddress, at: now))
+                let otherPurpose = try MailLinkStore().look(db, token, purpose: .recover, at: now)
+                let seen = try MailLinkStore().use(db, token, purpose: .changeAddress, at: now)
+                return (otherPurpose == nil ? seen : nil, try MailLinkStore().use(db, token, purpose: .changeAddress, at: now))
             }
             #expect(seen.map { String(decoding: $0.payload, as: UTF8.self) } == "new@example.org" && gone == nil)
         }

@@ -182,7 +182,7 @@ struct RestoredSessionTests {
 
         let list = RevocationList(beside: store, logger: Self.logger)
         #expect(list.contents() == nil)
-        let name = list.begin(knownAs: "", keepingSince: start)
+        let name = list.begin(knownAs: "", keepingFor: .seconds(5), at: start)
         try list.add([old], at: start)
         try list.add([new], at: start + .seconds(10))
         #expect(list.contents()?.name == name && list.contents()?.entries.map(\.session) == [old, new])
@@ -195,14 +195,32 @@ struct RestoredSessionTests {
         try (whole + Data("ses_0".utf8)).write(to: file)
 
         let again = RevocationList(beside: store, logger: Self.logger)
-        #expect(again.begin(knownAs: name, keepingSince: start + .seconds(5)) == name)
+        #expect(again.begin(knownAs: name, keepingFor: .seconds(5), at: start + .seconds(10)) == name)
         try again.add([old], at: start + .seconds(20))
         #expect(
             again.contents()?.entries.map(\.session) == [new, old], "what is too old for any copy is dropped, and the cut line with it")
 
         let other = RevocationList(beside: store, logger: Self.logger)
-        #expect(other.begin(knownAs: "something else", keepingSince: start) != name)
+        #expect(other.begin(knownAs: "something else", keepingFor: .seconds(5), at: start) != name)
         #expect(other.contents()?.entries == [])
+    }
+
+    @Test("A start while the clock was months ahead forgot which sessions were ended: a restore brought them to life again")
+    func clockAhead() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = folder.appendingPathComponent("consent.db")
+        let (start, life) = (Timestamp(milliseconds: 1_800_000_000_000), Duration.seconds(30 * 86_400))
+        let (old, new) = (SessionID.random(), SessionID.random())
+        let list = RevocationList(beside: store, logger: Self.logger)
+        let name = list.begin(knownAs: "", keepingFor: life, at: start)
+        try list.add([old], at: start - life - .seconds(1))
+        try list.add([new], at: start)
+
+        let ahead = RevocationList(beside: store, logger: Self.logger)
+        #expect(ahead.begin(knownAs: name, keepingFor: life, at: start + .seconds(90 * 86_400)) == name)
+        #expect(ahead.contents()?.entries.map(\.session) == [new])
     }
 
     @Test("A list that cannot be written any more is removed, so that a restore ends all; where that fails too nothing is ended")
@@ -210,7 +228,7 @@ struct RestoredSessionTests {
         let start = Timestamp(milliseconds: 1_800_000_000_000)
         let gone = URL(fileURLWithPath: "/nowhere/at/all/consent.db")
         let list = RevocationList(beside: gone, logger: Self.logger)
-        _ = list.begin(knownAs: "", keepingSince: start)
+        _ = list.begin(knownAs: "", keepingFor: .seconds(5), at: start)
         #expect(throws: StoreError.self) { try list.add([.random()], at: start) }
     }
 }

@@ -20,7 +20,7 @@ private struct OrganisationAccountHouse: Sendable {
     static let email = "office@example.org"
     static let password = "una frase che ricordo"
 
-    let parts: ConsentParts
+    let parts: ConsentModule
     let mail: Mailbox
     let gateway: BusClient
     let port: Int
@@ -48,7 +48,7 @@ private struct OrganisationAccountHouse: Sendable {
             let own = try runtime(.consent)
             var reader = SettingsReader(
                 environment: ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"].merging(settings) { $1 })
-            let parts = try await ConsentParts(ConsentSettings(&reader), on: own)
+            let parts = try await ConsentModule(ConsentSettings(&reader), on: own)
             let group = ServiceGroup(services: parts.services, logger: logger)
             let running = Task { try await group.run() }
             func stop() async {
@@ -147,7 +147,7 @@ struct OrganisationAccountStories {
             #expect(await house.code { _ = try await house.first(of: organisation, password: "short") } == .invalid)
             #expect(await house.code { _ = try await house.first(of: organisation, password: House.email) } == .invalid)
             #expect(await house.code { _ = try await house.first(of: organisation, email: "office") } == .invalid)
-            let members = try await house.parts.opened.store.read { db in try AccountTable().count(db, of: .member) }
+            let members = try await house.parts.opened.store.read { db in try AccountStore().count(db, of: .member) }
             #expect(members == 0)
         }
     }

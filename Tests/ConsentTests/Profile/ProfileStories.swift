@@ -167,7 +167,7 @@ struct ProfileStories {
             let row = try #require(try await house.row(person))
             let session = SessionID.random()
             try await house.opened.store.write { db in
-                try SessionTable().add(
+                try SessionStore().add(
                     db, session, account: row.number, label: [], address: [], limits: (false, false),
                     authentication: Authentication(at: .now, methods: [.password]), token: .random(),
                     endsAt: .now + .seconds(3600))

@@ -98,12 +98,14 @@ struct ReceiptTests {
             let text = try #require(try await house.requestFacts().last?.receipt)
             let desk = house.parts.receipts.desk
             let other = try SigningKey.random()
-            #expect(throws: CompactJWS.Refusal.wrongSignature) { try CompactJWS.open(text, typ: ReceiptDesk.type) { _ in other.publicKey } }
+            #expect(throws: CompactJWS.Refusal.wrongSignature) {
+                try CompactJWS.open(text, typ: ReceiptService.type) { _ in other.publicKey }
+            }
             #expect(throws: CompactJWS.Refusal.otherType) { try CompactJWS.open(text, typ: "at+jwt") { _ in desk.publicKey } }
             var parts = text.split(separator: ".").map(String.init)
             parts[1] = Base64URL.encode(Array(#"{"event":{}}"#.utf8))
             #expect(throws: CompactJWS.Refusal.wrongSignature) {
-                try CompactJWS.open(parts.joined(separator: "."), typ: ReceiptDesk.type) { _ in desk.publicKey }
+                try CompactJWS.open(parts.joined(separator: "."), typ: ReceiptService.type) { _ in desk.publicKey }
             }
         }
     }

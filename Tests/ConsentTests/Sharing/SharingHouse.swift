@@ -70,8 +70,8 @@ final class SharingWorld: Sendable {
         }
     }
 
-    var sharing: SharingPeople {
-        SharingPeople(
+    var sharing: SharingPersonStore {
+        SharingPersonStore(
             withFiscalCode: { [self] _, code, _ in try find { $0.code == code } },
             withID: { [self] _, id, _ in try find { $0.person.person == id } },
             askGuardian: { [self] _, _, request, _, _ in state.withLock { $0.guardiansAsked.append(request) } },
@@ -82,7 +82,7 @@ final class SharingWorld: Sendable {
 /// One running part of consent. Opening it again in the same folder is a restart.
 final class SharingHouse: Sendable {
     let world: SharingWorld
-    let parts: SharingParts
+    let parts: SharingModule
     let opened: OpenedStore
     let runtime: Runtime
     let settings: SharingSettings
@@ -98,10 +98,10 @@ final class SharingHouse: Sendable {
             try ConsumerPositions.create(in: db)
             try AnswerTable.create(in: db)
             try JobTable.create(in: db)
-            try AccountTable.create(in: db)
-            try AccountTable.addReaders(in: db)
-            try SharingTables.create(in: db)
-            try SharingTable.createRunning(in: db)
+            try AccountStore.create(in: db)
+            try AccountStore.addReaders(in: db)
+            try SharingMigration.create(in: db)
+            try SharingStore.createRunning(in: db)
             try EarlierAccesses.createMark(in: db)
         }
     ]
@@ -119,13 +119,13 @@ final class SharingHouse: Sendable {
             runtime.admitPeers()
         }
         opened = try await OpenedStore(on: runtime, applicationID: 0x5465_7374, migrations: Self.migrations)
-        accesses = try await AccessMove.open(on: runtime, beside: opened.store)
+        accesses = try await AccessMoveStore.open(on: runtime, beside: opened.store)
         outbox = MessageOutbox(in: opened.store, sealedUnder: try runtime.key("outbox"), logger: runtime.logger) { world.take($0) }
         var reader = SettingsReader(environment: environment)
         settings = SharingSettings(&reader)
         let relays = SharingRelays(
             grants: try await opened.relay(of: .grants), requests: try await opened.relay(of: .requests))
-        let parts = try SharingParts(
+        let parts = try SharingModule(
             on: .init(
                 store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays,
                 accesses: accesses),
@@ -134,7 +134,7 @@ final class SharingHouse: Sendable {
         var methods = Methods(memory: opened.answers)
         parts.register(in: &methods)
         StreamSource(
-            families: SharingParts.families, store: opened.store, render: { _, row in try parts.render(row) },
+            families: SharingModule.families, store: opened.store, render: { _, row in try parts.render(row) },
             snapshot: { try await parts.snapshot($0) }
         ).register(in: &methods)
         try await runtime.answer(methods)
@@ -198,7 +198,7 @@ final class SharingHouse: Sendable {
         _ = try await opened.keys.makeKey(for: id)
         let now = world.now
         let account = try await opened.store.write { db in
-            try AccountTable().add(
+            try AccountStore().add(
                 db, .person(id), keys: .init(email: Digest.sha256(Array("\(code)@x".utf8)), fiscalCode: Digest.sha256(Array(code.utf8))),
                 profile: [1], state: .active, at: now)
         }
@@ -241,7 +241,7 @@ final class SharingHouse: Sendable {
     }
 
     func request(_ id: RequestID) async throws -> SharingRequest {
-        guard let row = try await opened.store.read({ db in try SharingTable().find(db, id) }) else { throw Missing() }
+        guard let row = try await opened.store.read({ db in try SharingStore().find(db, id) }) else { throw Missing() }
         return row.request
     }
 
@@ -257,7 +257,7 @@ final class SharingHouse: Sendable {
     // MARK: What the store holds
 
     func all() async throws -> [StoredRequest] {
-        try await opened.store.read { db in try SharingTable().page(db, inForceOnly: false, after: 0, limit: 10_000) }
+        try await opened.store.read { db in try SharingStore().page(db, inForceOnly: false, after: 0, limit: 10_000) }
     }
 
     /// The facts of one stream as a consumer would be told them, oldest first.
@@ -272,11 +272,11 @@ final class SharingHouse: Sendable {
     }
 
     func grantFacts() async throws -> [GrantState] {
-        try await facts(SharingNews.grantsStream, as: GrantState.self)
+        try await facts(SharingEventStore.grantsStream, as: GrantState.self)
     }
 
     func requestFacts() async throws -> [RequestState] {
-        try await facts(SharingNews.requestsStream, as: RequestState.self)
+        try await facts(SharingEventStore.requestsStream, as: RequestState.self)
     }
 }
 

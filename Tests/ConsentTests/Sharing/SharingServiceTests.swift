@@ -293,7 +293,7 @@ struct SharingServiceTests {
             #expect(try await house.request(waiting).status == .declined)
             try await house.opened.keys.destroyKey(of: person.person)
             _ = try await StreamLog().erase(
-                person.person, in: [SharingNews.grantsStream, SharingNews.requestsStream], of: house.opened.store)
+                person.person, in: [SharingEventStore.grantsStream, SharingEventStore.requestsStream], of: house.opened.store)
             let left = try await house.requestFacts()
             #expect(Set(left.map(\.request)) == [second.id, waiting] && left.allSatisfy { $0.receipt == nil })
             #expect(try await house.grantFacts().isEmpty)

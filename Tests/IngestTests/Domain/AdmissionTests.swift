@@ -20,7 +20,10 @@ import Testing
     func untracked() {
         var upload = Self.upload(Self.mixed)
         upload.refused = [.init(index: 3, fault: .notAnObject, range: 0..<2)]
-        upload.admit(by: Admission(tracked: MetricSet([.oxygenSaturation]), pauses: []))
+        let early = Sample.pulse(9000, 30)
+        upload.unstored = [early]
+        let untracked = upload.admit(by: Admission(tracked: MetricSet([.oxygenSaturation]), pauses: []))
+        #expect(untracked == [early, Self.mixed[0], Self.mixed[2]] && upload.unstored.isEmpty)
         #expect(upload.samples == [Self.mixed[1]] && upload.indexes == [1])
         #expect(upload.refused.map(\.index) == [0, 2, 3])
         #expect(upload.refused[0].fault == .notTracked(.heartRate) && upload.refused[0].fault.name == "parameter-not-tracked")
@@ -29,7 +32,8 @@ import Testing
     @Test("ACC-28, ING-10: while paused nothing is taken; what was measured in a pause never is; the rest is")
     func paused() {
         var now = Self.upload(Self.mixed)
-        now.admit(by: Admission(tracked: nil, pauses: [Pause(from: 5000, to: nil)]))
+        let untracked = now.admit(by: Admission(tracked: MetricSet(), pauses: [Pause(from: 5000, to: nil)]))
+        #expect(untracked.isEmpty, "what the person has paused is nobody's to hear")
         #expect(now.samples.isEmpty && now.refused.allSatisfy { $0.fault == .paused })
         var later = Self.upload(Self.mixed)
         later.admit(by: Admission(tracked: nil, pauses: [Pause(from: 1500, to: 2000)]))

@@ -64,6 +64,41 @@ import Testing
         #expect(registry.device(withToken: "one")?.intervalMs == 250)
     }
 
+    @Test("ACC-26, SOS-34: a parameter is missed once its device was not heard for 30 s and three intervals; in a charger at once")
+    func missed() throws {
+        func row(_ number: Int64, _ token: String, _ tracks: [Metric], charging: Bool? = nil) -> DeviceRow {
+            DeviceRow(
+                number: number, device: DeviceID(bits: UInt128(number)), person: person, personNumber: 7,
+                tokenLookup: lookupKey.lookup(token), intervalMs: 20_000, isActive: true, kind: .wearable, origin: .paired,
+                measures: MetricSet([.heartRate]), tracking: .chosen(MetricSet(tracks)), condition: DeviceCondition(charging: charging),
+                addedAt: Timestamp(milliseconds: number))
+        }
+        let start = Timestamp(milliseconds: 1)
+        let registry = registry([row(1, "tracked", [.heartRate]), row(2, "other", [])])
+        let tracked = try #require(registry.device(withToken: "tracked"))
+        let other = try #require(registry.device(withToken: "other"))
+        func isMissed(_ metric: Metric = .heartRate, besides device: KnownDevice, after seconds: Double) -> Bool {
+            // It is what sends.
+            device.pulse.beat(at: start + .seconds(seconds))
+            return registry.isMissed(metric, besides: device, undeclared: .seconds(60), at: start + .seconds(seconds))
+        }
+        #expect(!isMissed(besides: other, after: 60) && isMissed(besides: other, after: 61))
+        #expect(!isMissed(besides: tracked, after: 1000), "it is its own")
+        #expect(!isMissed(.oxygenSaturation, besides: other, after: 1000), "switched off is not missed")
+        tracked.pulse.beat(at: start + .seconds(100))
+        #expect(!isMissed(besides: other, after: 160) && isMissed(besides: other, after: 161))
+        registry.takeOver(household([row(1, "tracked", [.heartRate], charging: true), row(2, "other", [])]), order: registry.nextOrder())
+        #expect(isMissed(besides: other, after: 101))
+        let both = [row(1, "tracked", [.heartRate], charging: true), row(2, "other", [], charging: true)]
+        registry.takeOver(household(both), order: registry.nextOrder())
+        #expect(!isMissed(besides: other, after: 102), "one that is not worn stands in for none")
+        registry.takeOver(household([row(1, "tracked", [.heartRate]), row(2, "other", [])]), order: registry.nextOrder())
+        tracked.pulse.beat(at: start + .seconds(102))
+        #expect(!isMissed(besides: other, after: 103))
+        registry.end(1)
+        #expect(isMissed(besides: other, after: 103), "removed a moment ago")
+    }
+
     @Test("Fingerprints of different tokens differ, those of one process say nothing in another")
     func fingerprints() {
         let (one, other) = (TokenFingerprint(), TokenFingerprint())

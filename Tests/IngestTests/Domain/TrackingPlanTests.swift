@@ -112,6 +112,28 @@ import Testing
         #expect(replaced.source(Self.watch) == nil && replaced.admitted(Self.watch) == MetricSet(), "ING-20: the old one delivers nothing")
     }
 
+    @Test(
+        "ACC-24, ACC-26, SOS-34: what a removed device delivered comes from the most reliable of the others that measure it; what was off stays off"
+    )
+    func removed() {
+        var plan = Self.plan(
+            Self.source(Self.watch, .wearable, [.heartRate, .position, .oxygenSaturation], tracks: [.heartRate, .position]),
+            Self.source(Self.phone, .phone, [.heartRate, .position, .oxygenSaturation]),
+            Self.source(Self.strap, .medical, [.heartRate, .oxygenSaturation]))
+        #expect(Set(plan.removed(Self.watch)) == [.heartRate, .position])
+        #expect(plan.admitted(Self.strap) == MetricSet([.heartRate]) && plan.admitted(Self.phone) == MetricSet([.position]))
+        #expect(plan.removed(Self.watch).isEmpty, "once")
+        #expect(plan.removed(Self.phone).isEmpty, "nobody else measures where somebody is")
+
+        let enrolled = TrackedSource(device: Self.enrolled, kind: .wearable, measures: .everything, tracking: .rest)
+        var mixed = Self.plan(enrolled, Self.source(Self.watch, .wearable, [.heartRate]))
+        #expect(mixed.removed(Self.enrolled) == [.heartRate])
+        #expect(mixed.admitted(Self.watch) == MetricSet([.heartRate]))
+        var rest = Self.plan(enrolled, Self.source(Self.watch, .wearable, [.heartRate], tracks: [.heartRate]))
+        #expect(rest.removed(Self.watch).isEmpty, "it comes from what takes the rest, as before")
+        #expect(rest.admitted(Self.enrolled) == nil)
+    }
+
     @Test("A device enrolled by an operator delivers everything but what another one was chosen for")
     func enrolled() {
         let enrolled = TrackedSource(device: Self.enrolled, kind: .wearable, measures: .everything, tracking: .rest)
@@ -137,7 +159,9 @@ import Testing
         #expect(chargingPhone.admitted(Self.watch) == MetricSet(), "a phone goes on while it charges")
     }
 
-    @Test("ACC-26: after any sequence of choices each parameter has at most one chosen source", arguments: 1...200 as ClosedRange<UInt64>)
+    @Test(
+        "ACC-26: after any sequence of choices and removals each parameter has at most one chosen source",
+        arguments: 1...200 as ClosedRange<UInt64>)
     func oneSource(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let metrics: [Metric] = [.heartRate, .position, .oxygenSaturation, .bodyTemperature]
@@ -155,6 +179,9 @@ import Testing
                 let before = plan
                 let outcome = plan.choose(wanted, [nil, .keep, .switch].randomElement(using: &generator) ?? nil)
                 if case .settled = outcome {} else { #expect(plan == before) }
+            }
+            if Int.random(in: 0..<8, using: &generator) == 0, let gone = plan.sources.randomElement(using: &generator) {
+                for metric in plan.removed(gone.device) { #expect(plan.source(of: metric) != nil && plan.source(gone.device) == nil) }
             }
             for metric in metrics {
                 let owners = plan.sources.filter { plan.admitted($0.device)?.contains(metric) ?? true }

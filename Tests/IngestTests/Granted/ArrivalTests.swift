@@ -15,7 +15,7 @@ import Testing
 struct ArrivalTests {
     private static func said(_ house: IngestHouse) async throws -> [(person: PersonID?, fact: DataArrived)] {
         try await house.ingest.store.read { db in
-            try StreamLog().rows(db, ArrivalNews.stream, from: 1, limit: 1000).map {
+            try StreamLog().rows(db, ArrivalEventStore.stream, from: 1, limit: 1000).map {
                 ($0.subject, try JSONDecoder().decode(DataArrived.self, from: Data($0.body)))
             }
         }

@@ -73,7 +73,7 @@ final class GrantedHouse: Sendable {
     let store: Store
     let keys: PersonKeys
     let vault: ChunkVault
-    let parts: GrantedParts
+    let parts: GrantedModule
     let consent: GrantSpeaker
     let gateway: BusClient
     let runtime: Runtime
@@ -103,7 +103,7 @@ final class GrantedHouse: Sendable {
         vault = ChunkVault(
             keys: keys, chunks: try await store.read { db in try ChunkTable(db) }, damage: DamagedChunks(logger: ingest.logger))
         let (relay, epoch) = try await ingest.relay(of: .accesses, in: store)
-        parts = GrantedParts(store: store, vault: vault, epoch: epoch, relay: relay, on: ingest)
+        parts = GrantedModule(store: store, vault: vault, epoch: epoch, relay: relay, on: ingest)
         var methods = Methods()
         parts.reading.register(in: &methods)
         try await ingest.answer(methods)

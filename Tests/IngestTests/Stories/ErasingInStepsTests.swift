@@ -31,7 +31,7 @@ struct ErasingInStepsTests {
     func keys() async throws {
         try await GrantedHouse.run { house in
             let outbox = MessageOutbox(in: house.store, sealedUnder: .random(), logger: house.runtime.logger) { _ in }
-            let steps = PersonErasure(
+            let steps = PersonErasureStore(
                 vault: house.vault, outbox: outbox, files: SealedFiles(in: house.runtime.settings.storeFolder, named: "transfers"))
             let (person, other) = (PersonID.random(), PersonID.random())
             let devices = try await house.store.write { db in try [person, other].map { try Self.device(db, of: $0) } }

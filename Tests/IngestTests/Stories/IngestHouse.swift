@@ -16,7 +16,7 @@ import TestKit
 
 /// One running ingest with two peers beside it. Stopping and starting again in the same folder is a restart.
 final class IngestHouse: Sendable {
-    let ingest: IngestParts
+    let ingest: IngestModule
     let port: Int
     /// The operator's tool, and the service that hears the streams.
     let trackme: BusClient
@@ -56,7 +56,7 @@ final class IngestHouse: Sendable {
         notifier = try await TalkingNotifier(others[2])
         consent = try await TalkingConsent(consentRuntime, folder: folder)
         var reader = SettingsReader(environment: variables)
-        ingest = try await IngestParts(IngestSettings(&reader), on: own)
+        ingest = try await IngestModule(IngestSettings(&reader), on: own)
         runtimes = others + [own]
         trackme = try await others[0].client(of: .ingest)
         sos = try await others[1].client(of: .ingest)

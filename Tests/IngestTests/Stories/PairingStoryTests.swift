@@ -234,7 +234,7 @@ import Testing
             let progress: PairingProgress = try await house.poll(offer, signature: signature(key, offer.number)).decoded()
             #expect(progress.token != nil)
             let fingerprint = try #require(try await house.devices(of: account).first?.keyFingerprint)
-            #expect(fingerprint == DeviceDesk.fingerprint(key.publicKey.bytes) && fingerprint.count == 39)
+            #expect(fingerprint == DeviceService.fingerprint(key.publicKey.bytes) && fingerprint.count == 39)
         }
     }
 

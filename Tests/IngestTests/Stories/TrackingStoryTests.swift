@@ -79,6 +79,26 @@ import TestKit
         }
     }
 
+    @Test(
+        "ACC-24, ACC-26, SOS-34: the tracked watch was removed, and the band that went on measuring was refused: it takes over, which is told"
+    )
+    func removedSource() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let watch = try await house.pair(account)
+            let band = try await house.pair(account, "Band", measures: [.heartRate])
+            #expect(try await house.post([.pulse(1000, 60)], token: band.token).rejected.count == 1)
+            #expect(try await house.send("DELETE", "/ingest/v1/devices/\(watch.device)", token: account.token).status == 204)
+            #expect(try await house.post([.pulse(2000, 61)], token: band.token).accepted == 1)
+            let devices = try await house.devices(of: account)
+            #expect(devices.count == 1 && Self.tracked(devices.first) == ["heart-rate"])
+            let told = try await eventually("the person is told") { house.notifier.taken.first { $0.template == .trackingMoved } }
+            #expect(told.recipient.person == account.person)
+            let (what, names) = (try #require(told.values["what"]), Metric.heartRate.definition)
+            #expect(what == names.english || what == names.italian)
+        }
+    }
+
     @Test("ACC-26: a parameter of a more reliable device is named in a 409 with the choice; nothing changes until it is made")
     func undecided() async throws {
         try await IngestHouse.run { house in

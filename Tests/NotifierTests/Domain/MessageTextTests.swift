@@ -79,6 +79,15 @@ struct MessageTextTests {
         #expect(SpokenValues.of(["time": "soon"], in: .italian)["time"] == "soon")
     }
 
+    @Test("SOS-35: to whoever called for help nothing is said of values, and a tap leads to the page", arguments: Language.allCases)
+    func helpCalled(language: Language) {
+        let message = RenderedMessage(.sosHelpCalled, in: language, values: values(of: .sosHelpCalled), origin: "")
+        for text in [message.subject, message.body, message.short, message.spoken, message.title] {
+            for word in ["critical", "critici", "values", "valori"] { #expect(!text.contains(word)) }
+        }
+        #expect(message.link != nil && message.isUrgent)
+    }
+
     @Test("a value that looks like a placeholder stays what it is")
     func braces() {
         let message = RenderedMessage(

@@ -49,7 +49,7 @@ final class Stage: Sendable {
 
     /// The notifier, running.
     struct Notifier: Sendable {
-        let parts: NotifierParts
+        let parts: NotifierModule
         let runtime: Runtime
         let running: Running
         let port: Int
@@ -69,7 +69,7 @@ final class Stage: Sendable {
         ].merging(settings) { $1 }
         var reader = SettingsReader(environment: environment)
         let runtime = try Stage.runtime(.notifier, folder, environment)
-        let parts = try await NotifierParts(NotifierAssembly.settings(&reader), on: runtime)
+        let parts = try await NotifierModule(NotifierAssembly.settings(&reader), on: runtime)
         let running = Running(parts.services)
         parts.checker.learn(
             .key(

@@ -36,8 +36,8 @@ struct ContactEscalationTests {
         @discardableResult func ended(_ end: ContactCase.End, after seconds: Int = 0) -> Bool { alarm.ended(end, at: at(seconds)) }
         func takenUpAgain(_ seconds: Int) -> Bool { alarm.takenUpAgain(at: at(seconds), at(seconds)) }
         func isDead(_ seconds: Int) -> Bool { alarm.isDead(at: at(seconds)) }
-        func hears(_ matter: ContactWord.Matter, _ contact: String, _ seconds: Int, round: Int = 0) -> Bool {
-            let word = ContactWord(
+        func hears(_ matter: ContactReply.Matter, _ contact: String, _ seconds: Int, round: Int = 0) -> Bool {
+            let word = ContactReply(
                 person: alarm.person, occasion: alarm.id, round: round, contact: contact, matter: matter, at: at(seconds))
             return alarm.heard(word, at: at(seconds))
         }

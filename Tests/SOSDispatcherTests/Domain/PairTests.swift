@@ -24,23 +24,23 @@ struct PairTests {
 
     @Test("SOS-15: the second sends 400 ms after the first should have, later after each attempt that it hears, never after 4.95 s")
     func lead() {
-        let first = PairDesk(.first, lead: PairDesk.lead, retry: .seconds(1))
+        let first = PairState(.first, lead: PairState.lead, retry: .seconds(1))
         #expect(first.mayAttempt(Self.message(), to: "desk") == Self.start)
-        let second = PairDesk(.second, lead: PairDesk.lead, retry: .seconds(1))
+        let second = PairState(.second, lead: PairState.lead, retry: .seconds(1))
         #expect(second.mayAttempt(Self.message(), to: "desk") == Self.start + .milliseconds(400))
         second.note(Self.attempt(0), at: Self.start + .milliseconds(5))
         #expect(second.mayAttempt(Self.message(), to: "desk") == Self.start + .milliseconds(1405))
         // Of another emergency service nothing was heard.
         #expect(second.mayAttempt(Self.message(), to: "other") == Self.start + .milliseconds(400))
-        #expect(PairDesk.lead(dispatchAt: .seconds(3.5)) == .milliseconds(400))
-        #expect((.milliseconds(49)...(.milliseconds(51))).contains(PairDesk.lead(dispatchAt: .seconds(4.9))))
+        #expect(PairState.lead(dispatchAt: .seconds(3.5)) == .milliseconds(400))
+        #expect((.milliseconds(49)...(.milliseconds(51))).contains(PairState.lead(dispatchAt: .seconds(4.9))))
         second.hold(until: Self.start + .seconds(9))
         #expect(second.mayAttempt(Self.message(), to: "desk") == Self.start + .seconds(9))
     }
 
     @Test("SOS-24: a number that the other side has given to a message of another kind is not given again")
     func numbers() {
-        let desk = PairDesk(.first, lead: PairDesk.lead, retry: .seconds(1))
+        let desk = PairState(.first, lead: PairState.lead, retry: .seconds(1))
         #expect(desk.number(of: .alert, in: Self.emergency, from: 0) == 0)
         desk.note(Self.attempt(0))
         desk.note(Self.attempt(1, .update))
@@ -53,7 +53,7 @@ struct PairTests {
         "SOS-39: rejected after it was taken, and then the other side's older acceptance is heard: it stays rejected until it is taken anew"
     )
     func olderAcceptance() {
-        let desk = PairDesk(.first, lead: PairDesk.lead, retry: .seconds(1))
+        let desk = PairState(.first, lead: PairState.lead, retry: .seconds(1))
         func word(_ result: Acknowledgement.Result, _ after: Int64) -> PairFact {
             let word = Acknowledgement(messageId: "\(Self.message().id)", result: result, ackId: "word", reason: nil)
             return .acknowledged(
@@ -81,7 +81,7 @@ struct PairTests {
         var subscriber = Subscriber()
         subscriber.supervision = Self.supervised().state
         let (here, there) = (
-            PairDesk(.first, lead: PairDesk.lead, retry: .seconds(1)), PairDesk(.second, lead: PairDesk.lead, retry: .seconds(1))
+            PairState(.first, lead: PairState.lead, retry: .seconds(1)), PairState(.second, lead: PairState.lead, retry: .seconds(1))
         )
         let person = PersonID.random()
         let news = here.news(of: [person: Watched(subscriber: subscriber)], removed: [], at: Self.start)
@@ -157,6 +157,34 @@ struct PairTests {
         #expect(machine.paused(at: Self.start + .seconds(3)).refusal == nil)
     }
 
+    @Test("SOS-14, SOS-35: help after a \"fine\" that closed a manual call at once: both sides stand alike, and either can call it off")
+    func helpAfterClosing() throws {
+        func called() -> SupervisionStory {
+            var story = SupervisionStory()
+            story.answer(1, .help)
+            story.acknowledge(2)
+            return story
+        }
+        // The other side hears of "fine" only after help was called for there.
+        var (here, there) = (called(), called())
+        there.answer(20, .help)
+        here.answer(19.9, .fine)
+        #expect(here.list.suffix(2) == ["19.900 cancelled help", "19.900 closed help"])
+        let ended = try #require(here.actions.first { $0.listed == "cancelled" }?.episode)
+        here.note(here.machine.helped(afterFine: ended, at: SupervisionStory.at(20)))
+        func standing(_ story: SupervisionStory) -> [String] {
+            let (state, episode) = (story.machine.state, story.machine.state.episode)
+            let (at, t0) = (episode?.trigger.at.milliseconds ?? 0, episode?.t0.milliseconds ?? 0)
+            return ["\(state.stage)", "\(at)", "\(t0)", "\(episode?.isKept == true)"]
+        }
+        #expect(standing(here) == standing(there) && here.machine.state.stage == .dispatching)
+        for answered in 0..<2 {
+            var story = answered == 0 ? here : there
+            story.answer(29, .fine)
+            #expect(story.list.suffix(2) == ["29.000 cancelled help", "29.000 closed help"])
+        }
+    }
+
     @Test("A state moves to another time line as a whole; facts survive their way over the wire")
     func wire() throws {
         var machine = Self.supervised()
@@ -170,7 +198,7 @@ struct PairTests {
             Self.attempt(3, .cancel), .answered(GivenAnswer(person: person, emergency: Self.emergency, answer: .fine, afterMs: 1200)),
             .note(kind: "integrators", subject: nil, body: "{}"), .erased(.random(), []),
             .contact(
-                ContactWord(person: person, occasion: .random(), round: 1, contact: "ctc_1", matter: .answered(.onMyWay), at: Self.start)),
+                ContactReply(person: person, occasion: .random(), round: 1, contact: "ctc_1", matter: .answered(.onMyWay), at: Self.start)),
             .acknowledged(
                 TakenMessage(
                     person: person, integrator: "desk",

@@ -56,6 +56,27 @@ struct RescueCallsTests {
         #expect(story.list.last == "302.000 closed help")
     }
 
+    @Test("SOS-14, SOS-21: an answer that has done its work says nothing more, until somebody calls for help after it")
+    func awaited() throws {
+        var story = SupervisionStory()
+        story.heart(0, 30)
+        let trigger = try #require(story.machine.state.episode?.trigger)
+        func awaited() -> Set<AnswerPrompt.Answer> {
+            Set(AnswerPrompt.Answer.allCases.filter { story.machine.awaits($0, about: trigger) })
+        }
+        #expect(awaited() == [.fine, .falseAlarm, .help])
+        story.answer(1, .help)
+        #expect(awaited() == Set(AnswerPrompt.Answer.allCases))
+        story.acknowledge(2)
+        story.answer(3, .helpIsHere)
+        #expect(awaited() == [.fine, .falseAlarm, .help])
+        story.answer(4, .fine)
+        #expect(awaited() == [.help])
+        story.answer(5, .help)
+        #expect(awaited() == Set(AnswerPrompt.Answer.allCases), "called for anew, it is to be answered anew")
+        #expect(!story.machine.awaits(.fine, about: Trigger(.help, at: SupervisionStory.at(5), kind: .manual)))
+    }
+
     // MARK: What is sent again
 
     /// Reports of one metric in the order of receipt, and when those that count are heard; all in seconds.

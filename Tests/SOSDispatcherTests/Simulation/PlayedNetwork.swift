@@ -29,14 +29,14 @@ final class PlayedNetwork {
     private struct Speaker {
         var process: Int
         var peer: Peer
-        var desk: PublishingDesk
+        var desk: PublisherQueue
     }
 
     private struct Asker {
         var process: Int
         var from: Peer
         var to: Peer
-        var desk: AskingDesk
+        var desk: ClientRequests
     }
 
     private struct Answerer {
@@ -82,7 +82,7 @@ final class PlayedNetwork {
 
     // MARK: Sockets
 
-    fileprivate func speaks(_ desk: PublishingDesk, _ peer: Peer, _ process: Int) {
+    fileprivate func speaks(_ desk: PublisherQueue, _ peer: Peer, _ process: Int) {
         for stream in desk.family.streams { desk.subscribed(stream, true) }
         speakers[desk.family.name] = Speaker(process: process, peer: peer, desk: desk)
     }
@@ -91,7 +91,7 @@ final class PlayedNetwork {
         consumers[inbox.family.name, default: []].append(Consumer(process: process, peer: peer, inbox: inbox))
     }
 
-    fileprivate func asks(_ desk: AskingDesk, _ from: Peer, _ to: Peer, _ process: Int) {
+    fileprivate func asks(_ desk: ClientRequests, _ from: Peer, _ to: Peer, _ process: Int) {
         askers.append(Asker(process: process, from: from, to: to, desk: desk))
     }
 
@@ -178,10 +178,10 @@ final class PlayedNetwork {
 
     /// A question until its outcome is known; for ever where its process was killed, whose tasks are neither resumed nor freed.
     private final class Outcome {
-        let ask: AskingDesk.Ask
+        let ask: ClientRequests.Ask
         private(set) var isKnown = false
 
-        init(_ ask: AskingDesk.Ask) {
+        init(_ ask: ClientRequests.Ask) {
             self.ask = ask
             _ = Unmanaged.passRetained(self)
         }
@@ -258,7 +258,7 @@ struct PlayedLine: BusLine, @unchecked Sendable {
     let process: Int
 
     func publisher(of family: StreamFamily, at _: String, epoch: String, heads: [String: Int64]) async throws(BusError) -> Publisher {
-        let desk = PublishingDesk(family: family, epoch: epoch, heads: heads, thread: PlayedNetwork.thread, logger: network.quiet)
+        let desk = PublisherQueue(family: family, epoch: epoch, heads: heads, thread: PlayedNetwork.thread, logger: network.quiet)
         network.speaks(desk, peer, process)
         return Publisher(family: family, desk: desk)
     }
@@ -268,7 +268,7 @@ struct PlayedLine: BusLine, @unchecked Sendable {
     }
 
     func client(of other: Peer, at _: String, serverKey _: String) async throws(BusError) -> BusClient {
-        let desk = AskingDesk(thread: PlayedNetwork.thread)
+        let desk = ClientRequests(thread: PlayedNetwork.thread)
         network.asks(desk, peer, other, process)
         return BusClient(peer: other, desk: desk)
     }

@@ -20,7 +20,7 @@ final class SimulatedDispatcher {
     let place: SimulatedPlace
     /// Its jobs' owner in `VirtualTime`; 0 before the first start.
     private(set) var process = 0
-    private(set) var parts: SOSParts?
+    private(set) var parts: SOSModule?
     /// Where the files of this life are.
     private(set) var folder: URL
     private var lives = 0
@@ -62,7 +62,7 @@ final class SimulatedDispatcher {
         }
     }
 
-    private static func build(_ place: Place, in folder: URL, process: Int, _ suite: SimulatedSuite) async throws -> SOSParts {
+    private static func build(_ place: Place, in folder: URL, process: Int, _ suite: SimulatedSuite) async throws -> SOSModule {
         var reader = SettingsReader(
             environment: [
                 "TRACKME_STORE_DIRECTORY": folder.path, "TRACKME_BUS_DIRECTORY": suite.keys.path,
@@ -82,7 +82,7 @@ final class SimulatedDispatcher {
             peer: place.peer, settings: settings, logger: suite.logger(place), store: store,
             bus: suite.network.line(of: place.peer, process: process),
             outside: { await carried.value.carry($0, from: place, process) })
-        return try await SOSParts(own, on: runtime)
+        return try await SOSModule(own, on: runtime)
     }
 
     /// The databases of another time; the mark of the store's life beside them stays, as no backup takes it.

@@ -193,7 +193,7 @@ final class SimulatedSuite {
     // MARK: People
 
     /// What a person is told, by whichever of the two; each answers once.
-    func hear(_ tiding: Tiding) {
+    func hear(_ tiding: SupervisionEvent) {
         guard let index = plan.lives.firstIndex(where: { $0.person == tiding.person }) else { return }
         let life = plan.lives[index]
         let isTime = (life.role == .fine && tiding.kind == .opened) || (life.role == .falseAlarm && tiding.kind == .dispatched)
@@ -219,14 +219,14 @@ final class SimulatedSuite {
 }
 
 /// Everybody's apps, on one dispatcher's board.
-private struct SimulatedPhones: TidingsListener {
+private struct SimulatedPhones: SupervisionEventConsumer {
     private let suite: Carried<SimulatedSuite>
 
     init(_ suite: SimulatedSuite) {
         self.suite = Carried(suite)
     }
 
-    func heard(_ tidings: [Tiding]) async {
+    func heard(_ tidings: [SupervisionEvent]) async {
         for tiding in tidings { suite.value.hear(tiding) }
     }
 }

@@ -10,15 +10,15 @@ import Testing
 @testable import SOSDispatcher
 
 /// Keeps every tiding.
-private final class Listener: TidingsListener {
-    private let known = Mutex<[Tiding]>([])
+private final class Listener: SupervisionEventConsumer {
+    private let known = Mutex<[SupervisionEvent]>([])
 
-    func heard(_ tidings: [Tiding]) async {
+    func heard(_ tidings: [SupervisionEvent]) async {
         known.withLock { $0 += tidings }
     }
 
-    var kinds: [Tiding.Kind] { known.withLock { $0.map(\.kind) } }
-    var all: [Tiding] { known.withLock { $0 } }
+    var kinds: [SupervisionEvent.Kind] { known.withLock { $0.map(\.kind) } }
+    var all: [SupervisionEvent] { known.withLock { $0 } }
 }
 
 @Suite("Circumstances, whole service")

@@ -208,7 +208,7 @@ struct ContactStories {
             let began = Timestamp.now
             // As supervision tells it after minutes of silence.
             await dispatcher.parts.people.contacts.follow([
-                Tiding(person: anna, kind: .silenceContacts, at: began, since: began - .seconds(330))
+                SupervisionEvent(person: anna, kind: .silenceContacts, at: began, since: began - .seconds(330))
             ])
             let alerts = try await eventually("both are told") {
                 let alerts = notifier.messages(.sosSilenceContacts)
@@ -218,7 +218,7 @@ struct ContactStories {
             let path = try #require(alerts.first { $0.language == .english }?.path)
             let visitor = await Visitor(of: dispatcher)
             #expect(try await visitor.open(path).text.contains("No signal: Anna Rossi"))
-            await dispatcher.parts.people.contacts.follow([Tiding(person: anna, kind: .signalReturned, at: .now)])
+            await dispatcher.parts.people.contacts.follow([SupervisionEvent(person: anna, kind: .signalReturned, at: .now)])
             #expect(try await visitor.open(path).text.contains("gives signals again"))
             #expect(notifier.messages(.sosContactFalseAlarm).isEmpty)
             await dispatcher.stop()
@@ -246,7 +246,7 @@ struct ContactStories {
                 }
             }
             let rows = try await database.write { db in
-                try PersonErasure(messages: dispatcher.parts.messages).erase(
+                try PersonErasureStore(messages: dispatcher.parts.messages).erase(
                     db, PersonErased(erasure: .random(), person: anna, scope: .data, orderedAt: .now).person, scope: .data)
             }
             #expect(rows >= 3)

@@ -70,7 +70,7 @@ struct ErasureStories {
             let confirmation = try await erase(.account, of: anna, in: dispatcher) {
                 try await eventually("the call is made all the same") { !desk.receipts.isEmpty }
             }
-            #expect(confirmation.stores.first?.kept == PersonErasure.kept)
+            #expect(confirmation.stores.first?.kept == PersonErasureStore.kept)
             #expect(try await rows(of: anna, in: dispatcher).isEmpty)
             #expect(await dispatcher.parts.supervision.people[anna] == nil)
             let others = try await rows(of: bruno, in: dispatcher).filter { $0.key != "stream_log" }

@@ -119,4 +119,117 @@ struct PairAnswerStories {
             await second.stop()
         }
     }
+
+    /// As the other dispatcher tells it: a moment after what was answered last in the emergency.
+    private static func helpElsewhere(
+        _ person: PersonID, _ emergency: EmergencyID, since t0: Timestamp, _ supervision: SupervisionService
+    ) async throws {
+        let last = try #require(await supervision.people[person]?.answers(in: emergency).lastAt)
+        let help = GivenAnswer(
+            person: person, emergency: emergency, answer: .help, afterMs: (last - t0).wholeMilliseconds + 3)
+        _ = await supervision.hear([.answered(help)], [])
+    }
+
+    @Test(
+        "SOS-14, SOS-21, SOS-35: \"fine\", help from elsewhere, \"fine\" again: the call went on, whatever was pressed; it is asked back, and counts the next time",
+        arguments: ["the other dispatcher", "a device"])
+    func fineAgain(help: String) async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            var dispatcher = try await stage.start()
+            let person = PersonID.random()
+            let emergency = try await stage.callForHelp(person)
+            try await eventually("the call is taken") { try await stage.state(emergency) == "dispatched" }
+            let t0 = try #require(await dispatcher.parts.supervision.subscriber(of: person)?.supervision.episode?.t0)
+            var receipts: [PromptStore.Given] = []
+            for round in 0..<3 {
+                // In the last round the process that gave the receipt before is another one.
+                if round == 2 {
+                    await dispatcher.stop()
+                    dispatcher = try await stage.start()
+                }
+                let prompts = dispatcher.parts.people.prompts
+                if round > 0 {
+                    // As a program sends it whose first reply was lost: it must not call off what came later.
+                    let askedBack = try await prompts.answer(.fine, to: emergency, by: person)
+                    #expect(askedBack.asksBack)
+                    #expect(try await stage.state(emergency) == "dispatched")
+                }
+                let given = try await prompts.answer(.fine, to: emergency, by: person)
+                #expect(!given.asksBack && !receipts.contains(given))
+                try await eventually("it is called off") { try await stage.state(emergency) == "stood-down" }
+                #expect(try await prompts.answer(.fine, to: emergency, by: person) == given, "the same answer once more is the same one")
+                receipts.append(given)
+                guard round < 2 else { break }
+                if help == "a device" {
+                    try await stage.ingest.say(person, [Sample(type: .help, at: .now, value: 1)])
+                } else {
+                    try await Self.helpElsewhere(person, emergency, since: t0, dispatcher.parts.supervision)
+                }
+                try await eventually("it is called for again") { try await stage.state(emergency) == "dispatched" }
+            }
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-14, SOS-28: \"fine\" sent again came by the other dispatcher's door, and was told that there is nothing to answer")
+    func fineTwiceByTwoDoors() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
+            let second = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"], place: .second)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let emergency = try await eventually("both ask") {
+                let asked = await [first, second].asyncMap { await $0.parts.people.prompts.prompt(of: person)?.emergency }
+                return asked[0] == asked[1] ? asked[0] : nil
+            }
+            _ = try await first.parts.people.prompts.answer(.fine, to: emergency, by: person)
+            try await eventually("the second knows") { try await second.parts.store.emergency(emergency)?.state == .muted }
+            let again = try await second.parts.people.prompts.answer(.fine, to: emergency, by: person)
+            #expect(again.answer == .fine && !again.alreadyDispatched)
+            await #expect(throws: Failure.self) {
+                try await second.parts.people.prompts.answer(.falseAlarm, to: emergency, by: person)
+            }
+            await second.stop()
+            await first.stop()
+        }
+    }
+
+    @Test(
+        "SOS-14, SOS-28, SOS-35: \"fine\" closed a manual call at once, and help 3 ms later at the other dispatcher: this one stayed closed"
+    )
+    func helpAfterFineOfManual() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let supervision = dispatcher.parts.supervision
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            let called = try await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
+            let emergency = try #require(called)
+            try await eventually("the call is taken") { try await stage.state(emergency) == "dispatched" }
+            let episode = try #require(await supervision.subscriber(of: person)?.supervision.episode)
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .fine))
+            try await eventually("it is closed") { try await stage.state(emergency) == "closed" }
+            try await Self.helpElsewhere(person, emergency, since: episode.t0, supervision)
+            #expect(await supervision.subscriber(of: person)?.supervision.episode?.trigger == episode.trigger)
+            // Under the numbers that the call and its cancellation had, nobody would go once more.
+            try await eventually("the desk has it anew") { desk.receipts.contains { $0.id == "\(emergency)-2" } }
+            try await eventually("it is taken") { try await stage.state(emergency) == "dispatched" }
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm))
+            try await eventually("it is called off here") { try await stage.state(emergency) == "closed" }
+            await dispatcher.stop()
+        }
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { try await values.append(transform(element)) }
+        return values
+    }
 }

@@ -362,7 +362,7 @@ struct PairStories {
         try await Stage.play { stage in
             let second = try await stage.start(place: .second)
             let erasure = ErasureID.random()
-            let stores = [ErasedStore(store: "sos-deputy.db", removed: 3, at: .now, kept: PersonErasure.kept)]
+            let stores = [ErasedStore(store: "sos-deputy.db", removed: 3, at: .now, kept: PersonErasureStore.kept)]
             var batch = StoreBatch()
             batch.told = [.erased(erasure, stores)]
             second.parts.journal.note(batch)

@@ -114,6 +114,55 @@ struct PromptStories {
         }
     }
 
+    @Test("SOS-35: whoever had called for help was told that their values became critical, and asked whether they were well")
+    func manualWords() async throws {
+        let desk = Desk(.silent)
+        try await Stage.play(desk) { stage in
+            let notifier = try await TalkingNotifier(in: stage.folder)
+            let dispatcher = try await stage.start()
+            let anna = PersonID.random()
+            try await stage.subscribe(anna)
+            _ = try await dispatcher.parts.people.prompts.answer(.help, by: anna)
+            let told = try await eventually("the person is told") { notifier.messages(.sosHelpCalled).first }
+            #expect(told.channels == [.push, .inbox] && told.recipient.person == anna)
+            #expect(notifier.messages(.sosPrompt).isEmpty)
+            let visitor = await Visitor(of: dispatcher)
+            for (language, words) in [("en", "critical"), ("it-IT", "critici")] {
+                let page = try await visitor.open(told.path, in: language)
+                #expect(page.status == 200 && !page.text.contains(words))
+            }
+            await dispatcher.stop()
+            await notifier.close()
+        }
+    }
+
+    @Test(
+        "SOS-21, SOS-36: \"fine\" without a name, a fall beside what was called off before: it got that one's receipt, and the fall called")
+    func withoutNameBeside() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let (anna, prompts) = (PersonID.random(), dispatcher.parts.people.prompts)
+            _ = try await stage.question(SubscribePerson(person: anna, clausesAccepted: true, bounds: [:], watchesFalls: true))
+            let emergency = try await alert(stage, dispatcher, anna).emergency
+            _ = try await prompts.answer(.help, to: emergency, by: anna)
+            try await eventually("the call is taken") { try await stage.state(emergency) == "dispatched" }
+            let first = try await prompts.answer(.fine, by: anna)
+            #expect(first.emergency == emergency)
+            try await stage.ingest.say(anna, [Sample(type: .fall, at: .now, value: 1)])
+            let fallen = try await eventually("the fall is asked about") {
+                await prompts.prompt(of: anna).flatMap { $0.phase == .fell ? $0.emergency : nil }
+            }
+            // What was called off before was answered; its receipt must not seem to answer the fall.
+            await #expect(throws: Failure.self) { try await prompts.answer(.fine, to: emergency, by: anna) }
+            #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.supervision.fall != nil)
+            let second = try await prompts.answer(.fine, by: anna)
+            #expect(second.emergency == fallen && second.given != first.given)
+            #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.supervision.fall == nil)
+            await dispatcher.stop()
+        }
+    }
+
     @Test("SOS-12, SOS-13: an alert that passed was gone before anybody saw it: it stays visible until it was seen, also after a restart")
     func passed() async throws {
         try await Stage.play { stage in
@@ -159,19 +208,19 @@ struct PromptStories {
             let anna = PersonID.random()
             let prompts = dispatcher.parts.people.prompts
             try await stage.subscribe(anna)
-            let feed = try #require(PromptFeed(of: anna, seen: nil, desk: prompts))
+            let feed = try #require(PromptFeed(of: anna, seen: nil, service: prompts))
             #expect(try await feed.next()?.event == "removed")
             async let shown = feed.next()
             let emergency = try await alert(stage, dispatcher, anna).emergency
             let event = try #require(try await shown)
             #expect(event.event == "prompt" && event.data.contains("\"phase\":\"asking\"") && event.data.contains("\(emergency)"))
-            let again = try #require(PromptFeed(of: anna, seen: event.id, desk: prompts))
+            let again = try #require(PromptFeed(of: anna, seen: event.id, service: prompts))
             async let next = again.next()
             _ = try await prompts.answer(.fine, to: emergency, by: anna)
             #expect(try await next?.event == "removed")
             #expect(try await feed.next()?.event == "removed")
             var open: [PromptFeed] = []
-            while let more = PromptFeed(of: anna, seen: nil, desk: prompts) { open.append(more) }
+            while let more = PromptFeed(of: anna, seen: nil, service: prompts) { open.append(more) }
             #expect(open.count <= prompts.watchers.limit, "streams of one person are bounded")
             await dispatcher.stop()
         }

@@ -62,7 +62,7 @@ final class Stage: Sendable {
 
     /// The dispatcher, running.
     struct Dispatcher: Sendable {
-        let parts: SOSParts
+        let parts: SOSModule
         let runtime: Runtime
         let running: Running
 
@@ -85,7 +85,7 @@ final class Stage: Sendable {
         let runtime = try Stage.runtime(place.peer, folder, environment)
         var own = SOSAssembly.settings(&reader)
         own.lead = lead ?? own.lead
-        let parts = try await SOSParts(own, on: runtime)
+        let parts = try await SOSModule(own, on: runtime)
         try reader.finish(prefixes: SOSAssembly.prefixes)
         let running = Running(parts.services)
         if listening { try await eventually("it hears ingest") { await parts.supervision.isListening() } }
@@ -94,7 +94,7 @@ final class Stage: Sendable {
 
     /// Decides and stores, and nothing of what follows ever happens: a dispatcher in the moment in which it dies.
     struct Built: Sendable {
-        let parts: SOSParts
+        let parts: SOSModule
         let runtime: Runtime
 
         func close() async {
@@ -108,7 +108,7 @@ final class Stage: Sendable {
         let environment = ["TRACKME_SOS_CANARY": "false"].merging(settings) { $1 }
         var reader = SettingsReader(environment: environment)
         let runtime = try Stage.runtime(.sosDispatcher, folder, environment)
-        return Built(parts: try await SOSParts(SOSAssembly.settings(&reader), on: runtime), runtime: runtime)
+        return Built(parts: try await SOSModule(SOSAssembly.settings(&reader), on: runtime), runtime: runtime)
     }
 
     static func runtime(_ peer: Peer, _ folder: URL, _ environment: [String: String]) throws -> Runtime {

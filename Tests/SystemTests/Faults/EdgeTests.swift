@@ -62,6 +62,36 @@ extension SystemTests {
         }
 
         @Test(
+            "SOS-14, SOS-22, SOS-41: a button that was pressed while one dispatcher was halted was answered 503: it is pressed once more, at the other",
+            .enabled(if: SystemProgram.find("caddy") != nil, "caddy is not installed"), .timeLimit(.minutes(5)))
+        func halted() async throws {
+            let company = try TextPeer()
+            defer { company.end() }
+            let notifier = ["TRACKME_NOTIFY_GATEWAY_URL": "http://127.0.0.1:\(company.port)/messages"]
+            try await RealSuite.with(SuiteShape(environment: [.notifier: notifier], hasAccounts: true, hasDeputy: true)) { suite in
+                let anna = try await Family(in: suite, contacts: [("Carla", Self.carla)])
+                let (process, port, authorities) = try await Self.edge(of: suite)
+                let front = Front(origin: "https://localhost:\(port)", authorities: authorities, token: anna.token)
+                try await anna.beat(31)
+                let asked = try await eventually("the prompt") { try await front.prompt() }
+                let path = try await eventually("the contact's text", within: .seconds(40)) { company.linkedPath(to: Self.carla) }
+                suite.sos.abandon()
+                try await suite.halt([{ $0.sos }])
+                let began = ContinuousClock.now
+                var pressed = try await front.ask("POST", path, "answer=on-my-way", form: true)
+                // As a browser does it that is led on.
+                if pressed.status == 307 { pressed = try await front.ask("POST", "\(path)?&again=1", "answer=on-my-way", form: true) }
+                #expect(pressed.status == 303 && ContinuousClock.now - began < .seconds(4))
+                let help = "{\"emergency\":\"\(asked.emergency)\",\"answer\":\"help\"}"
+                #expect(try await front.ask("POST", "/sos/v1/prompt/answers", help).status == 200)
+                try await suite.sos.kill()
+                suite.sos.start()
+                try await suite.sos.untilReady()
+                try await process.stop()
+            }
+        }
+
+        @Test(
             "SOS-13, SOS-14, SOS-22, SOS-28: one of the two dispatchers dies in an emergency: prompt, answers and contacts' pages go on through the edge",
             .enabled(if: SystemProgram.find("caddy") != nil, "caddy is not installed"), .timeLimit(.minutes(5)))
         func failover() async throws {

@@ -293,7 +293,7 @@ private final class SharingUnderKills {
     }
 
     private func checkStreams(_ what: Comment) async throws {
-        let grants = try await facts(SharingNews.grantsStream, as: GrantState.self, what)
+        let grants = try await facts(SharingEventStore.grantsStream, as: GrantState.self, what)
         for (grant, told) in Dictionary(grouping: grants, by: \.grant) {
             let known = try #require(model.requests.values.first { $0.grant == grant }, what)
             // INV-03: each change told once, the last one in force exactly while the request is approved.
@@ -302,11 +302,11 @@ private final class SharingUnderKills {
             if known.status == .approved { #expect(Set(told.last?.types ?? []) == known.shared, what) }
         }
         #expect(Set(grants.map(\.grant)) == Set(model.requests.values.compactMap(\.grant)), what)
-        let snapshot = try await gateway.snapshot(SnapshotStream(stream: SharingNews.grantsStream, after: nil), deadline: .seconds(5))
+        let snapshot = try await gateway.snapshot(SnapshotStream(stream: SharingEventStore.grantsStream, after: nil), deadline: .seconds(5))
         let active = try snapshot.facts.map { try JSONDecoder().decode(GrantState.self, from: Data($0.payload.utf8)).grant }
         #expect(Set(active) == Set(model.requests.values.filter { $0.status == .approved }.compactMap(\.grant)), what)
 
-        let requests = Dictionary(grouping: try await facts(SharingNews.requestsStream, as: RequestState.self, what), by: \.request)
+        let requests = Dictionary(grouping: try await facts(SharingEventStore.requestsStream, as: RequestState.self, what), by: \.request)
         #expect(Set(requests.keys) == Set(model.requests.keys), what)
         for (id, told) in requests {
             // One fact with its receipt for each transition, beginning PENDING.

@@ -312,13 +312,13 @@ struct DataFileTests {
             let waiting = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"xml\"}")
             try await house.become(.revoked, id)
             #expect(try await house.call("GET", path + "/parts/data-0001.csv").problem == "not-entitled")
-            #expect(try await house.call("GET", path).json["state"] as? String == "removed")
+            #expect(try await house.call("GET", path).json["state"] as? String == "withdrawn")
             #expect(try await house.parts.files.workOff() == false)
             try await house.parts.files.sweep()
             let left = try FileManager.default.contentsOfDirectory(atPath: house.parts.files.files.folder.path)
             #expect(left.isEmpty)
             let other = try await house.call("GET", "/requests/\(id)/files/\(waiting.json["file"] as? String ?? "")")
-            #expect(other.json["state"] as? String == "removed")
+            #expect(other.json["state"] as? String == "withdrawn")
         }
     }
 

@@ -51,9 +51,9 @@ struct FileTurnsTests {
                 job: .random(), request: mine.id, organisation: .random(), person: try #require(mine.person), state: .open,
                 order: DataFileOrder(format: .csv, types: [.heartRate], from: mine.from, to: mine.to), createdAt: house.world.now,
                 endedAt: nil, parts: [], fault: nil)
-            try await store.write { db in try DataFileTable().add(db, other) }
+            try await store.write { db in try DataFileStore().add(db, other) }
             func open() async throws -> [OrganisationID] {
-                try await store.read { db in try DataFileTable().next(db, at: .init(milliseconds: .max)) }.map(\.organisation)
+                try await store.read { db in try DataFileStore().next(db, at: .init(milliseconds: .max)) }.map(\.organisation)
             }
             #expect(try await open() == [mine.organisation, other.organisation], "the first of each")
             #expect(try await desk.workOff())

@@ -24,7 +24,7 @@ struct RequestMemoryTests {
         try await memory.find(id) {
             count.add()
             return try await house.opened.store.read { db in
-                try RequestTable().stored(db, id).map { PayableState(stored: $0, isPaid: try house.world.hooks.isPaid(db, id)) }
+                try RequestStore().stored(db, id).map { PayableState(stored: $0, isPaid: try house.world.hooks.isPaid(db, id)) }
             }
         }
     }

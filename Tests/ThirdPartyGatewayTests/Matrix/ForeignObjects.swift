@@ -14,7 +14,7 @@ struct ForeignObjects: Sendable {
     private var ids: [String: String] = [:]
 
     /// Makes one of each kind for `other`.
-    init(_ parts: GatewayParts, of other: MatrixOrganisation) async throws {
+    init(_ parts: GatewayModule, of other: MatrixOrganisation) async throws {
         ids["member"] = "\(other.members[.analyst]?.id ?? .random())"
         ids["client"] = "\(other.client.id)"
         let (request, file, list) = try await Self.requests(parts, of: other)
@@ -24,26 +24,26 @@ struct ForeignObjects: Sendable {
         let subscribed = try await ForeignSubscription.make(parts, of: other.id)
         (ids["subscription"], ids["endpoint"]) = ("\(subscribed.subscription)", "\(subscribed.endpoint)")
         ids["message"] = "\(subscribed.message)"
-        ids["token"] = String(repeating: "A", count: OrganisationLinks.tokenCharacters)
+        ids["token"] = String(repeating: "A", count: OrganisationLinkStore.tokenCharacters)
     }
 
     /// An approved and paid request with a file, and a list.
-    private static func requests(_ parts: GatewayParts, of other: MatrixOrganisation) async throws -> (RequestID, JobID, JobID) {
+    private static func requests(_ parts: GatewayModule, of other: MatrixOrganisation) async throws -> (RequestID, JobID, JobID) {
         let (request, file, list, now) = (RequestID.random(), JobID.random(), JobID.random(), Timestamp(milliseconds: 1))
         let made = MadeRequest(
             id: request, organisation: other.id, person: .random(), asked: [.heartRate], types: [.heartRate],
             from: Timestamp(milliseconds: 0), to: Timestamp(milliseconds: 10), granularity: .hours, isSubscription: false,
             status: .approved, grant: .random(), answerBy: now, createdAt: now, changedAt: now, paidAt: nil, deliveredAt: nil)
         try await parts.opened.store.write { db in
-            try RequestTable().add(db, made)
-            try RequestTable().paid(db, request, at: now)
+            try RequestStore().add(db, made)
+            try RequestStore().paid(db, request, at: now)
             let order = DataFileOrder(format: .csv, types: [.heartRate], from: made.from, to: made.to)
-            try DataFileTable().add(
+            try DataFileStore().add(
                 db,
                 DataFileJob(
                     job: file, request: request, organisation: other.id, person: made.person ?? .random(), state: .open, order: order,
                     createdAt: now, endedAt: nil, parts: [], fault: nil))
-            try IntentTable().add(
+            try IntentStore().add(
                 db,
                 RequestBatch(id: list, organisation: other.id, organisationName: "Other", persons: 1, priceListVersion: nil, createdAt: now)
             )

@@ -34,7 +34,7 @@ struct MatrixOrganisation: Sendable {
 }
 
 final class MatrixHouse: Sendable {
-    let parts: GatewayParts
+    let parts: GatewayModule
     let logIns: TestLogIns
     let port: Int
     private let declared: DeclaredAnswers
@@ -62,7 +62,7 @@ final class MatrixHouse: Sendable {
         for (other, methods) in others { try await other.answer(methods) }
         var reader = SettingsReader(environment: environment)
         let own = try runtime(.thirdPartyGateway)
-        let parts = try await GatewayParts(GatewayAssembly.settings(&reader), on: own)
+        let parts = try await GatewayModule(GatewayAssembly.settings(&reader), on: own)
         logIns = try TestLogIns()
         parts.checker.learn(.key(logIns.state))
         self.parts = parts
@@ -113,7 +113,7 @@ final class MatrixHouse: Sendable {
         let sets: [Set<Right>] = [Set(Right.allCases)] + Right.allCases.map { [$0] }
         let tokens = Dictionary(uniqueKeysWithValues: sets.map { ($0, ClientToken.makeToken()) })
         try await parts.opened.store.write { db in
-            let (table, memberTable) = (organisations.book.table, organisations.members.table)
+            let (table, memberTable) = (organisations.repository.table, organisations.members.table)
             try table.add(db, id, details, at: .now)
             try table.setState(db, id, state, founder: members[.owner], at: .now)
             for (role, member) in members {
@@ -123,7 +123,7 @@ final class MatrixHouse: Sendable {
                         id: member, organisation: id, role: role, contact: MemberContact(email: details.email, language: .english),
                         since: .now))
             }
-            let clients = ClientTable(key: memberTable.key)
+            let clients = ClientStore(key: memberTable.key)
             try clients.add(
                 db,
                 ClientRow(

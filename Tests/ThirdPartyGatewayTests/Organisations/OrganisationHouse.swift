@@ -51,7 +51,7 @@ final class OrganisationHouse: Sendable {
     static let password = "una frase che ricordo"
     static let address = "office@example.org"
 
-    let parts: OrganisationParts
+    let parts: OrganisationModule
     let opened: OpenedStore
     let logIns: TestLogIns
     let mail = Mailbox()
@@ -67,7 +67,7 @@ final class OrganisationHouse: Sendable {
     private let running: [Task<Void, any Error>]
 
     private init(
-        _ folder: URL, _ environment: [String: String], _ consent: TestConsent, _ clock: TestClock, _ neighbours: ClosingNeighbours,
+        _ folder: URL, _ environment: [String: String], _ consent: TestConsent, _ clock: TestClock, _ neighbours: ClosingEffects,
         runsJobs: Bool
     ) async throws {
         var variables = [
@@ -90,9 +90,9 @@ final class OrganisationHouse: Sendable {
             on: own, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations)
         outbox = MessageOutbox(in: opened.store, sealedUnder: try own.key("outbox"), logger: logger) { [mail] in mail.take($0) }
         var reader = SettingsReader(environment: variables)
-        let parts = try await OrganisationParts(
+        let parts = try await OrganisationModule(
             OrganisationSettings(&reader),
-            on: .init(opened: opened, outbox: outbox, runtime: own, neighbours: neighbours, now: { clock.now }))
+            on: .init(opened: opened, outbox: outbox, runtime: own, effects: neighbours, now: { clock.now }))
         var methods = Methods(memory: opened.answers)
         parts.register(in: &methods)
         JobRoutes(opened.store, parts.jobs.all + [outbox.jobs]).register(in: &methods)
@@ -125,7 +125,7 @@ final class OrganisationHouse: Sendable {
     /// Runs `body` with the gateway up in the folder; again in the same folder is a restart.
     static func run<Value>(
         in folder: URL, environment: [String: String] = [:], consent: TestConsent = TestConsent(), clock: TestClock = TestClock(),
-        neighbours: ClosingNeighbours = ClosingNeighbours(), runsJobs: Bool = true,
+        neighbours: ClosingEffects = ClosingEffects(), runsJobs: Bool = true,
         _ body: (OrganisationHouse) async throws -> Value
     ) async throws -> Value {
         let house = try await OrganisationHouse(folder, environment, consent, clock, neighbours, runsJobs: runsJobs)
@@ -140,7 +140,7 @@ final class OrganisationHouse: Sendable {
     }
 
     static func run<Value>(
-        environment: [String: String] = [:], neighbours: ClosingNeighbours = ClosingNeighbours(),
+        environment: [String: String] = [:], neighbours: ClosingEffects = ClosingEffects(),
         _ body: (OrganisationHouse) async throws -> Value
     ) async throws -> Value {
         try await withTemporaryFolder { folder in

@@ -47,7 +47,9 @@ struct OrganisationProfileStories {
                 "PATCH", Self.path, token: founded.token, json: ["website": NSNull()]
             ).expect(status: 200).decoded()
             #expect(cleared.website == nil && cleared.sector == "insurance")
-            let method = try await house.opened.store.read { [book = house.parts.book] db in try book.preferredMethod(db, founded.id) }
+            let method = try await house.opened.store.read { [repository = house.parts.repository] db in
+                try repository.preferredMethod(db, founded.id)
+            }
             #expect(method == .card)
         }
     }
@@ -56,7 +58,8 @@ struct OrganisationProfileStories {
     func refused() async throws {
         try await House.run { house in
             let founded = try await house.found()
-            let before = try await house.opened.store.read { [table = house.parts.book.table] db in try table.find(db, founded.id)?.details
+            let before = try await house.opened.store.read { [table = house.parts.repository.table] db in
+                try table.find(db, founded.id)?.details
             }
             let cases: [([String: Any], String, [String])] = [
                 (["businessName": "Other"], "fixed-field", ["/businessName"]),
@@ -71,7 +74,9 @@ struct OrganisationProfileStories {
                 let answer = try await house.ask("PATCH", Self.path, token: founded.token, json: change)
                 #expect(answer.status == 422 && answer.problem == problem && answer.pointers == pointers, "\(pointers)")
             }
-            let after = try await house.opened.store.read { [table = house.parts.book.table] db in try table.find(db, founded.id)?.details }
+            let after = try await house.opened.store.read { [table = house.parts.repository.table] db in
+                try table.find(db, founded.id)?.details
+            }
             #expect(before != nil && after == before)
         }
     }
@@ -136,8 +141,8 @@ struct OrganisationProfileStories {
         private let told = Mutex<[OrganisationID]>([])
         var closed: [OrganisationID] { told.withLock { $0 } }
 
-        var neighbours: ClosingNeighbours {
-            ClosingNeighbours(
+        var neighbours: ClosingEffects {
+            ClosingEffects(
                 debts: { _, _ in [Amount(minor: 1250, currency: "EUR")] }, openRequests: { _, _ in (2, 1) },
                 closed: [{ [self] _, id in told.withLock { $0.append(id) } }])
         }
@@ -170,7 +175,9 @@ struct OrganisationProfileStories {
             try await eventually("consent ends requests and log-ins", isTrue: { house.consent.closed == [founded.id] })
             let mail = try await house.mail.arrived(to: House.address, .organisationClosed)
             #expect(mail.values["debts"] == "12.50 EUR", "unpaid amounts remain due, and it is said")
-            let billing = try await house.opened.store.read { [book = house.parts.book] db in try book.billing(db, founded.id) }
+            let billing = try await house.opened.store.read { [repository = house.parts.repository] db in
+                try repository.billing(db, founded.id)
+            }
             #expect(billing.vatNumber == "IT00743110157", "what is due can still be invoiced")
             #expect(try await house.operators.ask(ShowOrganisation(organisation: founded.id), deadline: .seconds(5)).representative == nil)
             try await house.register().expect(status: 201)

@@ -251,7 +251,7 @@ struct RegistrationStories {
                 let id = OrganisationID.random()
                 let form = try JSONTree(Array(JSONSerialization.data(withJSONObject: House.form())))
                 let details = try OrganisationForm.check(form, version: OrganisationConditions.version, in: .italy, at: clock.now).details
-                try await house.opened.store.write { [table = house.parts.book.table, now = clock.now] db in
+                try await house.opened.store.write { [table = house.parts.repository.table, now = clock.now] db in
                     try table.add(db, id, details, at: now)
                 }
                 _ = try await house.parts.accounts.consent.makeFirstMember(

@@ -27,18 +27,18 @@ struct AgreedPriceTests {
             @Sendable func amount(_ db: Database) throws -> Int64? {
                 let state = accepted()
                 try parts.requests.news.take(db, state, person: .random())
-                return try parts.payments.book.bill(db, of: state.request)?.amount.minor
+                return try parts.payments.repository.bill(db, of: state.request)?.amount.minor
             }
             let batch = RequestBatch(
                 id: .random(), organisation: organisation, organisationName: "quick", persons: 1, priceListVersion: 1, createdAt: now)
             try await parts.opened.store.write { db in
-                _ = try PriceListTable().add(db, cheap, at: now)
-                try IntentTable().add(db, batch)
-                try IntentTable().add(db, batch.id, place: 0, question: RequestDesk.randomQuestion(), form: [1])
-                _ = try PriceListTable().add(db, dear, at: now)
+                _ = try PriceListStore().add(db, cheap, at: now)
+                try IntentStore().add(db, batch)
+                try IntentStore().add(db, batch.id, place: 0, question: RequestService.randomQuestion(), form: [1])
+                _ = try PriceListStore().add(db, dear, at: now)
                 #expect(try amount(db) == 622)
                 // Nothing of this organisation waits: the list in force counts.
-                try IntentTable().abandon(db, of: organisation, detail: "for the test")
+                try IntentStore().abandon(db, of: organisation, detail: "for the test")
                 #expect(try amount(db) == 6112)
             }
         }
@@ -49,7 +49,7 @@ struct AgreedPriceTests {
         try await MatrixHouse.run { house in
             let organisation = try await house.organisation(.active, named: "idle", vatNumber: "IT00743110157").id
             let (now, parts) = (Timestamp.now, house.parts)
-            let (book, to) = (parts.payments.book, now + .seconds(86_400))
+            let (repository, to) = (parts.payments.repository, now + .seconds(86_400))
             @Sendable func state(_ request: RequestID, _ grant: GrantID, _ status: RequestStatus, at: Timestamp) -> RequestState {
                 RequestState(
                     request: request, organisation: organisation, status: status, types: [.heartRate], from: now, to: to,
@@ -62,15 +62,15 @@ struct AgreedPriceTests {
                 let person = PersonID.random()
                 try parts.requests.news.take(db, state(request, grant, .pending, at: now), person: person)
                 try parts.requests.news.take(db, state(request, grant, .approved, at: now), person: person)
-                if paid, let bill = try book.bill(db, of: request) {
-                    try book.ledger.change(db, bill.payment, at: now) { try $0.transferred(at: now) }
+                if paid, let bill = try repository.bill(db, of: request) {
+                    try repository.ledger.change(db, bill.payment, at: now) { try $0.transferred(at: now) }
                 }
-                if delivered { try book.delivered(db, request) }
+                if delivered { try repository.delivered(db, request) }
                 try parts.requests.news.take(db, state(request, grant, .ended, at: at), person: person)
-                return try book.bill(db, of: request)?.status
+                return try repository.bill(db, of: request)?.status
             }
             try await parts.opened.store.write { db in
-                _ = try PriceListTable().add(db, PaymentSamples.prices, at: now)
+                _ = try PriceListStore().add(db, PaymentSamples.prices, at: now)
                 let over = to + .seconds(86_400)
                 #expect(try ended(db, at: over) == .void)
                 #expect(try ended(db, at: over, paid: true) == .refunding)

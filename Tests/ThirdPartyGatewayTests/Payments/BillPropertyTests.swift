@@ -24,7 +24,7 @@ private struct Handler {
     var charges: Int { processes.values.reduce(0) { $0 + $1.charges } }
     var refunds: Int { processes.values.reduce(0) { $0 + $1.refunds } }
 
-    mutating func carry(_ call: Call, reference: String?, _ luck: inout SeededGenerator) -> ProviderWord {
+    mutating func carry(_ call: Call, reference: String?, _ luck: inout SeededGenerator) -> ProviderStatus {
         switch call.kind {
         case .open:
             let reference = opened[call.key] ?? "p\(processes.count)"
@@ -53,7 +53,7 @@ private struct Handler {
         }
     }
 
-    func look(_ reference: String?) -> ProviderWord {
+    func look(_ reference: String?) -> ProviderStatus {
         switch reference.flatMap({ processes[$0]?.state }) {
         case .open: .needsPayer(nil)
         case .succeeded: .succeeded(charge: nil)
@@ -70,7 +70,7 @@ private struct Handler {
 }
 
 private struct Call {
-    let kind: Errand.Kind
+    let kind: PaymentJob.Kind
     let attempt: Int
     let key: String
 }
@@ -80,7 +80,7 @@ private struct World {
     var bill: Bill
     var handler = Handler()
     var calls: [Call] = []
-    var notices: [(ProviderWord, Int)] = []
+    var notices: [(ProviderStatus, Int)] = []
     var released = 0
     var invoices = 0
     var notes = 0
@@ -173,7 +173,7 @@ private struct World {
         take(bill.heard(word, of: attempt, at: at))
     }
 
-    /// Something leaves, as `PaymentBook.isPaid` allows.
+    /// Something leaves, as `PaymentRepository.isPaid` allows.
     mutating func deliver() {
         #expect(bill.amount.isNothing || handler.charges > handler.refunds, "INV-20: data left unpaid")
         bill.delivered(at: at)

@@ -125,7 +125,7 @@ struct BillTests {
     func repeated() throws {
         var one = try paidBill()
         let before = one
-        for word: ProviderWord in [
+        for word: ProviderStatus in [
             .succeeded(charge: "ch_1"), .declined(reason: "x"), .ended(reason: "cancelled"), .approved, .needsPayer(nil), .pending,
             .unreachable, .opened(reference: "pi_2", step: PayerStep()),
         ] {

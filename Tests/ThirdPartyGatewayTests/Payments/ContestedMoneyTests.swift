@@ -26,14 +26,14 @@ struct ContestedMoneyTests {
     }
 
     private static func deliver(_ request: PayableRequest, _ house: PaymentHouse) async throws {
-        let book = house.parts.book
-        try await house.store.write { db in try book.delivered(db, request.id) }
+        let repository = house.parts.repository
+        try await house.store.write { db in try repository.delivered(db, request.id) }
     }
 
     /// A bank or the handler has done something, and a notification comes.
-    private static func happens(_ standing: MoneyStanding, to house: PaymentHouse) async throws {
+    private static func happens(_ standing: MoneyStatus, to house: PaymentHouse) async throws {
         house.card.stands(standing, "process1")
-        try await house.parts.errands.hinted("scripted", "process1")
+        try await house.parts.jobs.hinted("scripted", "process1")
         try await house.carryAll()
     }
 
@@ -171,8 +171,8 @@ struct ContestedMoneyTests {
             #expect(try await house.bill(request).status == .due && house.mails().last == .paymentChargedBack)
             #expect(house.held() == [.contested, nil])
             #expect(try await Self.attention(house) == [.chargedBack: 1])
-            let book = house.parts.book
-            #expect(try await house.store.read { db in try book.outstanding(db, PaymentHouse.organisation) }.map(\.minor) == [622])
+            let repository = house.parts.repository
+            #expect(try await house.store.read { db in try repository.outstanding(db, PaymentHouse.organisation) }.map(\.minor) == [622])
             #expect(try await house.pay(request, by: .paypal).stored.bill.status == .paid)
             #expect(house.payPal.charges == 1 && house.released().count == 2)
             #expect(try await house.invoices().map(\.kind) == [.invoice], "the invoice stands")
@@ -199,14 +199,14 @@ struct ContestedMoneyTests {
                 try await house.close(request, as: .revoked)
                 #expect(try await house.bill(request).status == .disputed && house.card.refunds == 0)
                 house.card.stands(isWon ? .kept : .lost, "process1")
-                try await house.parts.errands.hinted("scripted", "process1")
-                let errands = house.parts.errands
+                try await house.parts.jobs.hinted("scripted", "process1")
+                let jobs = house.parts.jobs
                 let payment = try await house.bill(request).payment
                 if isWon {
                     // The review is answered, and the refund that follows is made.
                     house.card.meanwhile.withLock { $0 = { house.card.stands(nil, "process1") } }
                 }
-                try await errands.settle(payment)
+                try await jobs.settle(payment)
                 #expect(try await house.bill(request).status == .refunded)
                 #expect(house.card.refunds == (isWon ? 1 : 0))
                 #expect(try await house.waiting() == 0)
@@ -259,7 +259,7 @@ struct ContestedMoneyTests {
             payment: PaymentID(bits: 1), request: RequestID(bits: 2), organisation: OrganisationID(bits: 3),
             amount: Amount(minor: 622, currency: "EUR"), priceListVersion: 1, at: now)
         _ = bill.submitted(paidBy: .card, through: "stripe", at: now)
-        let word = ProviderWord.opened(reference: "pi_1", step: PayerStep(), amount: Amount(minor: 62200, currency: "EUR"))
+        let word = ProviderStatus.opened(reference: "pi_1", step: PayerStep(), amount: Amount(minor: 62200, currency: "EUR"))
         #expect(bill.heard(word, of: 1, at: now) == [.ask(.cancel, attempt: 1), .tell(.notFeasible(reason: "amount-differs"))])
         #expect(bill.isFeasible == false && bill.attention?.what == .amountDiffers)
         _ = bill.heard(.ended(reason: "cancelled"), of: 1, at: now)
@@ -292,8 +292,8 @@ struct ContestedMoneyTests {
             house.pass(.seconds(86_400))
             try await house.pay(request)
             house.clock.withLock { $0 = PaymentHouse.start }
-            let (errands, now) = (house.parts.desk.ledger.errands, house.now)
-            #expect(try await house.store.read { db in try errands.due(db, at: now, longest: .seconds(300), limit: 10) }.count == 1)
+            let (jobs, now) = (house.parts.desk.ledger.jobs, house.now)
+            #expect(try await house.store.read { db in try jobs.due(db, at: now, longest: .seconds(300), limit: 10) }.count == 1)
         }
     }
 }

@@ -35,7 +35,7 @@ private struct ContestedWorld {
         creditNotes += effects.filter { $0 == .refunded }.count
     }
 
-    private mutating func hear(_ word: ProviderWord) {
+    private mutating func hear(_ word: ProviderStatus) {
         take(bill.heard(word, of: 1, at: Self.now))
     }
 

@@ -112,11 +112,11 @@ final class HandlerServer: Sendable {
     }
 }
 
-/// An errand as the desk makes it.
-func errand(
-    _ kind: Errand.Kind, _ method: PaymentMethod = .card, reference: String? = nil, charge: String? = nil, token: String? = nil
-) -> Errand {
-    Errand(
+/// An job as the desk makes it.
+func job(
+    _ kind: PaymentJob.Kind, _ method: PaymentMethod = .card, reference: String? = nil, charge: String? = nil, token: String? = nil
+) -> PaymentJob {
+    PaymentJob(
         key: "0123456789abcdef", kind: kind, payment: PaymentID(bits: 9), attempt: 2, provider: "any", method: method,
         amount: Amount(minor: 622, currency: "EUR"), reference: reference, charge: charge, token: token)
 }

@@ -25,8 +25,8 @@ struct LostMoneyTests {
             #expect(try await house.bill(request).attempts[0].state == .cancelled)
             // The handler had taken the charge before it was told, and says so late.
             house.card.payerPays("process1")
-            try await house.parts.errands.hinted("scripted", "process1")
-            try await house.parts.errands.hinted("scripted", "process99")
+            try await house.parts.jobs.hinted("scripted", "process1")
+            try await house.parts.jobs.hinted("scripted", "process99")
             try await house.carryAll()
             let bill = try await house.bill(request)
             #expect(bill.status == .void && bill.attempts[0].state == .refunded)
@@ -35,7 +35,7 @@ struct LostMoneyTests {
             let other = try await house.request()
             try await house.close(other, as: .declined)
             let before = try await house.bill(other)
-            try await house.parts.errands.hinted("scripted", "process2")
+            try await house.parts.jobs.hinted("scripted", "process2")
             try await house.carryAll()
             #expect(try await house.bill(other) == before)
             #expect(try await house.waiting() == 0)
@@ -58,13 +58,13 @@ struct LostMoneyTests {
             house.card.meanwhile.withLock {
                 $0 = {
                     // The charge is made; its answer is on its way.
-                    try? await store.write { db in try parts.book.closed(db, request.id, as: .revoked) }
-                    seen.running.withLock { $0 = Task { try await parts.errands.run() } }
+                    try? await store.write { db in try parts.repository.closed(db, request.id, as: .revoked) }
+                    seen.running.withLock { $0 = Task { try await parts.jobs.run() } }
                     for _ in 0..<50 { _ = try? await house.bill(request) }
                     seen.kinds.withLock { $0 = house.card.kinds() }
                 }
             }
-            try await parts.errands.settle(payment)
+            try await parts.jobs.settle(payment)
             try await eventually("the charge goes back") { house.card.refunds == 1 }
             try await eventually("nothing waits") { try await house.waiting() == 0 }
             let running = seen.running.withLock { $0 }
@@ -77,7 +77,7 @@ struct LostMoneyTests {
     }
 
     private final class Seen: Sendable {
-        let kinds = Mutex<[Errand.Kind]>([])
+        let kinds = Mutex<[PaymentJob.Kind]>([])
         let running = Mutex<Task<Void, any Error>?>(nil)
     }
 

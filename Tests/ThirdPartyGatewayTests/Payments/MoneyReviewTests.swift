@@ -33,7 +33,7 @@ struct StripeReviewTests {
     @Test("PAY-05: a refund that Stripe will refuse for ever ends with its reason; what passes, or the operator can mend, is asked again")
     func refused() async throws {
         try await Self.play { server, stripe in
-            let refund = errand(.refund, reference: "pi_1")
+            let refund = job(.refund, reference: "pi_1")
             for code in ["charge_not_refundable", "resource_missing", "payment_intent_unexpected_state"] {
                 server.answer("POST /v1/refunds", Self.refusal(code))
                 let word = await stripe.carry(refund)
@@ -54,7 +54,7 @@ struct StripeReviewTests {
     @Test("PAY-05: a refund that is refused since the charge is contested says where the dispute stands")
     func refusedByDispute() async throws {
         try await Self.play { server, stripe in
-            let refund = errand(.refund, reference: "pi_1")
+            let refund = job(.refund, reference: "pi_1")
             server.answer("POST /v1/refunds", Self.refusal("charge_disputed"))
             server.answer("GET /v1/disputes", Self.dispute("under_review"), Self.dispute("lost"), Self.dispute("won"))
             #expect(await stripe.carry(refund) == .stands(.disputed(reason: "fraudulent")))
@@ -76,12 +76,12 @@ struct StripeReviewTests {
                         """)
             }
             server.answer("GET /v1/refunds", list("0123456789abcdef"))
-            #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .stands(.refundRefused(reason: "expired-or-canceled-card")))
+            #expect(await stripe.carry(job(.refund, reference: "pi_1")) == .stands(.refundRefused(reason: "expired-or-canceled-card")))
             #expect(server.lines == ["GET /v1/refunds"])
             server.answer("GET /v1/refunds", list("of another"))
             server.answer(
                 "POST /v1/refunds", .init(body: #"{"status":"failed","amount":622,"currency":"eur","failure_reason":"declined"}"#))
-            #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .stands(.refundRefused(reason: "declined")))
+            #expect(await stripe.carry(job(.refund, reference: "pi_1")) == .stands(.refundRefused(reason: "declined")))
             #expect(server.asked.last?.body.contains("metadata%5Berrand%5D=0123456789abcdef") == true)
         }
     }
@@ -91,7 +91,7 @@ struct StripeReviewTests {
         try await Self.play { server, stripe in
             for body in [#""amount":500,"currency":"eur""#, #""amount":622,"currency":"usd""#, #""amount":622"#] {
                 server.answer("POST /v1/refunds", .init(body: #"{"status":"succeeded",\#(body)}"#))
-                let word = await stripe.carry(errand(.refund, reference: "pi_1"))
+                let word = await stripe.carry(job(.refund, reference: "pi_1"))
                 #expect(word == .stands(.refundRefused(reason: "amount-differs")), "\(body)")
             }
         }
@@ -105,7 +105,7 @@ struct StripeReviewTests {
                 "GET /v1/payment_intents/pi_1", intent(#","amount":622,"amount_received":600,"currency":"eur""#),
                 intent(#","amount_received":62200,"currency":"isk""#), intent(#","amount_received":62250,"currency":"isk""#),
                 intent(#","amount":622"#), intent(""))
-            let look = errand(.look, reference: "pi_1")
+            let look = job(.look, reference: "pi_1")
             #expect(await stripe.carry(look) == .succeeded(charge: nil, amount: Amount(minor: 600, currency: "EUR")))
             #expect(await stripe.carry(look) == .succeeded(charge: nil, amount: Amount(minor: 622, currency: "ISK")))
             #expect(await stripe.carry(look) == .succeeded(charge: nil, amount: Amount(minor: 62250, currency: "ISK")))
@@ -117,7 +117,7 @@ struct StripeReviewTests {
     @Test("PAY-04: a review says where the money is: ours, contested, lost, given back, or on a way that failed")
     func review() async throws {
         try await Self.play { server, stripe in
-            let review = errand(.review, reference: "pi_1")
+            let review = job(.review, reference: "pi_1")
             #expect(await stripe.carry(review) == .stands(.kept))
             // A bank's inquiry moves no money.
             for status in ["warning_needs_response", "warning_closed", "won"] {
@@ -178,7 +178,7 @@ struct PayPalReviewTests {
                 """)
     }
 
-    private static let refund = errand(.refund, .paypal, reference: "5O190127TN364715T", charge: capture)
+    private static let refund = job(.refund, .paypal, reference: "5O190127TN364715T", charge: capture)
 
     @Test("PAY-05: a refund that PayPal will refuse for ever ends with its reason; what passes is asked again")
     func refused() async throws {
@@ -231,7 +231,7 @@ struct PayPalReviewTests {
                 "GET /v2/checkout/orders/5O190127TN364715T", .init(body: order), .init(body: #"{"status":"CREATED"}"#),
                 .init(status: 404, body: "{}"), .init(status: 500, body: "{}"))
             server.answer("POST /v2/payments/captures/\(Self.capture)/refund", .init(status: 201, body: #"{"status":"COMPLETED"}"#))
-            let refund = errand(.refund, .paypal, reference: "5O190127TN364715T")
+            let refund = job(.refund, .paypal, reference: "5O190127TN364715T")
             #expect(await payPal.carry(refund) == .refunded)
             #expect(await payPal.carry(refund) == .stands(.refundRefused(reason: "charge-unknown")))
             #expect(await payPal.carry(refund) == .stands(.refundRefused(reason: "charge-unknown")))
@@ -242,7 +242,7 @@ struct PayPalReviewTests {
     @Test("PAY-04: a review says where the money is: ours, contested, lost or given back")
     func review() async throws {
         try await Self.play { server, payPal in
-            let review = errand(.review, .paypal, reference: "5O190127TN364715T", charge: Self.capture)
+            let review = job(.review, .paypal, reference: "5O190127TN364715T", charge: Self.capture)
             #expect(await payPal.carry(review) == .stands(.kept))
             server.answer("GET /v1/customer/disputes", .init(body: #"{"items":[{"dispute_id":"PP-D-1","status":"OPEN"}]}"#))
             server.answer(
@@ -277,7 +277,7 @@ struct PayPalReviewTests {
                         """)
             }
             server.answer("GET /v2/checkout/orders/5O190127TN364715T", order("6.22"), order("62.20"), order("x"))
-            let confirm = errand(.confirm, .paypal, reference: "5O190127TN364715T")
+            let confirm = job(.confirm, .paypal, reference: "5O190127TN364715T")
             #expect(await payPal.carry(confirm) == .succeeded(charge: Self.capture, amount: Amount(minor: 622, currency: "EUR")))
             #expect(await payPal.carry(confirm) == .succeeded(charge: Self.capture, amount: Amount(minor: 6220, currency: "EUR")))
             #expect(await payPal.carry(confirm) == .pending)
@@ -305,7 +305,7 @@ struct PayPalReviewTests {
 
     @Test("notifications of refunds, reversals and disputes name the money in ways of their own")
     func references() throws {
-        func names(_ text: String) throws -> [String] { PayPalWords.references(try JSONTree(Array(text.utf8))) }
+        func names(_ text: String) throws -> [String] { PayPalTypes.references(try JSONTree(Array(text.utf8))) }
         #expect(
             try names(
                 """

@@ -50,7 +50,7 @@ struct PayPalProviderTests {
     func open() async throws {
         try await Self.play { server, payPal in
             server.answer("POST /v2/checkout/orders", .init(status: 201, body: Self.created))
-            let word = await payPal.carry(errand(.open, .paypal))
+            let word = await payPal.carry(job(.open, .paypal))
             #expect(
                 word
                     == .opened(
@@ -69,7 +69,7 @@ struct PayPalProviderTests {
             #expect(context["return_url"].text == "https://suite.example/back")
             #expect(context["cancel_url"].text?.hasPrefix("https://suite.example/back?") == true)
             // The token serves for the next call too.
-            _ = await payPal.carry(errand(.open, .paypal))
+            _ = await payPal.carry(job(.open, .paypal))
             #expect(server.lines.filter { $0.hasSuffix("token") }.count == 1)
         }
     }
@@ -80,14 +80,14 @@ struct PayPalProviderTests {
             server.answer(
                 "GET /v2/checkout/orders/5O190127TN364715T", Self.order("CREATED"), Self.order("APPROVED"), .init(body: Self.completed),
                 Self.order("VOIDED"), .init(status: 404, body: #"{"name":"RESOURCE_NOT_FOUND"}"#))
-            let look = errand(.look, .paypal, reference: "5O190127TN364715T")
+            let look = job(.look, .paypal, reference: "5O190127TN364715T")
             #expect(await payPal.carry(look) == .needsPayer(nil))
             #expect(await payPal.carry(look) == .approved)
             #expect(await payPal.carry(look) == .succeeded(charge: "3C679366HH908993F", amount: Self.paid))
             #expect(await payPal.carry(look) == .ended(reason: "cancelled"))
             #expect(await payPal.carry(look) == .ended(reason: "expired"))
             server.answer("POST /v2/checkout/orders/5O190127TN364715T/capture", .init(status: 201, body: Self.completed))
-            let confirm = errand(.confirm, .paypal, reference: "5O190127TN364715T")
+            let confirm = job(.confirm, .paypal, reference: "5O190127TN364715T")
             #expect(await payPal.carry(confirm) == .succeeded(charge: "3C679366HH908993F", amount: Self.paid))
             #expect(server.asked.last?.key == "0123456789abcdef")
         }
@@ -100,7 +100,7 @@ struct PayPalProviderTests {
                 "POST /v2/checkout/orders/5O190127TN364715T/capture", Self.refusal("ORDER_ALREADY_CAPTURED"),
                 Self.refusal("ORDER_NOT_APPROVED"), Self.refusal("INSTRUMENT_DECLINED"), .init(status: 503, body: "{}"))
             server.answer("GET /v2/checkout/orders/5O190127TN364715T", .init(body: Self.completed))
-            let confirm = errand(.confirm, .paypal, reference: "5O190127TN364715T")
+            let confirm = job(.confirm, .paypal, reference: "5O190127TN364715T")
             #expect(await payPal.carry(confirm) == .succeeded(charge: "3C679366HH908993F", amount: Self.paid))
             #expect(await payPal.carry(confirm) == .needsPayer(nil))
             #expect(await payPal.carry(confirm) == .declined(reason: "instrument-declined"))
@@ -113,7 +113,7 @@ struct PayPalProviderTests {
         try await Self.play { server, payPal in
             server.answer(
                 "GET /v2/checkout/orders/5O190127TN364715T", Self.order("APPROVED"), Self.order("CREATED"), .init(body: Self.completed))
-            let cancel = errand(.cancel, .paypal, reference: "5O190127TN364715T")
+            let cancel = job(.cancel, .paypal, reference: "5O190127TN364715T")
             #expect(await payPal.carry(cancel) == .ended(reason: "cancelled"))
             #expect(await payPal.carry(cancel) == .ended(reason: "cancelled"))
             #expect(await payPal.carry(cancel) == .succeeded(charge: "3C679366HH908993F", amount: Self.paid))
@@ -127,7 +127,7 @@ struct PayPalProviderTests {
                 "GET /v2/checkout/orders/5O190127TN364715T",
                 .init(body: Self.completed.replacing(#""status":"COMPLETED","amount""#, with: #""status":"REFUNDED","amount""#)),
                 .init(body: Self.completed.replacing(#""status":"COMPLETED","amount""#, with: #""status":"PARTIALLY_REFUNDED","amount""#)))
-            let look = errand(.look, .paypal, reference: "5O190127TN364715T")
+            let look = job(.look, .paypal, reference: "5O190127TN364715T")
             #expect(await payPal.carry(look) == .ended(reason: "refunded"))
             #expect(await payPal.carry(look) == .succeeded(charge: "3C679366HH908993F", amount: Self.paid))
         }
@@ -140,7 +140,7 @@ struct PayPalProviderTests {
                 "POST /v2/payments/captures/3C679366HH908993F/refund",
                 .init(status: 201, body: #"{"id":"1JU08902781691411","status":"COMPLETED"}"#),
                 Self.refusal("CAPTURE_FULLY_REFUNDED"), .init(status: 201, body: #"{"status":"PENDING"}"#))
-            let refund = errand(.refund, .paypal, reference: "5O190127TN364715T", charge: "3C679366HH908993F")
+            let refund = job(.refund, .paypal, reference: "5O190127TN364715T", charge: "3C679366HH908993F")
             #expect(await payPal.carry(refund) == .refunded)
             #expect(server.asked.last?.key == "0123456789abcdef")
             #expect(await payPal.carry(refund) == .refunded)
@@ -153,7 +153,7 @@ struct PayPalProviderTests {
         try await Self.play { server, payPal in
             server.answer(
                 "GET /v2/checkout/orders/5O190127TN364715T", .init(status: 401, body: #"{"error":"invalid_token"}"#), Self.order("CREATED"))
-            let look = errand(.look, .paypal, reference: "5O190127TN364715T")
+            let look = job(.look, .paypal, reference: "5O190127TN364715T")
             #expect(await payPal.carry(look) == .unreachable)
             #expect(await payPal.carry(look) == .needsPayer(nil))
             #expect(server.lines.filter { $0.hasSuffix("token") }.count == 2)

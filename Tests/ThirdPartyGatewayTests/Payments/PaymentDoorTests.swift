@@ -245,7 +245,7 @@ struct PaymentDoorTests {
                 """
             let event = try #require(StripeEvent(Array(text.utf8)))
             let word = try #require(event.word)
-            for _ in 0..<2 { try await house.parts.errands.told("scripted", event.reference, word) }
+            for _ in 0..<2 { try await house.parts.jobs.told("scripted", event.reference, word) }
             #expect(try await house.isPaid(request))
             #expect(try await house.invoices().count == 1)
         }

@@ -45,7 +45,7 @@ struct PaymentHistoryTests {
             }
             for handler in [house.card, house.payPal] { handler.become(.willing) }
             for _ in 0..<3 {
-                try await house.parts.errands.lookAtAll()
+                try await house.parts.jobs.lookAtAll()
                 try await house.carryAll()
             }
             for one in known { try await Self.settled(one.request, house) }
@@ -68,7 +68,7 @@ struct PaymentHistoryTests {
                 let shown = try? await house.bill(request).live
                 if shown?.provider == handler.name, shown?.state == .open, one.isAccepted, let reference = shown?.reference {
                     handler.payerPays(reference)
-                    try? await house.parts.errands.told(handler.name, reference, .succeeded(charge: nil))
+                    try? await house.parts.jobs.told(handler.name, reference, .succeeded(charge: nil))
                 }
             }
         case 6 where Int.random(in: 0..<3, using: &luck) == 0:
@@ -78,8 +78,8 @@ struct PaymentHistoryTests {
             }
         case 7:
             if (try? await house.isPaid(request)) == true {
-                let book = house.parts.book
-                try? await house.store.write { db in try book.delivered(db, request.id) }
+                let repository = house.parts.repository
+                try? await house.store.write { db in try repository.delivered(db, request.id) }
             }
         default: try? await house.carryAll()
         }

@@ -34,14 +34,14 @@ final class ScriptedHandler: PaymentProvider {
 
     struct State: Sendable {
         var mood = Mood.willing
-        var calls: [Errand] = []
+        var calls: [PaymentJob] = []
         var open: [String: String] = [:]
         var charged: Set<String> = []
         var cancelled: Set<String> = []
         var refunded: Set<String> = []
         var charges = 0
         /// Where the money of a process is by what a bank or the handler has done, past what was asked for here.
-        var standings: [String: MoneyStanding] = [:]
+        var standings: [String: MoneyStatus] = [:]
         /// Whose process it is.
         var payments: [String: PaymentID] = [:]
     }
@@ -66,11 +66,11 @@ final class ScriptedHandler: PaymentProvider {
         }
     }
 
-    func kinds() -> [Errand.Kind] { state.withLock { $0.calls.map(\.kind) } }
+    func kinds() -> [PaymentJob.Kind] { state.withLock { $0.calls.map(\.kind) } }
     func become(_ mood: Mood) { state.withLock { $0.mood = mood } }
 
-    func carry(_ errand: Errand) async -> ProviderWord {
-        let word = state.withLock { Self.act(errand, &$0) }
+    func carry(_ job: PaymentJob) async -> ProviderStatus {
+        let word = state.withLock { Self.act(job, &$0) }
         if let body = meanwhile.withLock({ body in
             defer { body = nil }
             return body
@@ -81,46 +81,46 @@ final class ScriptedHandler: PaymentProvider {
         return word
     }
 
-    private static func act(_ errand: Errand, _ state: inout State) -> ProviderWord {
+    private static func act(_ job: PaymentJob, _ state: inout State) -> ProviderStatus {
         if case .away = state.mood { return .unreachable }
-        state.calls.append(errand)
-        switch errand.kind {
+        state.calls.append(job)
+        switch job.kind {
         case .open:
             if case .refusesToOpen(let reason) = state.mood { return .ended(reason: reason) }
-            let reference = state.open[errand.key] ?? "process\(state.open.count + 1)"
-            (state.open[errand.key], state.payments[reference]) = (reference, errand.payment)
+            let reference = state.open[job.key] ?? "process\(state.open.count + 1)"
+            (state.open[job.key], state.payments[reference]) = (reference, job.payment)
             return .opened(reference: reference, step: PayerStep(clientSecret: "\(reference)_secret"))
         case .confirm:
-            guard let reference = errand.reference else { return .unreachable }
+            guard let reference = job.reference else { return .unreachable }
             if state.charged.contains(reference) { return .succeeded(charge: nil) }
             if case .declines(let reason) = state.mood { return .declined(reason: reason) }
             if state.cancelled.contains(reference) { return .ended(reason: "cancelled") }
             if state.charged.insert(reference).inserted { state.charges += 1 }
             if case .takes(let amount) = state.mood { return .succeeded(charge: "charge of \(reference)", amount: amount) }
-            return .succeeded(charge: "charge of \(reference)", amount: errand.amount)
+            return .succeeded(charge: "charge of \(reference)", amount: job.amount)
         case .cancel:
-            guard let reference = errand.reference else { return .unreachable }
+            guard let reference = job.reference else { return .unreachable }
             if state.charged.contains(reference) { return .succeeded(charge: nil) }
             state.cancelled.insert(reference)
             return .ended(reason: "cancelled")
         case .look:
-            guard let reference = errand.reference else { return .unreachable }
+            guard let reference = job.reference else { return .unreachable }
             if state.charged.contains(reference) { return .succeeded(charge: nil) }
             return state.cancelled.contains(reference) ? .ended(reason: "cancelled") : .needsPayer(nil)
         case .refund:
-            guard let reference = errand.reference else { return .unreachable }
+            guard let reference = job.reference else { return .unreachable }
             if case .keeps(let reason) = state.mood { return .stands(.refundRefused(reason: reason)) }
             if let standing = state.standings[reference] { return .stands(standing) }
             state.refunded.insert(reference)
             return .refunded
         case .review:
-            guard let standing = errand.reference.flatMap({ state.standings[$0] }) else { return .pending }
+            guard let standing = job.reference.flatMap({ state.standings[$0] }) else { return .pending }
             return .stands(standing)
         }
     }
 
     /// What the handler says of the money from now on; nil: nothing.
-    func stands(_ standing: MoneyStanding?, _ reference: String) {
+    func stands(_ standing: MoneyStatus?, _ reference: String) {
         state.withLock { $0.standings[reference] = standing }
     }
 
@@ -145,9 +145,9 @@ final class PaymentHouse: Sendable {
             try StreamLog.create(in: db)
             try Confirmations.create(in: db)
             try AnswerTable.create(in: db)
-            try PaymentTables.create(in: db)
+            try PaymentMigration.create(in: db)
         },
-        Migration(2, "what waits for the operator") { db in try PaymentTables.addAttention(to: db) },
+        Migration(2, "what waits for the operator") { db in try PaymentMigration.addAttention(to: db) },
     ]
 
     let runtime: Runtime
@@ -157,14 +157,14 @@ final class PaymentHouse: Sendable {
     let told = Mutex(Told())
     let clock = Mutex(PaymentHouse.start)
     private let settings: PaymentSettings
-    private let current = Mutex<(opened: OpenedStore, parts: PaymentParts)?>(nil)
+    private let current = Mutex<(opened: OpenedStore, parts: PaymentModule)?>(nil)
 
-    private var open: (opened: OpenedStore, parts: PaymentParts) {
+    private var open: (opened: OpenedStore, parts: PaymentModule) {
         guard let open = current.withLock({ $0 }) else { preconditionFailure("the house is open from its beginning") }
         return open
     }
 
-    var parts: PaymentParts { open.parts }
+    var parts: PaymentModule { open.parts }
     var store: Store { open.opened.store }
     var answers: StoredAnswers { open.opened.answers }
     var now: Timestamp { clock.withLock { $0 } }
@@ -194,15 +194,15 @@ final class PaymentHouse: Sendable {
         current.withLock { $0 = (opened, parts) }
     }
 
-    private func build(_ store: OpenedStore) throws -> PaymentParts {
-        let neighbours = PaymentNeighbours(
+    private func build(_ store: OpenedStore) throws -> PaymentModule {
+        let neighbours = PaymentEffects(
             billing: { _, _ in PaymentSamples.billing }, preferred: { _, _ in .card },
             mail: { [self] _, _, template, values in told.withLock { $0.mails.append((template, values)) } },
             released: { [self] _, request in told.withLock { $0.released.append(request) } },
             withdrawn: { [self] _, _, hold in told.withLock { $0.held.append(hold) } })
         let bank = settings.bank.map { BankTransferProvider(bank: $0) }
-        return try PaymentParts(
-            settings, on: store, runtime: runtime, neighbours: neighbours,
+        return try PaymentModule(
+            settings, on: store, runtime: runtime, effects: neighbours,
             admit: { exchange, right in
                 guard case .client(let client, let organisation, let scopes) = exchange.caller, scopes.contains(right.rawValue) else {
                     throw Problem.forbidden
@@ -254,7 +254,7 @@ final class PaymentHouse: Sendable {
 
     func setPrices(_ prices: PriceList = PaymentSamples.prices) async throws {
         let at = now
-        _ = try await store.write { db in try PriceListTable().add(db, prices, at: at) }
+        _ = try await store.write { db in try PriceListStore().add(db, prices, at: at) }
     }
 
     @discardableResult
@@ -264,32 +264,32 @@ final class PaymentHouse: Sendable {
         let request = PayableRequest(
             id: id, organisation: organisation,
             scope: RequestScope(types: types, from: Self.start, to: Self.start + .seconds(86_400), granularity: .minutes))
-        let book = parts.book
-        try await store.write { db in try book.opened(db, request) }
+        let repository = parts.repository
+        try await store.write { db in try repository.opened(db, request) }
         try await carryAll()
         return request
     }
 
     func accept(_ request: PayableRequest) async throws {
-        let book = parts.book
-        try await store.write { db in _ = try book.due(db, request) }
+        let repository = parts.repository
+        try await store.write { db in _ = try repository.due(db, request) }
         try await carryAll()
     }
 
     func close(_ request: PayableRequest, as outcome: RequestStatus) async throws {
-        let book = parts.book
-        try await store.write { db in try book.closed(db, request.id, as: outcome) }
+        let repository = parts.repository
+        try await store.write { db in try repository.closed(db, request.id, as: outcome) }
         try await carryAll()
     }
 
     func isPaid(_ request: PayableRequest) async throws -> Bool {
-        let book = parts.book
-        return try await store.read { db in try book.isPaid(db, request.id) }
+        let repository = parts.repository
+        return try await store.read { db in try repository.isPaid(db, request.id) }
     }
 
     func bill(_ request: PayableRequest) async throws -> Bill {
-        let book = parts.book
-        guard let bill = try await store.read({ db in try book.bill(db, of: request.id) }) else { throw Problem.notFound }
+        let repository = parts.repository
+        guard let bill = try await store.read({ db in try repository.bill(db, of: request.id) }) else { throw Problem.notFound }
         return bill
     }
 
@@ -306,13 +306,13 @@ final class PaymentHouse: Sendable {
     func carryAll() async throws {
         let table = parts.desk.ledger.table
         for stored in try await store.read({ db in try table.list(db, PaymentFilter(), before: nil, limit: 1000) }) {
-            try await parts.errands.settle(stored.bill.payment)
+            try await parts.jobs.settle(stored.bill.payment)
         }
     }
 
     func waiting() async throws -> Int {
-        let errands = parts.desk.ledger.errands
-        return try await store.read { db in try errands.waiting(db) }
+        let jobs = parts.desk.ledger.jobs
+        return try await store.read { db in try jobs.waiting(db) }
     }
 
     func mails() -> [MessageTemplate] { told.withLock { $0.mails.map(\.template) } }

@@ -116,11 +116,11 @@ struct PaymentStories {
                 try ledger.change(db, payment, token: "pm_token", at: now) { try $0.confirm(1, at: now) }
             }
             house.card.meanwhile.withLock { $0 = { await store.close() } }
-            await #expect(throws: (any Error).self) { try await house.parts.errands.settle(payment) }
+            await #expect(throws: (any Error).self) { try await house.parts.jobs.settle(payment) }
             #expect(house.card.charges == 1)
             try await house.restart()
             #expect(try await house.isPaid(request) == false)
-            try await house.parts.errands.settle(payment)
+            try await house.parts.jobs.settle(payment)
             #expect(try await house.isPaid(request) && house.card.charges == 1)
             let confirmations = house.card.state.withLock { $0.calls.filter { $0.kind == .confirm } }
             #expect(confirmations.count == 2 && Set(confirmations.map(\.key)).count == 1 && confirmations[1].token == "pm_token")
@@ -139,10 +139,10 @@ struct PaymentStories {
             #expect(shown.stored.bill.live?.state == .confirming && shown.stored.bill.status == .due)
             #expect(await problemName { try await house.pay(request, by: .paypal) } == "payment-under-way")
             house.card.become(.willing)
-            let errands = house.parts.desk.ledger.errands
+            let jobs = house.parts.desk.ledger.jobs
             let (at, later) = (house.now, house.now + .seconds(600))
-            #expect(try await house.store.read { db in try errands.due(db, at: at, longest: .seconds(300), limit: 10) }.isEmpty)
-            #expect(try await house.store.read { db in try errands.due(db, at: later, longest: .seconds(300), limit: 10) }.count == 1)
+            #expect(try await house.store.read { db in try jobs.due(db, at: at, longest: .seconds(300), limit: 10) }.isEmpty)
+            #expect(try await house.store.read { db in try jobs.due(db, at: later, longest: .seconds(300), limit: 10) }.count == 1)
             try await house.carryAll()
             #expect(try await house.isPaid(request) && house.card.charges == 1)
         }
@@ -157,10 +157,10 @@ struct PaymentStories {
             let shown = try await house.pay(request, token: nil)
             #expect(shown.stored.bill.status == .due && shown.stored.bill.live?.step?.clientSecret == "process1_secret")
             house.card.payerPays("process1")
-            for _ in 0..<3 { try await house.parts.errands.told("scripted", "process1", .succeeded(charge: "c")) }
-            try await house.parts.errands.told("scripted", "process1", .declined(reason: "late"))
-            try await house.parts.errands.told("scripted", "process99", .succeeded(charge: "c"))
-            try await house.parts.errands.told("other", "process1", .ended(reason: "x"))
+            for _ in 0..<3 { try await house.parts.jobs.told("scripted", "process1", .succeeded(charge: "c")) }
+            try await house.parts.jobs.told("scripted", "process1", .declined(reason: "late"))
+            try await house.parts.jobs.told("scripted", "process99", .succeeded(charge: "c"))
+            try await house.parts.jobs.told("other", "process1", .ended(reason: "x"))
             #expect(try await house.isPaid(request) && house.released().count == 1 && house.mails() == [.paymentReceived])
             #expect(try await house.invoices().count == 1)
         }
@@ -174,7 +174,7 @@ struct PaymentStories {
             try await house.accept(request)
             try await house.pay(request, token: nil)
             house.card.payerPays("process1")
-            try await house.parts.errands.lookAtAll()
+            try await house.parts.jobs.lookAtAll()
             try await house.carryAll()
             #expect(try await house.isPaid(request) && house.card.kinds().last == .look)
         }
@@ -206,10 +206,10 @@ struct PaymentStories {
                 try await house.close(request, as: .ended)
                 #expect(try await house.bill(request).status == .due)
             }
-            let book = house.parts.book
-            let owed = try await house.store.read { db in try book.outstanding(db, PaymentHouse.organisation) }
+            let repository = house.parts.repository
+            let owed = try await house.store.read { db in try repository.outstanding(db, PaymentHouse.organisation) }
             #expect(owed == [Amount(minor: 1244, currency: "EUR")])
-            #expect(try await house.store.read { db in try book.outstanding(db, OrganisationID(bits: 5)) } == [])
+            #expect(try await house.store.read { db in try repository.outstanding(db, OrganisationID(bits: 5)) } == [])
         }
     }
 
@@ -217,17 +217,17 @@ struct PaymentStories {
     func refunds() async throws {
         try await PaymentHouse.play { house in
             try await house.setPrices()
-            let book = house.parts.book
+            let repository = house.parts.repository
             let (kept, returned, empty) = (try await house.request(), try await house.request(), try await house.request())
             for request in [kept, returned, empty] {
                 try await house.accept(request)
                 try await house.pay(request)
             }
-            try await house.store.write { db in try book.delivered(db, kept.id) }
+            try await house.store.write { db in try repository.delivered(db, kept.id) }
             try await house.close(kept, as: .revoked)
             #expect(try await house.bill(kept).status == .paid)
             try await house.close(returned, as: .revoked)
-            try await house.store.write { db in try book.undeliverable(db, empty.id) }
+            try await house.store.write { db in try repository.undeliverable(db, empty.id) }
             try await house.carryAll()
             for request in [returned, empty] {
                 #expect(try await house.bill(request).status == .refunded)
@@ -278,22 +278,23 @@ struct PaymentStories {
             try await house.accept(first)
             let kept = try await house.bill(first)
             #expect(kept.amount.minor == 622 && kept.priceListVersion == 1)
-            let book = house.parts.book
+            let repository = house.parts.repository
             let scope = first.scope
-            #expect(try await house.store.read { db in try book.quote(db, scope) }.priceListVersion == 2)
+            #expect(try await house.store.read { db in try repository.quote(db, scope) }.priceListVersion == 2)
             let honoured = PayableRequest(id: .random(), organisation: PaymentHouse.organisation, scope: scope)
-            try await house.store.write { db in try book.opened(db, honoured, priceListVersion: 1) }
+            try await house.store.write { db in try repository.opened(db, honoured, priceListVersion: 1) }
             #expect(try await house.bill(honoured).amount.minor == 622)
-            #expect(await problemName { try await house.store.read { db in try book.check(db, scope, persons: 1, version: 1) } } == nil)
+            #expect(
+                await problemName { try await house.store.read { db in try repository.check(db, scope, persons: 1, version: 1) } } == nil)
             house.pass(.seconds(24 * 3600))
             for version in [1, 3, -1] {
                 #expect(
-                    await problemName { try await house.store.read { db in try book.check(db, scope, persons: 1, version: version) } }
+                    await problemName { try await house.store.read { db in try repository.check(db, scope, persons: 1, version: version) } }
                         == "price-changed")
             }
             // What was agreed to in time holds, however long it took to reach the person.
             let late = PayableRequest(id: .random(), organisation: PaymentHouse.organisation, scope: scope)
-            try await house.store.write { db in try book.opened(db, late, priceListVersion: 1) }
+            try await house.store.write { db in try repository.opened(db, late, priceListVersion: 1) }
             #expect(try await house.bill(late).amount.minor == 622)
         }
     }

@@ -12,11 +12,11 @@ import Testing
 
 /// A subscription that its person has accepted and nobody has paid, in a gateway of its own.
 private struct AcceptedSubscription: Sendable {
-    let parts: GatewayParts
+    let parts: GatewayModule
     let person: PersonID
     let accepted: RequestState
 
-    private init(_ parts: GatewayParts, of organisation: OrganisationID) async throws {
+    private init(_ parts: GatewayModule, of organisation: OrganisationID) async throws {
         let (now, person) = (Timestamp.now, PersonID.random())
         let pending = RequestState(
             request: .random(), organisation: organisation, status: .pending, types: [.heartRate], from: now - .seconds(60),
@@ -25,7 +25,7 @@ private struct AcceptedSubscription: Sendable {
         (accepted.status, accepted.grant) = (.approved, .random())
         (self.parts, self.person, self.accepted) = (parts, person, accepted)
         _ = try await parts.opened.keys.makeKey(for: person)
-        try await parts.opened.store.write { db in _ = try PriceListTable().add(db, PaymentSamples.prices, at: now) }
+        try await parts.opened.store.write { db in _ = try PriceListStore().add(db, PaymentSamples.prices, at: now) }
         for state in [pending, accepted] { try await hear(state) }
     }
 
@@ -49,10 +49,10 @@ private struct AcceptedSubscription: Sendable {
     }
 
     func change(_ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]) async throws {
-        let (book, request, now) = (parts.payments.book, accepted.request, Timestamp.now)
+        let (repository, request, now) = (parts.payments.repository, accepted.request, Timestamp.now)
         try await parts.opened.store.write { db in
-            guard let bill = try book.bill(db, of: request) else { throw PaidRequest.NotPaid() }
-            try book.ledger.change(db, bill.payment, at: now) { try event(&$0, now) }
+            guard let bill = try repository.bill(db, of: request) else { throw PaidRequest.NotPaid() }
+            try repository.ledger.change(db, bill.payment, at: now) { try event(&$0, now) }
         }
     }
 
@@ -64,14 +64,14 @@ private struct AcceptedSubscription: Sendable {
     }
 
     /// The handler's word about the latest attempt to pay.
-    func paymentStands(_ standing: MoneyStanding) async throws {
+    func paymentStands(_ standing: MoneyStatus) async throws {
         try await change { bill, now in bill.heard(.stands(standing), of: bill.attempts.count, at: now) }
     }
 
     func shown() async throws -> (made: MadeRequest?, feed: Feed?, bill: Bill?) {
-        let (book, request) = (parts.payments.book, accepted.request)
+        let (repository, request) = (parts.payments.repository, accepted.request)
         return try await parts.opened.store.read { db in
-            (try RequestTable().find(db, request), try FeedTable().find(db, request), try book.bill(db, of: request))
+            (try RequestStore().find(db, request), try FeedStore().find(db, request), try repository.bill(db, of: request))
         }
     }
 

@@ -40,7 +40,7 @@ struct StripeProviderTests {
     func open() async throws {
         try await Self.play { server, stripe in
             server.answer("POST /v1/payment_intents", Self.intent("requires_payment_method"))
-            let word = await stripe.carry(errand(.open))
+            let word = await stripe.carry(job(.open))
             #expect(
                 word
                     == .opened(
@@ -59,8 +59,8 @@ struct StripeProviderTests {
                 "POST /v1/payment_intents", .init(status: 400, body: #"{"error":{"code":"amount_too_small","message":"…"}}"#),
                 .init(status: 401, body: #"{"error":{"message":"Invalid API Key"}}"#),
                 .init(status: 429, body: "{}"), .init(status: 500, body: "oops"), .init(status: 409, body: "{}"))
-            #expect(await stripe.carry(errand(.open)) == .ended(reason: "amount-too-small"))
-            for _ in 0..<4 { #expect(await stripe.carry(errand(.open)) == .unreachable) }
+            #expect(await stripe.carry(job(.open)) == .ended(reason: "amount-too-small"))
+            for _ in 0..<4 { #expect(await stripe.carry(job(.open)) == .unreachable) }
         }
     }
 
@@ -70,7 +70,7 @@ struct StripeProviderTests {
             server.answer("GET /v1/payment_intents/pi_1", Self.intent("requires_payment_method"))
             server.answer("POST /v1/payment_intents/pi_1", Self.intent("requires_confirmation"))
             server.answer("POST /v1/payment_intents/pi_1/confirm", Self.intent("succeeded", #","latest_charge":"ch_1""#))
-            #expect(await stripe.carry(errand(.confirm, reference: "pi_1", token: "pm_card")) == .succeeded(charge: "ch_1", amount: paid))
+            #expect(await stripe.carry(job(.confirm, reference: "pi_1", token: "pm_card")) == .succeeded(charge: "ch_1", amount: paid))
             #expect(
                 server.lines == [
                     "GET /v1/payment_intents/pi_1", "POST /v1/payment_intents/pi_1", "POST /v1/payment_intents/pi_1/confirm",
@@ -83,7 +83,7 @@ struct StripeProviderTests {
     func confirmedBefore() async throws {
         try await Self.play { server, stripe in
             server.answer("GET /v1/payment_intents/pi_1", Self.intent("succeeded", #","latest_charge":{"id":"ch_1"}"#))
-            #expect(await stripe.carry(errand(.confirm, reference: "pi_1", token: "pm_card")) == .succeeded(charge: "ch_1", amount: paid))
+            #expect(await stripe.carry(job(.confirm, reference: "pi_1", token: "pm_card")) == .succeeded(charge: "ch_1", amount: paid))
             #expect(server.lines == ["GET /v1/payment_intents/pi_1"])
             // Between the look and the confirmation.
             server.answer(
@@ -92,7 +92,7 @@ struct StripeProviderTests {
             server.answer(
                 "POST /v1/payment_intents/pi_1/confirm",
                 .init(status: 400, body: #"{"error":{"code":"payment_intent_unexpected_state"}}"#))
-            #expect(await stripe.carry(errand(.confirm, reference: "pi_1", token: "pm_card")) == .succeeded(charge: nil, amount: paid))
+            #expect(await stripe.carry(job(.confirm, reference: "pi_1", token: "pm_card")) == .succeeded(charge: nil, amount: paid))
         }
     }
 
@@ -104,7 +104,7 @@ struct StripeProviderTests {
             server.answer(
                 "POST /v1/payment_intents/pi_1/confirm", Self.declinedCard,
                 Self.intent("requires_action", #","next_action":{"type":"use_stripe_sdk"}"#), Self.intent("processing"))
-            let call = errand(.confirm, reference: "pi_1", token: "pm_card")
+            let call = job(.confirm, reference: "pi_1", token: "pm_card")
             #expect(await stripe.carry(call) == .declined(reason: "insufficient-funds"))
             #expect(await stripe.carry(call) == .needsPayer(nil))
             #expect(await stripe.carry(call) == .pending)
@@ -121,7 +121,7 @@ struct StripeProviderTests {
                 .init(status: 404, body: #"{"error":{"type":"invalid_request_error","message":"Not Found"}}"#))
             for _ in 0..<2 {
                 #expect(
-                    await stripe.carry(errand(.confirm, reference: "pi_1", token: "pm_nobody"))
+                    await stripe.carry(job(.confirm, reference: "pi_1", token: "pm_nobody"))
                         == .declined(reason: StripeProvider.unknownToken))
             }
         }
@@ -135,7 +135,7 @@ struct StripeProviderTests {
             server.answer(
                 "GET /v1/payment_intents/pi_1", Self.intent("succeeded"), Self.intent("processing"), Self.intent("canceled"),
                 Self.intent("requires_action"))
-            let call = errand(.cancel, reference: "pi_1")
+            let call = job(.cancel, reference: "pi_1")
             #expect(await stripe.carry(call) == .ended(reason: "cancelled"))
             #expect(await stripe.carry(call) == .succeeded(charge: nil, amount: paid))
             #expect(await stripe.carry(call) == .pending)
@@ -149,17 +149,17 @@ struct StripeProviderTests {
         try await Self.play { server, stripe in
             server.answer("GET /v1/refunds", .init(body: #"{"data":[]}"#), .init(body: #"{"data":[{"status":"succeeded","amount":622}]}"#))
             server.answer("POST /v1/refunds", .init(body: #"{"id":"re_1","status":"succeeded","amount":622,"currency":"eur"}"#))
-            #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .refunded)
+            #expect(await stripe.carry(job(.refund, reference: "pi_1")) == .refunded)
             #expect(server.asked.last?.body.hasPrefix("payment_intent=pi_1") == true && server.asked.last?.key == "0123456789abcdef")
             server.forget()
-            #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .refunded)
+            #expect(await stripe.carry(job(.refund, reference: "pi_1")) == .refunded)
             #expect(server.lines == ["GET /v1/refunds"])
             server.answer("GET /v1/refunds", .init(body: #"{"data":[]}"#))
             server.answer(
                 "POST /v1/refunds", .init(status: 400, body: #"{"error":{"code":"charge_already_refunded"}}"#),
                 .init(body: #"{"status":"pending","amount":622,"currency":"eur"}"#))
-            #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .refunded)
-            #expect(await stripe.carry(errand(.refund, reference: "pi_1")) == .pending)
+            #expect(await stripe.carry(job(.refund, reference: "pi_1")) == .refunded)
+            #expect(await stripe.carry(job(.refund, reference: "pi_1")) == .pending)
         }
     }
 
@@ -172,7 +172,7 @@ struct StripeProviderTests {
                 .init(body: #"{"data":[{"status":"succeeded","amount":100},{"status":"failed","amount":522}]}"#),
                 .init(body: #"{"data":[{"status":"succeeded","amount":100},{"status":"succeeded","amount":522}]}"#))
             server.answer("POST /v1/refunds", .init(body: #"{"id":"re_2","status":"pending","amount":522,"currency":"eur"}"#))
-            let call = errand(.refund, reference: "pi_1")
+            let call = job(.refund, reference: "pi_1")
             #expect(await stripe.carry(call) == .pending, "asked for; not there yet")
             #expect(server.lines == ["GET /v1/refunds", "POST /v1/refunds"])
             #expect(await stripe.carry(call) == .pending && server.lines.count == 3, "it is on its way")
@@ -185,8 +185,8 @@ struct StripeProviderTests {
     func silence() async throws {
         try await Self.play { server, stripe in
             let away = StripeProvider(url: "http://127.0.0.1:1", secret: "sk", publishableKey: "", calls: server.calls())
-            for kind in Errand.Kind.allCases {
-                #expect(await away.carry(errand(kind, reference: "pi_1", token: "pm_card")) == .unreachable)
+            for kind in PaymentJob.Kind.allCases {
+                #expect(await away.carry(job(kind, reference: "pi_1", token: "pm_card")) == .unreachable)
             }
         }
     }
@@ -222,7 +222,7 @@ struct StripeEventTests {
         }
     }
 
-    private static let said: [(String, ProviderWord?)] = [
+    private static let said: [(String, ProviderStatus?)] = [
         (
             """
             {"type":"payment_intent.succeeded","data":{"object":{"id":"pi_1","amount_received":622,"currency":"eur","status":"succeeded",
@@ -243,7 +243,7 @@ struct StripeEventTests {
     ]
 
     @Test("what notifications say of which process; what comes after a charge only asks to look at it", arguments: said)
-    func events(text: String, word: ProviderWord?) {
+    func events(text: String, word: ProviderStatus?) {
         let event = StripeEvent(Array(text.utf8))
         #expect(event?.reference == "pi_1" && event?.word == word)
     }

@@ -19,7 +19,7 @@ struct OvertakenTests {
         house.world.silenceConsent(true)
         let answer = try await house.call("POST", "/requests", house.form())
         guard answer.status == 202, let list = (answer.json["list"] as? String).flatMap({ JobID($0) }),
-            let intent = try await house.opened.store.read({ db in try IntentTable().waiting(db, limit: 1) }).first
+            let intent = try await house.opened.store.read({ db in try IntentStore().waiting(db, limit: 1) }).first
         else { throw RequestHouse.Missing(answer: answer.text) }
         house.world.silenceConsent(false)
         let reply = try house.world.open(
@@ -98,9 +98,9 @@ struct OvertakenTests {
             let answer = try await house.call("POST", "/requests", house.form())
             let list = try #require((answer.json["list"] as? String).flatMap { JobID($0) })
             let organisation = house.organisation
-            try await house.opened.store.write { db in try IntentTable().abandon(db, of: .random(), detail: "gone") }
-            #expect(try await house.opened.store.read { db in try IntentTable().waiting(db, limit: 9) }.count == 1)
-            try await house.opened.store.write { db in try IntentTable().abandon(db, of: organisation, detail: "gone") }
+            try await house.opened.store.write { db in try IntentStore().abandon(db, of: .random(), detail: "gone") }
+            #expect(try await house.opened.store.read { db in try IntentStore().waiting(db, limit: 9) }.count == 1)
+            try await house.opened.store.write { db in try IntentStore().abandon(db, of: organisation, detail: "gone") }
             house.world.silenceConsent(false)
             let intent = try await house.parts.desk.askNow(list)
             #expect(intent?.outcome == .refused && intent?.form == nil && intent?.detail == "gone")
@@ -177,7 +177,7 @@ extension RequestHouse {
         try await opened.store.write { db in
             for event in events { try news.apply(db, event) }
             let named = Set(try events.compactMap { try $0.fact(RequestState.self, type: RequestState.type)?.request })
-            for request in try RequestTable().known(db, after: [], limit: .max) where !named.contains(request) {
+            for request in try RequestStore().known(db, after: [], limit: .max) where !named.contains(request) {
                 try news.isGone(db, request)
             }
         }

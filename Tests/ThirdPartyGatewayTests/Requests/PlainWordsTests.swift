@@ -51,8 +51,8 @@ struct PlainWordsTests {
     func wholeEvents() async throws {
         try await RequestHouse.run { house in
             let person = house.world.add(RequestHouse.code)
-            let book = house.parts.book
-            let feed = try #require(RequestFeed(of: house.organisation, seen: 0, book: book, watchers: house.parts.watchers))
+            let repository = house.parts.repository
+            let feed = try #require(RequestFeed(of: house.organisation, seen: 0, repository: repository, watchers: house.parts.watchers))
             let coming = Task { try await feed.next() }
             let early = RequestState(
                 request: .random(), organisation: house.organisation, status: .pending, types: [.heartRate],

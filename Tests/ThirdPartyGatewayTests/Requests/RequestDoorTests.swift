@@ -178,7 +178,7 @@ struct RequestDoorTests {
                 try db.execute(sql: "DELETE FROM requests")
                 try db.execute(sql: "UPDATE request_intents SET outcome = NULL, request = NULL, form = ?", arguments: [Data(sealed)])
             }
-            let waiting = try await house.opened.store.read { db in try IntentTable().waiting(db, limit: 10) }
+            let waiting = try await house.opened.store.read { db in try IntentStore().waiting(db, limit: 10) }
             let settled = try await house.parts.desk.askNow(try #require(waiting.first).batch)
             #expect(settled?.outcome == .opened)
             #expect(settled?.request == id)
@@ -202,9 +202,9 @@ struct RequestDoorTests {
             try await house.become(.pending, id)
             #expect(try await house.stored(id)?.particulars == nil)
             try await house.opened.store.write { db in
-                if let particulars { try RequestTable().keep(db, particulars, isSubscription: false, of: id) }
+                if let particulars { try RequestStore().keep(db, particulars, isSubscription: false, of: id) }
             }
-            try await house.parts.custody.takeAll()
+            try await house.parts.sealer.takeAll()
             #expect(try await house.call("GET", "/requests/\(id)").json["fiscalCode"] as? String == RequestHouse.code)
         }
     }

@@ -174,8 +174,8 @@ final class RequestWorld: Sendable {
 
     // MARK: The gateway's other subjects
 
-    var hooks: RequestHooks {
-        RequestHooks(
+    var hooks: RequestEffects {
+        RequestEffects(
             approved: { [self] _, request, _ in
                 state.withLock { $0.approved.append(request.id) }
                 return "12.00 EUR"
@@ -190,11 +190,11 @@ final class RequestWorld: Sendable {
             })
     }
 
-    var neighbours: RequestNeighbours {
-        RequestNeighbours(
-            questions: RequestQuestions(
+    var neighbours: RequestDependencies {
+        RequestDependencies(
+            questions: RequestBusRoutes(
                 open: { [self] question, form in try open(question, form) }, end: { [self] _, asked in try end(asked) }),
-            data: GrantedData { [self] asked in try read(asked) }, hooks: hooks,
+            data: GrantedData { [self] asked in try read(asked) }, effects: hooks,
             admit: { [self] exchange, right in
                 guard case .client(let client, let organisation, let scopes) = exchange.caller else { throw Problem.notForThisAccount }
                 guard !state.withLock({ $0.suspended.contains(organisation) }) else {
@@ -210,7 +210,7 @@ final class RequestWorld: Sendable {
 /// One running part of the gateway. Opening it again in the same folder is a restart.
 final class RequestHouse: Sendable {
     let world: RequestWorld
-    let parts: RequestParts
+    let parts: RequestModule
     let opened: OpenedStore
     let runtime: Runtime
     let port: Int
@@ -226,7 +226,7 @@ final class RequestHouse: Sendable {
             try AnswerTable.create(in: db)
             try IdempotencyKeys.create(in: db)
             try ErasureFollower.create(in: db)
-            for step in [RequestTables.create(in:), RequestTables.addHold(to:), RequestTables.addDamaged(to:)] { try step(db) }
+            for step in [RequestMigration.create(in:), RequestMigration.addHold(to:), RequestMigration.addDamaged(to:)] { try step(db) }
         }
     ]
 
@@ -244,8 +244,8 @@ final class RequestHouse: Sendable {
             peer: .thirdPartyGateway, settings: SuiteSettings(&reader, peer: .thirdPartyGateway, httpPort: 0), logger: logger)
         let settings = RequestSettings(&reader)
         opened = try await OpenedStore(on: runtime, applicationID: 0x5465_7374, migrations: Self.migrations)
-        parts = try RequestParts(
-            settings, opened: opened, runtime: runtime, neighbours: world.neighbours, clock: { world.now })
+        parts = try RequestModule(
+            settings, opened: opened, runtime: runtime, on: world.neighbours, clock: { world.now })
         let server = HTTPServer(
             .init(title: "Gateway", version: "1", summary: "Test.", prefix: "thirdparty"), routes: parts.routes, port: 0,
             health: Health(missing: { [] }, metrics: { "" }),
@@ -363,7 +363,7 @@ final class RequestHouse: Sendable {
             stream: "consent.requests", epoch: "e", sequence: 1, head: 1, type: RequestState.type, subject: person?.description ?? "",
             at: state.changedAt, trace: "")
         try await opened.store.write { [parts] db in try parts.news.apply(db, StreamEvent(header: header, payload: payload)) }
-        try await parts.custody.takeAll()
+        try await parts.sealer.takeAll()
     }
 
     /// The person answers, or what else becomes of it, and consent says so.
@@ -386,7 +386,7 @@ final class RequestHouse: Sendable {
     }
 
     func stored(_ id: RequestID) async throws -> StoredMadeRequest? {
-        try await opened.store.read { db in try RequestTable().stored(db, id) }
+        try await opened.store.read { db in try RequestStore().stored(db, id) }
     }
 
     /// Everything that lies in the files of the store and beside it.

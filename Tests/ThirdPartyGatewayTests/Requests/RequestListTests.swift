@@ -149,9 +149,9 @@ struct RequestListTests {
         try await RequestHouse.run { house in
             _ = house.world.add(RequestHouse.code)
             let id = try await house.open(house.form())
-            let book = house.parts.book
-            let last = try await book.lastChange()
-            let feed = try #require(RequestFeed(of: house.organisation, seen: last, book: book, watchers: house.parts.watchers))
+            let repository = house.parts.repository
+            let last = try await repository.lastChange()
+            let feed = try #require(RequestFeed(of: house.organisation, seen: last, repository: repository, watchers: house.parts.watchers))
             let coming = Task { try await feed.next() }
             try await house.become(.approved, id)
             let first = try #require(try await coming.value)
@@ -159,11 +159,11 @@ struct RequestListTests {
             try await house.pay(id)
             try await house.become(.revoked, id)
             let anew = try #require(
-                RequestFeed(of: house.organisation, seen: first.stored.change, book: book, watchers: house.parts.watchers))
+                RequestFeed(of: house.organisation, seen: first.stored.change, repository: repository, watchers: house.parts.watchers))
             let final = try #require(try await anew.next())
             #expect(final.request.status == .revoked)
             #expect(final.stored.change > first.stored.change)
-            let strangers = try #require(RequestFeed(of: .random(), seen: 0, book: book, watchers: house.parts.watchers))
+            let strangers = try #require(RequestFeed(of: .random(), seen: 0, repository: repository, watchers: house.parts.watchers))
             let nothing = Task { try await strangers.next() }
             nothing.cancel()
             // Whether it waited or was looking when it was called off.
@@ -179,7 +179,7 @@ struct RequestListTests {
     func boundsStreams() async throws {
         try await RequestHouse.run { house in
             func feed(of organisation: OrganisationID) -> RequestFeed? {
-                RequestFeed(of: organisation, seen: 0, book: house.parts.book, watchers: house.parts.watchers)
+                RequestFeed(of: organisation, seen: 0, repository: house.parts.repository, watchers: house.parts.watchers)
             }
             var open: [RequestFeed] = []
             while open.count <= 20, let more = feed(of: house.organisation) { open.append(more) }

@@ -76,7 +76,7 @@ struct RequestPropertyTests {
 
     private static func all(_ house: RequestHouse) async throws -> [MadeRequest] {
         try await house.opened.store.read { db in
-            try RequestTable().page(db, of: house.organisation, RequestFilter(), before: nil, limit: 10_000).map(\.request)
+            try RequestStore().page(db, of: house.organisation, RequestFilter(), before: nil, limit: 10_000).map(\.request)
         }
     }
 

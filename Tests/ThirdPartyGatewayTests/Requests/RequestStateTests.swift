@@ -209,7 +209,7 @@ struct RequestStateTests {
             #expect(try await house.stored(waiting)?.particulars?.isPersons == true)
             try await Self.erase(house, person, .data)
             #expect(try await house.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHouse.code)
-            try await house.parts.custody.takeAll()
+            try await house.parts.sealer.takeAll()
             #expect(try await house.stored(waiting)?.particulars?.isPersons == true, "under the new key")
             #expect(try await house.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHouse.code)
         }

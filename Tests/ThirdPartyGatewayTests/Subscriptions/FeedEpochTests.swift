@@ -37,19 +37,19 @@ struct FeedEpochTests {
             let (feed, endpoint, seen) = try await FeedHouse.run(in: folder, world) { house in
                 let feed = try await house.subscribe()
                 let endpoint = try await house.addEndpoint(feed.organisation)
-                let courier = house.courier(endpoint, hand: receiver.hand)
+                let worker = house.worker(endpoint, hand: receiver.hand)
                 try await add(house, feed, before)
-                try await house.drain(courier)
+                try await house.drain(worker)
                 try await house.store.copy(to: copy)
                 try await add(house, feed, lost)
-                try await house.drain(courier)
+                try await house.drain(worker)
                 return (feed, endpoint, try await house.items(feed))
             }
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store.path + suffix) }
             try FileManager.default.copyItem(at: copy, to: store)
             try await FeedHouse.run(in: folder, world) { house in
                 let now = world.clock.now
-                try await house.store.write { db in try FeedEpochTable().renew(db, at: now) }
+                try await house.store.write { db in try FeedEpochStore().renew(db, at: now) }
                 try await body(house, feed, receiver, endpoint, seen)
             }
         }
@@ -88,15 +88,15 @@ struct FeedEpochTests {
     @Test("SHR-14: after a restore webhooks carry what stands and was not queued, the notice and what is new, in bounded messages that end")
     func webhooks() async throws {
         try await Self.restored { house, feed, receiver, endpoint, _ in
-            let courier = house.courier(endpoint, hand: receiver.hand)
+            let worker = house.worker(endpoint, hand: receiver.hand)
             try await Self.add(house, feed, 70...71)
-            try await house.drain(courier)
+            try await house.drain(worker)
             let head = try await house.feed(feed.request).head
             #expect(Array(receiver.numbers(feed.request).suffix(3)) == [head - 2, head - 1, head])
             let batch = receiver.taken.last?.message.data.batches?.last
             #expect(batch?.through == head && batch?.head == head)
             let (messages, attempts) = (receiver.taken.count, receiver.attempts.count)
-            try await house.drain(courier)
+            try await house.drain(worker)
             #expect(receiver.taken.count == messages && receiver.attempts.count == attempts, "nothing is left to tell")
         }
     }
@@ -106,7 +106,7 @@ struct FeedEpochTests {
         try await FeedHouse.run { house in
             let feed = try await house.subscribe()
             let now = house.world.clock.now
-            try await house.store.write { db in try FeedEpochTable().renew(db, at: now) }
+            try await house.store.write { db in try FeedEpochStore().renew(db, at: now) }
             try await Self.add(house, feed, 60...60)
             let items = try await house.items(feed)
             #expect(items.count == 2 && items.allSatisfy { $0.number > 1_000_000 })
@@ -144,7 +144,7 @@ struct FeedEpochTests {
             await old.close()
             let new = try open(GatewaySchema.migrations.count)
             let life = StoreLife(beside: file)
-            #expect(try await life.begin(new) { db in try FeedEpochTable().renew(db, at: .now) } == false)
+            #expect(try await life.begin(new) { db in try FeedEpochStore().renew(db, at: .now) } == false)
             let (epochs, heads) = try await new.read { db in
                 (try String.fetchAll(db, sql: "SELECT epoch FROM feeds"), try Int64.fetchAll(db, sql: "SELECT head FROM feeds"))
             }
@@ -167,7 +167,7 @@ struct FeedEpochTests {
             house.world.ingest.keep(feed.grant, .heartRate, start.milliseconds - 4500, 80)
             for day in given { house.world.ingest.keep(feed.grant, .heartRate, start.milliseconds + day * 86_400_000, 90) }
             try await house.upkeep.turn()
-            try await house.store.write { db in try house.book.lostTrack(db) }
+            try await house.store.write { db in try house.repository.lostTrack(db) }
             try await house.readAll()
             return (try await house.items(feed, after: 5), start)
         }

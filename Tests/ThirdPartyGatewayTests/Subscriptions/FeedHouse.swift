@@ -17,14 +17,14 @@ final class FeedHouse: Sendable {
     let store: Store
     let keys: PersonKeys
     let hub = FeedHub()
-    let queue: WebhookQueue
-    let book: SubscriptionBook
+    let queue: WebhookQueueStore
+    let repository: SubscriptionRepository
     let reading: FeedReading
     let service: SubscriptionService
     let upkeep: FeedUpkeep
-    let courierStore: CourierStore
+    let courierStore: WebhookDeliveryStore
     let world: World
-    let endpoints: EndpointTable
+    let endpoints: EndpointStore
 
     /// What outlives the house.
     final class World: Sendable {
@@ -34,6 +34,8 @@ final class FeedHouse: Sendable {
         let silence = Mutex(Duration.zero)
         let mails = Mutex<[(OrganisationID, MessageTemplate)]>([])
         let mayAct = Mutex(true)
+        /// What is not paid (any more).
+        let due = Mutex<Set<RequestID>>([])
         let delivered = Mutex<[RequestID]>([])
         let stopped = Mutex<[RequestID]>([])
 
@@ -68,8 +70,11 @@ final class FeedHouse: Sendable {
             folder.appendingPathComponent("gateway-keys.db"), wrappedBy: KeyEncryptionKey(bytes: [UInt8](repeating: 7, count: 32)),
             settings: StoreSettings(), logger: logger)
         let (hub, clock) = (hub, world.clock)
-        queue = WebhookQueue(hub: hub)
-        book = SubscriptionBook(queue: queue, hub: hub, keep: .seconds(7 * 86_400), clock: { clock.now }) { _, request in
+        queue = WebhookQueueStore(hub: hub)
+        repository = SubscriptionRepository(
+            queue: queue, hub: hub, keep: .seconds(7 * 86_400), clock: { clock.now },
+            isReleased: { _, request in world.due.withLock { !$0.contains(request) } }
+        ) { _, request in
             world.requests.withLock { $0[request] }
         }
         let gate = FeedGate { world.silence.withLock { $0 } }
@@ -82,9 +87,9 @@ final class FeedHouse: Sendable {
             world.stopped.withLock { $0.append(question.request) }
         }
         upkeep = FeedUpkeep(store: store, keep: .seconds(7 * 86_400), clock: { clock.now }, logger: logger)
-        endpoints = EndpointTable(key: try SymmetricKey(bytes: [UInt8](repeating: 9, count: 32)))
-        courierStore = CourierStore(
-            queue: queue, endpoints: endpoints, rendering: WebhookRendering(keys: keys) { clock.now }, gate: gate,
+        endpoints = EndpointStore(key: try SymmetricKey(bytes: [UInt8](repeating: 9, count: 32)))
+        courierStore = WebhookDeliveryStore(
+            queue: queue, endpoints: endpoints, rendering: WebhookRenderingStore(keys: keys) { clock.now }, gate: gate,
             mayAct: { _, _ in world.mayAct.withLock { $0 } },
             mail: { _, organisation, template, values in
                 precondition(Set(values.keys).union(["organisation"]) == template.values)
@@ -126,14 +131,14 @@ final class FeedHouse: Sendable {
             request: .random(), organisation: organisation, person: .random(), grant: .random(), types: types, from: now - past,
             to: now + ahead, granularity: granularity, isSubscription: ahead > .zero)
         world.requests.withLock { $0[scope.request] = scope }
-        try await store.write { [book] db in try book.begin(db, scope.request) }
+        try await store.write { [repository] db in try repository.begin(db, scope.request) }
         return try await feed(scope.request)
     }
 
     struct Absent: Error {}
 
     func feed(_ request: RequestID) async throws -> Feed {
-        guard let feed = try await store.read({ db in try FeedTable().find(db, request) }) else { throw Absent() }
+        guard let feed = try await store.read({ db in try FeedStore().find(db, request) }) else { throw Absent() }
         return feed
     }
 
@@ -146,13 +151,13 @@ final class FeedHouse: Sendable {
         guard let person = feed.person, let first = entries.map(\.0).min(), let last = entries.map(\.0).max() else { return }
         for entry in entries { world.ingest.keep(feed.grant, metric, entry.0, entry.1) }
         let fact = DataArrived(metric: metric, from: Timestamp(milliseconds: first), to: Timestamp(milliseconds: last + 1))
-        try await store.write { [book] db in try book.arrived(db, person, fact) }
+        try await store.write { [repository] db in try repository.arrived(db, person, fact) }
     }
 
     /// Reads until nothing more is due.
     func readAll() async throws {
         for _ in 0..<100 {
-            let due = try await store.read { [clock = world.clock] db in try FeedNewsTable().due(db, at: clock.now, limit: 1) }
+            let due = try await store.read { [clock = world.clock] db in try FeedEventStore().due(db, at: clock.now, limit: 1) }
             if due.isEmpty { return }
             try await reading.turn()
         }
@@ -164,11 +169,11 @@ final class FeedHouse: Sendable {
             grant: feed.grant, request: feed.request, person: person, organisation: feed.organisation, types: types ?? feed.types,
             from: Timestamp(milliseconds: feed.window.lowerBound), to: Timestamp(milliseconds: feed.window.upperBound),
             granularity: feed.granularity, active: active, version: version)
-        try await store.write { [book] db in try book.heard(db, state) }
+        try await store.write { [repository] db in try repository.heard(db, state) }
     }
 
     func end(_ feed: Feed, _ why: SubscriptionEnding) async throws {
-        try await store.write { [book] db in try book.end(db, feed.request, why) }
+        try await store.write { [repository] db in try repository.end(db, feed.request, why) }
     }
 
     func items(_ feed: Feed, after: Int64 = 0, limit: Int = 1000) async throws -> [FeedItem] {
@@ -196,19 +201,21 @@ final class FeedHouse: Sendable {
         return found
     }
 
-    func courier(_ endpoint: Endpoint, places: CourierPlaces = CourierPlaces(), hand: @escaping Courier.Hand) -> Courier {
-        Courier(
+    func worker(
+        _ endpoint: Endpoint, places: DeliveryPermits = DeliveryPermits(), hand: @escaping WebhookDeliveryWorker.Hand
+    ) -> WebhookDeliveryWorker {
+        WebhookDeliveryWorker(
             endpoint.id, of: endpoint.organisation,
-            on: Courier.Ground(
+            on: WebhookDeliveryWorker.Dependencies(
                 store: store, table: courierStore, hub: hub, hand: hand, places: places, clock: { [clock = world.clock] in clock.now },
                 jitter: { 0 },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
     }
 
     /// Turns until there is nothing to do at this time.
-    func drain(_ courier: Courier, _ lane: WebhookLane = .items) async throws {
+    func drain(_ worker: WebhookDeliveryWorker, _ lane: WebhookLane = .items) async throws {
         for _ in 0..<1000 {
-            guard case .again = try await courier.turn(lane) else { return }
+            guard case .again = try await worker.turn(lane) else { return }
         }
     }
 }

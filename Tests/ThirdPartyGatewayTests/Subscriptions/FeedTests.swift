@@ -83,7 +83,7 @@ struct FeedTests {
             let later = try await house.items(feed, after: 6)
             #expect(later.count == 2 && later.allSatisfy { $0.replaces == nil })
             // Everything is read again: nothing of it has changed.
-            try await house.store.write { db in try house.book.lostTrack(db) }
+            try await house.store.write { db in try house.repository.lostTrack(db) }
             try await house.readAll()
             #expect(try await house.feed(feed.request).head == 8)
         }
@@ -158,7 +158,7 @@ struct FeedTests {
             #expect(try await house.feed(feed.request).head == 1)
             // The first end stands; what is over does not begin again.
             try await house.end(feed, .ended)
-            try await house.store.write { db in try house.book.begin(db, feed.request) }
+            try await house.store.write { db in try house.repository.begin(db, feed.request) }
             #expect(try await house.feed(feed.request).ending == .revoked)
             try await house.upkeep.turn()
             let kept = try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM feed_items") }
@@ -205,7 +205,7 @@ struct FeedTests {
         try await FeedHouse.run { house in
             await #expect(throws: FeedHouse.Absent.self) { try await house.subscribe(ahead: .seconds(-60)) }
             let feed = try await house.subscribe()
-            try await house.store.write { db in try house.book.begin(db, feed.request) }
+            try await house.store.write { db in try house.repository.begin(db, feed.request) }
             let count = try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM feeds") }
             #expect(count == 1)
             let scope = FeedScope(
@@ -216,8 +216,8 @@ struct FeedTests {
                 grant: scope.grant, request: scope.request, person: scope.person ?? .random(), organisation: scope.organisation, types: [],
                 from: scope.from, to: scope.to, granularity: .seconds, active: false, version: 3)
             try await house.store.write { db in
-                try house.book.heard(db, over)
-                try house.book.begin(db, scope.request)
+                try house.repository.heard(db, over)
+                try house.repository.begin(db, scope.request)
             }
             let held = try await house.feed(scope.request)
             #expect(held.state == .held)
@@ -234,12 +234,42 @@ struct FeedTests {
                 types: [.heartRate], from: .init(milliseconds: 0), to: .init(milliseconds: .max), granularity: .seconds, active: true,
                 version: 4)
             try await house.store.write { db in
-                try house.book.heard(db, state)
-                for grant in try house.book.known(db, after: [], limit: .max) where grant != state.grant { try house.book.ended(db, grant) }
+                try house.repository.heard(db, state)
+                for grant in try house.repository.known(db, after: [], limit: .max) where grant != state.grant {
+                    try house.repository.ended(db, grant)
+                }
             }
             #expect(try await house.feed(gone.request).state == .held)
             let left = try await house.feed(stays.request)
             #expect(left.state == .running && left.types == [.heartRate])
+        }
+    }
+
+    @Test(
+        "a subscription begun while a snapshot of grants was on its way stayed held until it was paid again: it goes on with the grant's own fact"
+    )
+    func begunDuringSnapshot() async throws {
+        try await FeedHouse.run { house in
+            let (feed, unpaid) = (try await house.subscribe(), try await house.subscribe())
+            let start = house.world.clock.now.milliseconds
+            // The snapshot was taken before either was granted.
+            try await house.store.write { db in
+                for grant in try house.repository.known(db, after: [], limit: .max) { try house.repository.ended(db, grant) }
+                try house.repository.hold(db, unpaid.request)
+            }
+            house.world.due.withLock { _ = $0.insert(unpaid.request) }
+            for held in [feed, unpaid] { #expect(try await house.feed(held.request).state == .held) }
+            try await house.upload(feed, [(start, 60)])
+            for held in [feed, unpaid] { try await house.say(held, active: true) }
+            #expect(try await house.feed(feed.request).state == .running)
+            #expect(try await house.feed(unpaid.request).state == .held, "what is not paid waits for that, whatever consent says")
+            house.world.clock.advance(.seconds(2))
+            try await house.readAll()
+            #expect(try await house.items(feed).map(\.number) == [1], "what came while it was held is delivered")
+            // A withdrawal stays one.
+            try await house.say(feed, active: false, version: 3)
+            try await house.say(feed, active: true, version: 2)
+            #expect(try await house.feed(feed.request).state == .held)
         }
     }
 
@@ -293,7 +323,7 @@ struct FeedTests {
             guard let person = feed.person else { return }
             let order = PersonErased(erasure: .random(), person: person, scope: .account, orderedAt: house.world.clock.now)
             try await house.keys.destroyKey(of: person)
-            let steps = SubscriptionErasure(book: house.book).steps
+            let steps = SubscriptionErasureStore(repository: house.repository).steps
             while try await house.store.write({ db in try steps.delete(db, order) }) > 0 {}
             let known = try await house.feed(feed.request)
             #expect(known.state == .over && known.ending == .erased && known.person == nil)

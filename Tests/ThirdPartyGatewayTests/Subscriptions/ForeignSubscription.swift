@@ -15,7 +15,7 @@ struct ForeignSubscription: Sendable {
 
     struct NotMade: Error {}
 
-    static func make(_ parts: GatewayParts, of organisation: OrganisationID) async throws -> ForeignSubscription {
+    static func make(_ parts: GatewayModule, of organisation: OrganisationID) async throws -> ForeignSubscription {
         let now = Timestamp.now
         let scope = FeedScope(
             request: .random(), organisation: organisation, person: .random(), grant: .random(), types: [.heartRate],
@@ -25,7 +25,7 @@ struct ForeignSubscription: Sendable {
             details: .init(url: "https://example.org/hook", description: "", secrets: []), health: EndpointHealth(), createdAt: now)
         let (table, queue) = (parts.subscriptions.endpoints.table, parts.subscriptions.endpoints.queue)
         return try await parts.opened.store.write { db in
-            _ = try FeedTable().begin(db, scope, of: scope.person ?? .random(), types: scope.types, state: .running, at: now)
+            _ = try FeedStore().begin(db, scope, of: scope.person ?? .random(), types: scope.types, state: .running, at: now)
             try table.insert(db, endpoint)
             try queue.tell(db, .over(scope, .ended), to: organisation, at: now)
             guard let message = try queue.first(db, of: endpoint.id, .notices) else { throw NotMade() }

@@ -39,10 +39,10 @@ final class Hook: Sendable {
     }
 
     let server: HTTPServer
-    private let book: Book
+    private let repository: Book
 
     init(_ logger: Logger) {
-        let book = Book()
+        let repository = Book()
         let route = Route(
             .post, "/receiver/v1/hook", access: .anyone, summary: "Takes messages",
             body: BodyShape([.init(MediaType.json, .anything)]), answers: [Answer(200, "Taken")]
@@ -51,7 +51,7 @@ final class Hook: Sendable {
             let received = Received(
                 id: exchange.header("webhook-id") ?? "", timestamp: exchange.header("webhook-timestamp") ?? "",
                 signatures: exchange.header("webhook-signature") ?? "", body: body)
-            book.received.withLock { $0.append(received) }
+            repository.received.withLock { $0.append(received) }
             WebhookForm.check(body)
             struct Challenge: Decodable {
                 struct Content: Decodable { var challenge: String }
@@ -59,21 +59,21 @@ final class Hook: Sendable {
                 var data: Content
             }
             if let asked = try? JSONDecoder().decode(Challenge.self, from: Data(body)), asked.type == WebhookEvent.verification.rawValue {
-                return .text(book.echoes.withLock { $0 } ? asked.data.challenge : "no")
+                return .text(repository.echoes.withLock { $0 } ? asked.data.challenge : "no")
             }
-            return .empty(status: book.status.withLock { $0 })
+            return .empty(status: repository.status.withLock { $0 })
         }
         server = HTTPServer(
             .init(title: "Receiver", version: "1.0.0", summary: "Under test.", prefix: "receiver"), routes: [route], port: 0,
             health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in throw Problem.unauthorised }, logger: logger)
-        self.book = book
+        self.repository = repository
     }
 
     var url: String {
         get async { "http://127.0.0.1:\(await server.boundPort)/receiver/v1/hook" }
     }
 
-    var received: [Received] { book.received.withLock { $0 } }
+    var received: [Received] { repository.received.withLock { $0 } }
 
     func received(_ type: String) -> [Received] { received.filter { $0.message?.type == type } }
 
@@ -83,8 +83,8 @@ final class Hook: Sendable {
     }
 
     func set(status: Int = 200, echoes: Bool = true) {
-        book.status.withLock { $0 = status }
-        book.echoes.withLock { $0 = echoes }
+        repository.status.withLock { $0 = status }
+        repository.echoes.withLock { $0 = echoes }
     }
 }
 

@@ -21,7 +21,7 @@ final class FactSpeaker: Sendable {
     let runtime: Runtime
     private let store: Store
     private let stream: FactStream
-    private let book = Book()
+    private let repository = Book()
 
     /// What every grant is now.
     private final class Book: Sendable {
@@ -48,16 +48,16 @@ final class FactSpeaker: Sendable {
         let stream = FactStream(stream: family.streams[0], epoch: epoch, relay: relay)
         (self.store, self.stream) = (store, stream)
         var methods = methods
-        StreamSource(families: [family], store: store, render: { _, row in row.body }) { [book] _ in
+        StreamSource(families: [family], store: store, render: { _, row in row.body }) { [repository] _ in
             try await store.read { db in
-                try stream.snapshot(db, type: GrantState.type, facts: book.active.map { ($0.person, $0) }, next: nil)
+                try stream.snapshot(db, type: GrantState.type, facts: repository.active.map { ($0.person, $0) }, next: nil)
             }
         }.register(in: &methods)
         try await runtime.answer(methods)
     }
 
     func say(_ body: some Encodable & Sendable, type: String, of person: PersonID) async throws {
-        if let state = body as? GrantState { book.note(state) }
+        if let state = body as? GrantState { repository.note(state) }
         let fact = try await store.write { [stream] db in try stream.append(db, type: type, subject: person, body: body, at: .now) }
         stream.publish(fact)
     }
@@ -81,7 +81,7 @@ final class FactSpeaker: Sendable {
 }
 
 final class SubscriptionStage: Sendable {
-    let parts: SubscriptionParts
+    let parts: SubscriptionModule
     let opened: OpenedStore
     let port: Int
     private let declared: DeclaredAnswers
@@ -147,13 +147,13 @@ final class SubscriptionStage: Sendable {
                     try GrantProjection.addMissing(to: db)
                     try SnapshotMarks.create(in: db)
                 },
-            ], restored: { db in try FeedEpochTable().renew(db, at: .now) })
+            ], restored: { db in try FeedEpochStore().renew(db, at: .now) })
         var reader = SettingsReader(environment: variables)
-        let parts = try await SubscriptionParts(
+        let parts = try await SubscriptionModule(
             SubscriptionSettings(&reader), opened: opened, runtime: own,
-            neighbours: SubscriptionNeighbours(
-                scope: { _, request in requests.scopes.withLock { $0[request] } }, admit: Self.admit, mayAct: { _, _ in true },
-                mail: { _, _, _, _ in }))
+            effects: SubscriptionEffects(
+                scope: { _, request in requests.scopes.withLock { $0[request] } }, isReleased: { _, _ in true }, admit: Self.admit,
+                mayAct: { _, _ in true }, mail: { _, _, _, _ in }))
         let server = HTTPServer(
             .init(title: "Subscriptions", version: "1.0.0", summary: "Under test.", prefix: "thirdparty"), routes: parts.routes, port: 0,
             health: Health(missing: { [] }, metrics: { "" }),
@@ -215,7 +215,7 @@ final class SubscriptionStage: Sendable {
         requests.scopes.withLock { $0[scope.request] = scope }
         try await sayGrant(scope, person, active: true, version: 1)
         try await eventually("consent is heard", isTrue: { [parts] in parts.subscriptions.gate.isOpen })
-        try await opened.store.write { [parts] db in try parts.book.begin(db, scope.request) }
+        try await opened.store.write { [parts] db in try parts.repository.begin(db, scope.request) }
         return (scope, person)
     }
 

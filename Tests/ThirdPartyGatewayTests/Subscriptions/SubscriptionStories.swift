@@ -107,7 +107,7 @@ struct SubscriptionStories {
             try await stage.upload(scope, person, [60])
             try await eventually("the ear hears", isTrue: { ear.ids == ["1"] })
             async let waiting = stage.request("GET", path + "/items?after=1&wait=30", as: organisation)
-            let feed = try #require(try await stage.opened.store.read { db in try FeedTable().find(db, scope.request) })
+            let feed = try #require(try await stage.opened.store.read { db in try FeedStore().find(db, scope.request) })
             try await eventually("both listen", isTrue: { stage.parts.subscriptions.hub.watchers(of: feed.number) == 2 })
             stage.requests.withdrawn.withLock { _ = $0.insert(organisation) }
             try await eventually("the stream ends", isTrue: { ear.isOver })
@@ -133,7 +133,7 @@ struct SubscriptionStories {
             try await stage.sayGrant(scope, person, active: false, version: 2)
             try await eventually("the ear hears the end", isTrue: { ear.events.last?.name == "over" })
             #expect(try await stage.request("GET", path + "/items", as: organisation).problem == "subscription-over")
-            try await stage.opened.store.write { db in try stage.parts.book.end(db, scope.request, .revoked) }
+            try await stage.opened.store.write { db in try stage.parts.repository.end(db, scope.request, .revoked) }
             try await eventually("grant.revoked arrives", isTrue: { !stage.hook.received("grant.revoked").isEmpty })
             let told = try #require(stage.hook.received("grant.revoked").first)
             try told.verify(secret: endpoint.secret ?? "")
@@ -155,7 +155,7 @@ struct SubscriptionStories {
             #expect(try await stage.request("DELETE", path, as: .random()).status == 404)
             #expect(try await stage.request("DELETE", path, as: organisation).status == 202)
             #expect(stage.requests.ended.withLock { $0 } == [scope.request])
-            try await stage.opened.store.write { db in try stage.parts.book.end(db, scope.request, .ended) }
+            try await stage.opened.store.write { db in try stage.parts.repository.end(db, scope.request, .ended) }
             #expect(try await stage.request("DELETE", path, as: organisation).status == 202)
             #expect(stage.requests.ended.withLock { $0.count } == 1)
         }

@@ -28,17 +28,17 @@ struct CourierPropertyTests {
                         for _ in receivers { endpoints.append(try await house.addEndpoint(organisation)) }
                     }
                     // A new life knows nothing of attempts that were under way; some end without an answer.
-                    let couriers = zip(endpoints, receivers).map { house.courier($0, hand: $1.hand) }
+                    let workers = zip(endpoints, receivers).map { house.worker($0, hand: $1.hand) }
                     for _ in 0..<30 {
                         let feed = feeds[Int.random(in: 0..<feeds.count, using: &dice)]
                         let now = world.clock.now.milliseconds
                         try await house.upload(feed, (0..<Int64.random(in: 1...5, using: &dice)).map { (now + $0 * 1000, Double($0 + 50)) })
                         world.clock.advance(.milliseconds(Int64.random(in: 1...20_000, using: &dice)))
                         _ = try await house.reading.turn()
-                        for (courier, receiver) in zip(couriers, receivers) {
+                        for (worker, receiver) in zip(workers, receivers) {
                             let moods: [PlayedReceiver.Mood] = [.take, .take, .takeAndLoseAnswer, .refuse(500), .silent]
                             receiver.play([moods[Int.random(in: 0..<moods.count, using: &dice)]])
-                            for _ in 0..<Int.random(in: 0...3, using: &dice) { _ = try await courier.turn(.items) }
+                            for _ in 0..<Int.random(in: 0...3, using: &dice) { _ = try await worker.turn(.items) }
                         }
                     }
                     if life == 2, seed % 2 == 0, revoked == nil {
@@ -52,8 +52,8 @@ struct CourierPropertyTests {
                 try await house.readAll()
                 for (endpoint, receiver) in zip(endpoints, receivers) {
                     receiver.play([])
-                    let courier = house.courier(endpoint, hand: receiver.hand)
-                    try await house.drain(courier)
+                    let worker = house.worker(endpoint, hand: receiver.hand)
+                    try await house.drain(worker)
                     for feed in feeds where feed.request != revoked?.feed.request {
                         let head = try await house.feed(feed.request).head
                         #expect(receiver.numbers(feed.request) == (head == 0 ? [] : Array(1...head)), "seed \(seed)")

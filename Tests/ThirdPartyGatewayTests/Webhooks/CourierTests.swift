@@ -13,17 +13,17 @@ import Testing
 
 @Suite("Webhooks: delivery")
 struct CourierTests {
-    /// A subscription with items, an endpoint that had nothing of it yet, and its courier.
+    /// A subscription with items, an endpoint that had nothing of it yet, and its worker.
     private struct Scene {
         let feed: Feed
         let endpoint: Endpoint
         let receiver = PlayedReceiver()
-        let courier: Courier
+        let worker: WebhookDeliveryWorker
 
         init(_ house: FeedHouse, types: [Metric] = [.heartRate]) async throws {
             feed = try await house.subscribe(types: types)
             endpoint = try await house.addEndpoint(feed.organisation)
-            courier = house.courier(endpoint, hand: receiver.hand)
+            worker = house.worker(endpoint, hand: receiver.hand)
         }
 
         func add(_ count: Int, _ house: FeedHouse, _ metric: Metric = .heartRate) async throws {
@@ -39,9 +39,9 @@ struct CourierTests {
         try await FeedHouse.run { house in
             let scene = try await Scene(house)
             try await scene.add(5, house)
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             try await scene.add(3, house)
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.numbers(scene.feed.request) == Array(1...8) && scene.receiver.taken.count == 2)
             let first = scene.receiver.taken.first?.message
             #expect(
@@ -58,7 +58,7 @@ struct CourierTests {
             scene.receiver.play([.refuse(500), .silent, .refuse(302), .takeAndLoseAnswer])
             var waits: [Duration] = []
             for _ in 0..<20 {
-                switch try await scene.courier.turn(.items) {
+                switch try await scene.worker.turn(.items) {
                 case .rest(let pause) where scene.receiver.attempts.count < 5:
                     waits.append(pause)
                     house.world.clock.advance(pause)
@@ -80,7 +80,7 @@ struct CourierTests {
             let stranger = try await house.subscribe()
             for feed in [sister, stranger] { try await house.upload(feed, [(house.world.clock.now.milliseconds, 61)]) }
             try await scene.add(2, house)
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.taken.count == 1)
             #expect(scene.receiver.numbers(sister.request) == [1] && scene.receiver.numbers(scene.feed.request) == [1, 2])
             #expect(scene.receiver.numbers(stranger.request).isEmpty)
@@ -96,16 +96,16 @@ struct CourierTests {
             try await house.upload(sister, [(house.world.clock.now.milliseconds, 61)])
             try await scene.add(2, house)
             scene.receiver.play([.hang])
-            let courier = scene.courier
-            house.hub.whenEnded { feed, _ in Task { await courier.callBack(feed) } }
-            let sending = Task { try await house.drain(courier) }
+            let worker = scene.worker
+            house.hub.whenEnded { feed, _ in Task { await worker.callBack(feed) } }
+            let sending = Task { try await house.drain(worker) }
             try await eventually("the attempt is under way", isTrue: { scene.receiver.hanging == 1 })
             try await house.end(scene.feed, .revoked)
             try await sending.value
             #expect(scene.receiver.attempts.count == 2 && scene.receiver.numbers(scene.feed.request).isEmpty)
             #expect(scene.receiver.numbers(sister.request) == [1])
             #expect(try await house.endpoint(scene.endpoint.id).health.failuresInARow == 0, "it is no failure of the endpoint's")
-            try await house.drain(courier, .notices)
+            try await house.drain(worker, .notices)
             let notice = scene.receiver.taken.last?.message
             #expect(notice?.type == "grant.revoked" && notice?.data.subscription == scene.feed.request && notice?.data.isWhole == true)
         }
@@ -117,10 +117,10 @@ struct CourierTests {
             let scene = try await Scene(house)
             try await scene.add(2, house)
             scene.receiver.play([.refuse(503)])
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             try await house.say(scene.feed, active: false)
             house.world.clock.advance(.seconds(100))
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.attempts.count == 1 && scene.receiver.taken.isEmpty)
             let left = try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM webhook_messages") }
             #expect(left == 0)
@@ -134,8 +134,8 @@ struct CourierTests {
             try await scene.add(1, house, .heartRate)
             try await scene.add(1, house, .bodyTemperature)
             try await house.say(scene.feed, types: [.bodyTemperature], active: true)
-            try await house.drain(scene.courier)
-            try await house.drain(scene.courier, .notices)
+            try await house.drain(scene.worker)
+            try await house.drain(scene.worker, .notices)
             let items = scene.receiver.taken.first?.message.data.batches?.first?.items
             #expect(items?.map(\.number) == [1, 2] && items?.map { $0.withdrawn ?? false } == [true, false] && items?.first?.value == nil)
             let notice = scene.receiver.taken.last?.message
@@ -151,18 +151,18 @@ struct CourierTests {
             let scene = try await Scene(house)
             try await scene.add(1, house)
             house.world.silence.withLock { $0 = .seconds(6) }
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.attempts.isEmpty)
             let other = try await house.subscribe(scene.feed.organisation)
             try await house.end(other, .ended)
-            try await house.drain(scene.courier, .notices)
+            try await house.drain(scene.worker, .notices)
             #expect(scene.receiver.taken.map(\.message.type) == ["subscription.ended"])
             house.world.silence.withLock { $0 = .zero }
             house.world.mayAct.withLock { $0 = false }
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.attempts.count == 1)
             house.world.mayAct.withLock { $0 = true }
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.numbers(scene.feed.request) == [1])
         }
     }
@@ -173,10 +173,10 @@ struct CourierTests {
             let scene = try await Scene(house)
             try await scene.add(1, house)
             scene.receiver.play([], usual: .refuse(410))
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.attempts.count == 1)
             #expect(try await house.endpoint(scene.endpoint.id).state == .gone)
-            #expect(try await scene.courier.turn(.items) == .stopped)
+            #expect(try await scene.worker.turn(.items) == .stopped)
             #expect(house.world.mails.withLock { $0.map(\.1) } == [.endpointGone])
         }
     }
@@ -192,7 +192,7 @@ struct CourierTests {
             var turns = 0
             while try await house.endpoint(scene.endpoint.id).state == .active, turns < 5000 {
                 turns += 1
-                if case .rest(let pause) = try await scene.courier.turn(.items) { house.world.clock.advance(pause) }
+                if case .rest(let pause) = try await scene.worker.turn(.items) { house.world.clock.advance(pause) }
             }
             #expect(try await house.endpoint(scene.endpoint.id).state == .paused)
             #expect(house.world.mails.withLock { $0.map(\.1) } == [.endpointPaused])
@@ -201,7 +201,7 @@ struct CourierTests {
             #expect(dead.count == 1 && letter.content == .items([.init(feed: scene.feed.number, after: 0, through: 2)]))
             let attempts = scene.receiver.attempts.count
             try await scene.add(1, house)
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.attempts.count == attempts, "a paused endpoint gets nothing")
             scene.receiver.play([])
             try await house.store.write { db in
@@ -211,12 +211,12 @@ struct CourierTests {
                 try house.endpoints.join(db, endpoint.id, of: endpoint.organisation)
                 try house.queue.wake(db, endpoint.id, at: house.world.clock.now)
             }
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.numbers(scene.feed.request) == [3])
             let now = house.world.clock.now
             let isThere = try await house.store.write { db in try house.queue.resend(db, letter.id, of: scene.endpoint.id, at: now) }
             #expect(isThere)
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.numbers(scene.feed.request) == [3, 1, 2])
             #expect(scene.receiver.taken.last?.id == letter.id.description)
         }
@@ -228,10 +228,10 @@ struct CourierTests {
             let scene = try await Scene(house)
             try await scene.add(5, house)
             scene.receiver.play([.refuse(503)])
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             house.world.clock.advance(.seconds(7 * 86_400 + 60))
             try await house.upkeep.turn()
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             let batch = scene.receiver.taken.first?.message.data.batches?.first
             #expect(batch?.after == 5 && batch?.through == 5 && batch?.head == 5 && batch?.items.isEmpty == true)
         }
@@ -242,12 +242,12 @@ struct CourierTests {
         try await FeedHouse.run { house in
             let scene = try await Scene(house)
             try await scene.add(2, house)
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             house.world.clock.advance(.seconds(299))
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.taken.count == 1)
             house.world.clock.advance(.seconds(1))
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             let beat = scene.receiver.taken.last?.message
             #expect(scene.receiver.taken.count == 2 && beat?.type == "subscription.heartbeat")
             #expect(beat?.data.batches?.first?.head == 2 && beat?.data.batches?.first?.items.isEmpty == true)
@@ -263,7 +263,7 @@ struct CourierTests {
             try await house.upload(sister, [(house.world.clock.now.milliseconds, 61)])
             house.world.clock.advance(.seconds(1))
             try await house.readAll()
-            try await house.drain(scene.courier)
+            try await house.drain(scene.worker)
             #expect(scene.receiver.numbers(scene.feed.request) == Array(1...2500))
             #expect(scene.receiver.taken.allSatisfy { ($0.message.data.batches ?? []).reduce(0) { $0 + $1.items.count } <= 1000 })
             let place = scene.receiver.taken.firstIndex { $0.message.data.batches?.contains { $0.subscription == sister.request } ?? false }
@@ -277,10 +277,10 @@ struct CourierTests {
             let scene = try await Scene(house)
             try await scene.add(2, house)
             scene.receiver.play([.refuse(500)])
-            try await house.drain(scene.courier)
-            try await house.store.write { db in try house.book.closed(db, scene.feed.organisation) }
-            #expect(try await scene.courier.turn(.items) == .stopped)
-            #expect(try await scene.courier.turn(.notices) == .stopped)
+            try await house.drain(scene.worker)
+            try await house.store.write { db in try house.repository.closed(db, scene.feed.organisation) }
+            #expect(try await scene.worker.turn(.items) == .stopped)
+            #expect(try await scene.worker.turn(.notices) == .stopped)
             await #expect(throws: FeedRefusal.over(nil)) { try await house.items(scene.feed) }
             let left = try await house.store.read { db in
                 try ["endpoints", "endpoint_feeds", "webhook_messages"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") }

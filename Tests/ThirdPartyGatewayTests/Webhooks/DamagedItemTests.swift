@@ -24,15 +24,15 @@ struct DamagedItemTests {
         try await FeedHouse.run { house in
             let (feed, receiver) = (try await house.subscribe(), PlayedReceiver())
             let endpoint = try await house.addEndpoint(feed.organisation)
-            let courier = house.courier(endpoint, hand: receiver.hand)
+            let worker = house.worker(endpoint, hand: receiver.hand)
             try await Self.deliver(house, feed, 3)
             try await house.store.write { db in try db.execute(sql: "UPDATE feed_items SET sealed = x'00010203' WHERE number = 2") }
             let items = try await house.items(feed)
             #expect(items.map(\.number) == [1, 2, 3] && items[1].json == #"{"number":2,"unreadable":true}"#)
             #expect(items[0].members != nil && items[2].members != nil)
-            try await house.drain(courier)
+            try await house.drain(worker)
             try await Self.deliver(house, feed, 2)
-            try await house.drain(courier)
+            try await house.drain(worker)
             #expect(receiver.numbers(feed.request) == [1, 2, 3, 4, 5])
             #expect(try await house.endpoint(endpoint.id).health.failuresInARow == 0)
         }
@@ -45,7 +45,7 @@ struct DamagedItemTests {
             try await Self.deliver(house, feed, 3)
             try await house.store.write { db in
                 try db.execute(sql: "UPDATE feed_items SET sealed = x'00010203' WHERE number = 2")
-                try house.book.lostTrack(db)
+                try house.repository.lostTrack(db)
             }
             try await house.readAll()
             let items = try await house.items(feed)
@@ -58,14 +58,14 @@ struct DamagedItemTests {
         try await FeedHouse.run { house in
             let (feed, receiver) = (try await house.subscribe(), PlayedReceiver())
             let endpoint = try await house.addEndpoint(feed.organisation)
-            let courier = house.courier(endpoint, hand: receiver.hand)
+            let worker = house.worker(endpoint, hand: receiver.hand)
             try await Self.deliver(house, feed, 2)
             receiver.play([.refuse(503)])
-            try await house.drain(courier)
+            try await house.drain(worker)
             try await house.store.write { db in try db.execute(sql: "UPDATE webhook_messages SET content = '{\"items\":'") }
             house.world.clock.advance(.seconds(60))
             try await Self.deliver(house, feed, 1)
-            try await house.drain(courier)
+            try await house.drain(worker)
             #expect(receiver.numbers(feed.request) == [3])
             #expect(receiver.taken.last?.message.data.batches?.first?.after == 2, "whoever counts sees what is missing")
             let (dead, counts) = try await house.store.read { db in
@@ -77,7 +77,7 @@ struct DamagedItemTests {
             let now = house.world.clock.now
             _ = try await house.store.write { db in try house.queue.resend(db, dead[0].id, of: endpoint.id, at: now) }
             try await Self.deliver(house, feed, 1)
-            try await house.drain(courier)
+            try await house.drain(worker)
             #expect(receiver.numbers(feed.request) == [3, 4])
         }
     }

@@ -20,7 +20,7 @@ struct GoneEndpointTests {
             let sister = try await house.subscribe(feed.organisation)
             let endpoint = try await house.addEndpoint(feed.organisation)
             let receiver = PlayedReceiver()
-            let courier = house.courier(endpoint, hand: receiver.hand)
+            let worker = house.worker(endpoint, hand: receiver.hand)
             func add() async throws {
                 try await house.upload(feed, [(house.world.clock.now.milliseconds, 60)])
                 house.world.clock.advance(.seconds(1))
@@ -28,10 +28,10 @@ struct GoneEndpointTests {
             }
             try await add()
             receiver.play([], usual: .refuse(410))
-            try await house.drain(courier)
+            try await house.drain(worker)
             try await add()
             try await house.end(sister, .ended)
-            #expect(try await courier.turn(.items) == .stopped)
+            #expect(try await worker.turn(.items) == .stopped)
             let counts = try await house.store.read { db in try house.queue.counts(db, of: endpoint.id) }
             #expect(counts.waiting == 2 && counts.dead == 0, "the items, and the end of the sister")
             receiver.play([])
@@ -42,8 +42,8 @@ struct GoneEndpointTests {
                 try house.queue.wake(db, gone.id, at: house.world.clock.now)
                 try house.endpoints.save(db, gone)
             }
-            try await house.drain(courier)
-            try await house.drain(courier, .notices)
+            try await house.drain(worker)
+            try await house.drain(worker, .notices)
             #expect(receiver.numbers(feed.request) == [1, 2])
             #expect(receiver.taken.first?.id == receiver.attempts.first?.id, "the same message")
             #expect(

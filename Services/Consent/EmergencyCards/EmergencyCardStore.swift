@@ -1,0 +1,135 @@
+// Tells the SOS dispatcher what an emergency service may be told of each subscriber, and keeps profiles saying who is one.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import Logging
+import ServiceKit
+import Storage
+
+/// Whatever concerns a card (somebody joins or leaves, a profile changes) marks it as due in its own transaction; `run` says it.
+struct EmergencyCardStore: Sendable {
+    private static let atOnce = 100
+    /// JSON of a card is far below 3 KiB, and a page at most 1 MiB.
+    private static let snapshotPage = 300
+    private static let look = Duration.seconds(10)
+    /// After a failure.
+    private static let pause = Duration.seconds(1)
+
+    let store: Store
+    let repository: AccountRepository
+    let places: PlaceList
+    private let facts: StateStream<EmergencyCardState>
+    let relay: EventRelay
+    let wakeUp: WakeUpSignal
+    let logger: Logger
+    private let table = EmergencySubscriberStore()
+
+    init(
+        store: Store, repository: AccountRepository, places: PlaceList, epoch: String, relay: EventRelay, wakeUp: WakeUpSignal,
+        logger: Logger
+    ) {
+        (self.store, self.repository, self.places, self.relay, self.wakeUp, self.logger) = (
+            store, repository, places, relay, wakeUp, logger
+        )
+        facts = StateStream(epoch: epoch, vault: repository.vault)
+    }
+
+    /// Of `sos.subscriptions`.
+    func follower(on runtime: Runtime) -> Follower {
+        Follower(
+            family: .subscriptions, on: runtime, store: store,
+            apply: { [table] db, event in
+                if let state = try event.fact(SubscriptionState.self, type: SubscriptionState.type) { try table.note(db, state) }
+            },
+            snapshot: SnapshotRules { [table] db, event in
+                guard let state = try event.fact(SubscriptionState.self, type: SubscriptionState.type) else { return nil }
+                try table.note(db, state)
+                return state.person.bytes
+            } known: { [table] db, _, after, limit in
+                try table.known(db, after: after, limit: limit).map(\.bytes)
+            } forget: { [table] db, key in
+                if let person = PersonID(bytes: key) { try table.note(db, left: person) }
+                return nil
+            },
+            after: { [wakeUp] _ in wakeUp.notify() })
+    }
+
+    /// Says what is due until it is cancelled. A part of the service (`Background`).
+    func run() async throws {
+        while !Task.isCancelled {
+            do {
+                if try await sayDue() < Self.atOnce { await wakeUp.wait(atMost: Self.look) }
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                logger.error("cards could not be said; it is tried again", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                try await Task.sleep(for: Self.pause)
+            }
+        }
+        throw CancellationError()
+    }
+
+    /// - Returns: how many were due.
+    @discardableResult
+    func sayDue(at now: Timestamp = .now) async throws -> Int {
+        let (count, facts) = try await store.write { [table, repository] db in
+            let due = try table.due(db, limit: Self.atOnce)
+            return (due.count, try due.compactMap { try say(db, $0, repository, at: now) })
+        }
+        for fact in facts { relay.committed(fact) }
+        return count
+    }
+
+    private func say(
+        _ db: Database, _ state: SubscriptionState, _ repository: AccountRepository, at now: Timestamp
+    ) throws -> EventRelay.Committed? {
+        // Whom an operator enrolled has no account, who is leaving has none any more: nothing is known that could be told.
+        guard let row = try repository.table.find(db, person: state.person), row.state != .closing else {
+            try table.settle(db, state)
+            return nil
+        }
+        do {
+            let status = try repository.vault.profile(row).automatedSOS.status
+            if state.subscribed {
+                try repository.settleSOS(db, of: state.person, AutomatedSOSPreference(status: .active), at: now)
+            } else if status == .active {
+                try repository.settleSOS(db, of: state.person, AutomatedSOSPreference(status: .left), at: now)
+            }
+            let card = state.subscribed ? EmergencyCard(try repository.vault.profile(row), places: places) : nil
+            let fact = try facts.append(db, EmergencyCardState(person: state.person, card: card), about: state.person, at: now)
+            try table.settle(db, state)
+            return fact
+        } catch is KeyDestroyed {
+            try table.settle(db, state)
+            return nil
+        } catch is DamagedKey {
+            // Stays due until the key is put back; the others' cards are said.
+            return nil
+        }
+    }
+
+    func render(_ row: StreamRow) throws -> [UInt8]? {
+        try facts.render(row)
+    }
+
+    /// One page of all cards.
+    func snapshot(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
+        try await store.read { [table, facts] db in
+            try facts.snapshot(db, asked, limit: Self.snapshotPage) { (after: PersonID, limit: Int) in
+                try table.subscribed(db, after: after, limit: limit).map { ($0.person, $0.person, try card(db, of: $0.person)) }
+            }
+        }
+    }
+
+    /// Nil for who has no account, or is leaving it.
+    private func card(_ db: Database, of person: PersonID) throws -> EmergencyCardState? {
+        guard let row = try repository.table.find(db, person: person), row.state != .closing else { return nil }
+        do {
+            return EmergencyCardState(person: person, card: EmergencyCard(try repository.vault.profile(row), places: places))
+        } catch  where error is KeyDestroyed || error is DamagedKey {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// Erasure put together: the desk where it is ordered, the ledger that follows it, and consent's own part.
+
+import Bus
+import Contracts
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+struct ErasureSettings: Sendable {
+    /// What is promised to people (ACC-29).
+    let hours: Int
+
+    init(_ reader: inout SettingsReader) {
+        hours = reader.read(
+            .integer("acc.erase_hours", default: 24, in: 1...720, "Within how many hours an erasure is promised; operators hear after one.")
+        )
+    }
+}
+
+/// For consent's assembly and for tests.
+struct ErasureModule: Sendable {
+    let desk: ErasureService
+    let ledger: ErasureRepository
+    let duties: ErasureFollower
+
+    /// - Parameters:
+    ///   - relay: of the family `.accounts`.
+    ///   - further: consent's stores beside its own.
+    init(
+        _ settings: ErasureSettings, on opened: OpenedStore, relay: EventRelay, dependencies: ErasureService.Dependencies,
+        further: [FurtherStore], runtime: Runtime
+    ) throws {
+        let facts = FactStream(stream: StreamFamily.erasuresStream, epoch: opened.epoch, relay: relay)
+        let secrets = ErasureSecrets(
+            contacts: try runtime.key("erasures"), capabilities: try runtime.lookupKey(for: "erasure-capability"),
+            signing: try SigningKey(seed: runtime.secret("erasures.seed")))
+        let ledger = ErasureRepository(
+            store: opened.store, answers: opened.answers, facts: facts, outbox: dependencies.outbox, vault: dependencies.vault,
+            secrets: secrets, logger: runtime.logger)
+        let duties = ErasureFollower(
+            of: runtime.peer, store: opened.store, keys: opened.keys,
+            steps: OwnErasureStore(sharing: dependencies.sharing, further: further).steps, logger: runtime.logger
+        ) { try await ledger.confirmed($0, by: .consent) }
+        desk = ErasureService(
+            store: opened.store, facts: facts, dependencies: dependencies, wishes: ErasureRequests(), duties: duties, secrets: secrets,
+            hours: settings.hours, logger: runtime.logger)
+        (self.ledger, self.duties) = (ledger, duties)
+    }
+
+    var routes: [Route] { ErasureRoutes(desk: desk, ledger: ledger).all }
+
+    func register(in methods: inout Methods) {
+        methods.on(ConfirmErasure.self) { [ledger] request, context in try await ledger.confirmed(request, context) }
+    }
+
+    var services: [any Service] { [Background(duties.run), Background(ledger.run)] }
+}

@@ -1,0 +1,124 @@
+// SQL sentences for the streams `consent.grants` and `consent.requests`: what is said in the transaction that changes a request.
+
+import Contracts
+import GRDB
+import Sealing
+import ServiceKit
+import Storage
+
+/// Facts that are committed and wait to be told.
+struct SharingFacts: Sendable {
+    var grants: [EventRelay.Committed] = []
+    var requests: [EventRelay.Committed] = []
+
+    mutating func add(_ more: SharingFacts) {
+        grants += more.grants
+        requests += more.requests
+    }
+}
+
+/// Grants are published in the clear: types, times and ids. What is published of requests holds the signed receipt, which repeats name and
+/// purpose, so its rows are sealed under the person's key and opened again at replay.
+struct SharingEventStore: Sendable {
+    static let grantsStream = StreamFamily.grants.streams[0]
+    static let requestsStream = StreamFamily.requests.streams[0]
+    /// A receipt has about 3 KB, and a page 1 MiB at most.
+    private static let requestsPage = 150
+
+    private let grants: StateStream<GrantState>
+    private let requests: StateStream<RequestState>
+
+    init(epoch: String, keys: PersonKeys) {
+        grants = StateStream(GrantState.type, stream: Self.grantsStream, epoch: epoch)
+        requests = StateStream(RequestState.type, stream: Self.requestsStream, epoch: epoch, seal: RequestSeal.seal(keys))
+    }
+
+    /// What the grant is after the change; for a request that has one.
+    func sayGrant(_ db: Database, of request: SharingRequest, at: Timestamp, trace: String) throws -> EventRelay.Committed? {
+        try GrantState(request).map { try grants.append(db, $0, about: request.person, at: at, trace: trace) }
+    }
+
+    /// What the request is after the change, with the receipt of it. Without a receipt nothing in it is personal, and the fact
+    /// names nobody: it outlives the person's erasure, so that the organisation still hears that it is over.
+    func sayRequest(
+        _ db: Database, _ request: SharingRequest, receipt: String?, at: Timestamp, trace: String
+    ) throws -> EventRelay.Committed {
+        try requests.append(
+            db, RequestState(request, receipt: receipt), about: receipt == nil ? nil : request.person, at: at, trace: trace)
+    }
+
+    func render(_ row: StreamRow) throws -> [UInt8]? {
+        try row.stream == Self.requestsStream ? requests.render(row) : grants.render(row)
+    }
+
+    /// One page of the grants in force, or of all requests as they stand now without their receipts.
+    func snapshot(_ db: Database, _ asked: SnapshotStream) throws -> SnapshotStream.Reply {
+        let table = SharingStore()
+        switch asked.stream {
+        case Self.grantsStream:
+            return try grants.snapshot(db, asked) { (after: Int64, limit: Int) in
+                try table.page(db, inForceOnly: true, after: after, limit: limit).map { row in
+                    (row.number, row.request.person, GrantState(row.request))
+                }
+            }
+        case Self.requestsStream:
+            return try requests.snapshot(db, asked, limit: Self.requestsPage) { (after: Int64, limit: Int) in
+                try table.page(db, inForceOnly: false, after: after, limit: limit).map { row in
+                    (row.number, row.request.person, RequestState(row.request, receipt: nil))
+                }
+            }
+        default: throw Failure(.notFound, "no such stream here")
+        }
+    }
+}
+
+/// Rows of `consent.requests`: in the clear where they are about nobody, else sealed under the person's key, bound to an id of their own.
+private enum RequestSeal {
+    private static let clear: UInt8 = 0
+    private static let sealed: UInt8 = 1
+    private static let idLength = 16
+
+    static func seal(_ keys: PersonKeys) -> FactSeal {
+        FactSeal { payload, place in
+            guard let person = place.subject else { return [clear] + payload }
+            guard let key = try keys.key(of: person) else { throw KeyDestroyed() }
+            let id = ReceiptID.random()
+            return [sealed] + id.bytes + (try Seal.seal(payload, key: key, context: context(id)))
+        } open: { row in
+            switch row.body.first {
+            case clear: return Array(row.body.dropFirst())
+            case sealed:
+                guard let person = row.subject, let key = try keys.usableKey(of: person),
+                    let id = ReceiptID(bytes: row.body.dropFirst().prefix(idLength))
+                else { return nil }
+                return try Seal.open(row.body.dropFirst(1 + idLength), key: key, context: context(id))
+            default: return nil
+            }
+        }
+    }
+
+    private static func context(_ id: ReceiptID) -> [UInt8] {
+        Array("stream_log consent.requests \(id)".utf8)
+    }
+}
+
+extension GrantState {
+    /// Nil for a request that nobody accepted.
+    init?(_ request: SharingRequest) {
+        guard let grant = request.grant else { return nil }
+        self.init(
+            grant: grant.id, request: request.id, person: request.person, organisation: request.organisation,
+            types: grant.scope.listedTypes, from: grant.scope.window.lowerBound, to: grant.scope.window.upperBound,
+            granularity: request.granularity, active: request.status == .approved, version: grant.version)
+    }
+}
+
+extension RequestState {
+    init(_ request: SharingRequest, receipt: String?) {
+        let allowed = request.grantInForce?.scope ?? request.scope
+        self.init(
+            request: request.id, organisation: request.organisation, status: request.status, types: allowed.listedTypes,
+            from: request.scope.window.lowerBound, to: request.scope.window.upperBound, granularity: request.granularity,
+            grant: request.grant?.id, changedAt: request.changedAt, answerBy: request.answerBy, receipt: receipt)
+    }
+}

@@ -1,0 +1,80 @@
+// Sharing put together: requests, grants, policy, receipts and the record of accesses.
+
+import Bus
+import Contracts
+import HTTPKit
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+/// For consent's assembly and for tests.
+struct SharingModule: Sendable {
+    /// What the service has opened before.
+    struct Dependencies: Sendable {
+        let store: Store
+        let keys: PersonKeys
+        let answers: StoredAnswers
+        let epoch: String
+        let outbox: MessageOutbox
+        /// Of the families `consent.grants` and `consent.requests`.
+        let relays: SharingRelays
+        /// Of `AccessMoveStore.open`.
+        let accesses: Store
+    }
+
+    let service: SharingService
+    let policy: PolicyService
+    let closing: SharingClosingStore
+    let expiry: SharingExpiry
+    let receipts: ReceiptRoutes
+    let accesses: AccessService
+    let accessFollower: Follower
+    private let news: SharingEventStore
+
+    init(
+        on dependencies: Dependencies, settings: SharingSettings, people: SharingPersonStore, runtime: Runtime,
+        clock: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws {
+        let desk = ReceiptService(try SigningKey(seed: runtime.secret("receipts.seed")))
+        let news = SharingEventStore(epoch: dependencies.epoch, keys: dependencies.keys)
+        let ledger = SharingRepository(news: news, receipts: desk, people: people, keys: dependencies.keys, outbox: dependencies.outbox)
+        service = SharingService(
+            store: dependencies.store, settings: settings, ledger: ledger, relays: dependencies.relays, answers: dependencies.answers,
+            unknownCodes: try runtime.lookupKey(for: "unknown-fiscal-code"), logger: runtime.logger, clock: clock)
+        policy = PolicyService(store: dependencies.store, sharing: service)
+        closing = SharingClosingStore(ledger: ledger, relays: dependencies.relays)
+        expiry = SharingExpiry(service: service)
+        receipts = ReceiptRoutes(store: dependencies.store, desk: desk, people: people, keys: dependencies.keys)
+        accesses = AccessService(
+            store: dependencies.accesses, consent: dependencies.store, sharing: ledger, retention: settings.accessTime, clock: clock)
+        accessFollower = accesses.follower(on: runtime)
+        self.news = news
+    }
+
+    var routes: [Route] {
+        SharingRoutes(service: service, policy: policy).all + receipts.all + AccessRoutes(service: accesses).all
+    }
+
+    func register(in methods: inout Methods) {
+        SharingBusRoutes(service: service).register(in: &methods)
+    }
+
+    /// What runs in the background: the clock of requests, and what the holders of data say was read.
+    var services: [any Service] {
+        [Background(expiry.run), Background(accessFollower.run), Background(accesses.run)]
+    }
+
+    // MARK: For the service's one StreamSource
+
+    static let families: [StreamFamily] = [.grants, .requests]
+
+    /// A row of either family's stream as it was published; nil where the person's key is gone.
+    func render(_ row: StreamRow) throws -> [UInt8]? {
+        try news.render(row)
+    }
+
+    func snapshot(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
+        try await service.store.read { [news] db in try news.snapshot(db, asked) }
+    }
+}

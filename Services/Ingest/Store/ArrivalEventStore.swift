@@ -1,0 +1,60 @@
+// SQL sentences for the stream `ingest.arrivals`: that something came in of somebody who shares it, in the upload's own transaction.
+
+import Contracts
+import GRDB
+import ServiceKit
+import Storage
+
+struct ArrivalEventStore: Sendable {
+    static let stream = StreamFamily.arrivals.streams[0]
+
+    private let people: GrantedPeople
+    private let facts: FactStream
+
+    init(people: GrantedPeople, epoch: String, relay: EventRelay) {
+        (self.people, facts) = (people, FactStream(stream: Self.stream, epoch: epoch, relay: relay))
+    }
+
+    /// A fact's body as it will be if all of a group is new.
+    struct Rendered: Sendable {
+        let metric: Metric
+        let first: Int64
+        let last: Int64
+        let body: [UInt8]
+
+        fileprivate func tells(_ group: MetricGroup) -> Bool {
+            (metric, first, last) == (group.metric, group.first, group.last)
+        }
+    }
+
+    /// Before the writer's turn: what will most probably be said of an upload of the person.
+    func render(_ groups: [MetricGroup], of person: PersonID) throws -> [Rendered] {
+        guard let types = people.types(of: person) else { return [] }
+        return try groups.filter { types.contains($0.metric) }.map { group in
+            Rendered(metric: group.metric, first: group.first, last: group.last, body: try Self.payload(group))
+        }
+    }
+
+    /// - Parameter groups: what of the upload is new; none is empty.
+    /// - Returns: what is to be published after the commit.
+    func append(
+        _ db: Database, _ groups: [MetricGroup], of upload: ReadyUpload, _ news: inout StreamLog.Appending
+    ) throws -> [EventRelay.Committed] {
+        let person = upload.device.person
+        guard !groups.isEmpty, let types = people.types(of: person) else { return [] }
+        return try groups.filter { types.contains($0.metric) }.map { group in
+            let body = try upload.arrivals.first { $0.tells(group) }?.body ?? Self.payload(group)
+            return try facts.append(
+                db, in: &news, type: DataArrived.type, subject: person, payload: body, at: upload.receivedAt, trace: upload.trace)
+        }
+    }
+
+    func publish(_ arrived: [EventRelay.Committed]) {
+        facts.publish(arrived)
+    }
+
+    private static func payload(_ group: MetricGroup) throws -> [UInt8] {
+        try FactLog.payload(
+            DataArrived(metric: group.metric, from: Timestamp(milliseconds: group.first), to: Timestamp(milliseconds: group.last + 1)))
+    }
+}

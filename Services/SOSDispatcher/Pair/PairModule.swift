@@ -1,0 +1,46 @@
+// The link between the two dispatchers as parts of the service.
+
+import Bus
+import Contracts
+import ServiceKit
+import Storage
+
+struct PairModule: Sendable {
+    let place: Place
+    let tables: PairTables
+    let desk: PairState
+
+    init(_ settings: Settings, keys: PersonKeys, on runtime: Runtime) throws {
+        place = Place(runtime.peer)
+        tables = PairTables(place: place, keys: keys, own: try runtime.key("pair"))
+        desk = PairState(place, lead: settings.lead, retry: settings.retry)
+    }
+
+    /// What this dispatcher says: of two, one alone tells the suite what happens.
+    var families: [StreamFamily] { (place.speaks ? [.emergencies, .subscriptions] : []) + [place.family] }
+
+    /// By stream.
+    func relays(_ database: Store, on runtime: Runtime) async throws -> [String: EventRelay] {
+        let (epoch, heads) = try await database.read { db in (try StreamLog().epoch(db), try StreamLog().heads(db)) }
+        var relays: [String: EventRelay] = [:]
+        for family in families {
+            let own = Dictionary(uniqueKeysWithValues: family.streams.map { ($0, heads[$0] ?? 0) })
+            let relay = EventRelay(publisher: try await runtime.publisher(of: family, epoch: epoch, heads: own), heads: own)
+            for stream in family.streams { relays[stream] = relay }
+        }
+        return relays
+    }
+
+    func source(_ database: Store, _ store: SOSStore, _ clock: SteadyClock, _ dispatches: DispatchStreams) -> StreamSource {
+        StreamSource(
+            families: families, store: database, further: dispatches.holds,
+            render: { [place, tables] db, row in
+                if row.stream == place.stream { return try tables.render(row) }
+                return dispatches.holds(row.stream) ? try DispatchStreamStore.payload(db, row, store) : row.body
+            },
+            snapshot: { [desk, place] request in
+                guard request.stream == place.stream else { return try await store.snapshot(request) }
+                return try await store.snapshot(request, neighbours: desk.neighbours, steady: clock.now)
+            })
+    }
+}

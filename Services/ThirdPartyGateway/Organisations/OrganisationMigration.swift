@@ -1,0 +1,18 @@
+// The tables of organisations, members and API clients, for the migration.
+
+import GRDB
+
+enum OrganisationMigration {
+    static func create(in db: Database) throws {
+        try OrganisationStore.create(in: db)
+        try OrganisationLinkStore.create(in: db)
+        try MemberStore.create(in: db)
+        try FormerOrganisationJobs.create(in: db)
+        try ClientStore.create(in: db)
+    }
+
+    /// For a later migration.
+    static func addWishedAddress(to db: Database) throws {
+        try OrganisationStore.addWishedAddress(to: db)
+    }
+}

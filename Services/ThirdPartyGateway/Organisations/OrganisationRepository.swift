@@ -1,0 +1,57 @@
+// What the other subjects of the gateway need of an organisation, inside their own transactions.
+
+import Contracts
+import GRDB
+import ServiceKit
+
+struct OrganisationRepository: Sendable {
+    let table: OrganisationStore
+    let outbox: MessageOutbox
+
+    /// There is no such organisation.
+    struct Unknown: Error {}
+
+    /// To whom invoices go; also after the organisation was closed, while something is due.
+    func billing(_ db: Database, _ id: OrganisationID) throws -> BillingAddress {
+        try details(db, id).billing
+    }
+
+    func preferredMethod(_ db: Database, _ id: OrganisationID) throws -> PaymentMethod {
+        try details(db, id).paymentMethod
+    }
+
+    /// Whether data may go to it now: ask before each delivery that it did not come for by itself.
+    func mayAct(_ db: Database, _ id: OrganisationID) throws -> Bool {
+        try table.state(db, id)?.mayAct ?? false
+    }
+
+    /// Writes to the corporate address, in the caller's transaction. A closed organisation gets no more mail.
+    /// - Parameters:
+    ///   - values: without `organisation`, which is filled in where the template has it.
+    ///   - message: the same one again is not sent twice.
+    func mail(
+        _ db: Database, to id: OrganisationID, _ template: MessageTemplate, _ values: [String: String] = [:],
+        message: MessageID = .random(), notAfter: Timestamp? = nil
+    ) throws {
+        guard let row = try table.find(db, id), row.state != .closed else { return }
+        try mail(db, to: row.details.email, row.details, template, values, message: message, notAfter: notAfter)
+    }
+
+    func mail(
+        _ db: Database, to address: EmailAddress, _ details: OrganisationDetails, _ template: MessageTemplate, _ values: [String: String],
+        message: MessageID = .random(), notAfter: Timestamp? = nil
+    ) throws {
+        var values = values
+        if template.values.contains("organisation") { values["organisation"] = values["organisation"] ?? details.businessName }
+        try outbox.enqueue(
+            db,
+            SendMessage(
+                message: message, recipient: Recipient(person: nil, mail: address.text), channels: [.mail], template: template,
+                language: details.language, values: values, notAfter: notAfter))
+    }
+
+    private func details(_ db: Database, _ id: OrganisationID) throws -> OrganisationDetails {
+        guard let row = try table.find(db, id) else { throw Unknown() }
+        return row.details
+    }
+}

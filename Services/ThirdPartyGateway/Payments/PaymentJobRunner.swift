@@ -1,0 +1,234 @@
+// Calls payment handlers until they have answered: each call as it was decided, each answer in one transaction with its effect.
+
+import Contracts
+import Logging
+import Metrics
+import ServiceKit
+import Storage
+
+/// A process that dies between a call and its answer makes the same call again, with the same key.
+actor PaymentJobRunner {
+    /// Calls at the same time.
+    private static let atOnce = 16
+    /// Pauses between attempts at a handler that does not answer: doubled from the first to the last.
+    private static let pauses = Duration.seconds(1)...Duration.seconds(300)
+    /// Polls in case a wake-up was lost.
+    private static let look = Duration.seconds(5)
+    /// One payment's calls in a row: to call off, to open, to confirm, and what follows from each.
+    private static let rounds = 8
+    /// How long a payer's own form is looked after; whoever asks later is looked up then.
+    private static let watched: Duration = .seconds(3600)
+
+    private let store: Store
+    private let ledger: PaymentStore
+    private let lookEvery: Duration
+    private let logger: Logger
+    private let clock: @Sendable () -> Timestamp
+    private var inFlight: [Int64: Task<Bool, any Error>] = [:]
+    /// The last call of each payment that is on its way.
+    private var last: [PaymentID: Task<Bool, any Error>] = [:]
+
+    init(
+        store: Store, ledger: PaymentStore, lookEvery: Duration, logger: Logger, clock: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        (self.store, self.ledger, self.lookEvery, self.logger, self.clock) = (store, ledger, lookEvery, logger, clock)
+    }
+
+    // MARK: In the background
+
+    /// Calls what is due, oldest first, until it is cancelled.
+    func run() async throws {
+        while !Task.isCancelled {
+            let now = clock()
+            let due = try await store.read { [jobs = ledger.jobs] db in
+                try jobs.due(db, at: now, longest: Self.pauses.upperBound, limit: Self.atOnce)
+            }
+            guard !due.isEmpty else {
+                await ledger.wakeUp.wait(atMost: Self.look)
+                continue
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for job in due { group.addTask { _ = try await self.carry(job) } }
+                try await group.waitForAll()
+            }
+        }
+        throw CancellationError()
+    }
+
+    /// Asks handlers about what is under way, for notifications that never came; until it is cancelled.
+    func watch() async throws {
+        while true {
+            try await Task.sleep(for: lookEvery)
+            try await lookAtAll()
+            try await count()
+        }
+    }
+
+    /// What waits for the operator, and what waits for handlers, for whoever watches over the service.
+    func count() async throws {
+        let (attention, tries) = try await store.read { [ledger] db in
+            (try ledger.table.attention(db), try ledger.jobs.mostTries(db))
+        }
+        for what in PaymentAttention.allCases {
+            Gauge(label: "payments_need_attention", dimensions: [("what", what.rawValue)]).record(attention[what] ?? 0)
+        }
+        Gauge(label: "payment_calls_most_tries").record(tries)
+    }
+
+    func lookAtAll() async throws {
+        var after: Int64 = 0
+        while true {
+            let (now, from, page) = (clock(), after, 100)
+            let last = try await store.write { [ledger] db -> Int64? in
+                let bills = try ledger.table.live(db, after: from, limit: page)
+                for stored in bills {
+                    guard let live = stored.bill.live, live.method != .bankTransfer else { continue }
+                    switch live.state {
+                    case .confirming, .cancelling: try ledger.look(db, stored.bill, live)
+                    case .open where stored.bill.status == .due && now - stored.bill.changedAt < Self.watched:
+                        try ledger.look(db, stored.bill, live)
+                    default: continue
+                    }
+                }
+                return bills.count < page ? nil : bills.last?.number
+            }
+            guard let last else { return }
+            after = last
+        }
+    }
+
+    // MARK: One after the other
+
+    /// Carries what waits of one payment, and what follows from it, as far as handlers answer.
+    func settle(_ payment: PaymentID) async throws {
+        for _ in 0..<Self.rounds {
+            let waiting = try await store.read { [jobs = ledger.jobs] db in try jobs.waiting(db, payment) }
+            guard let next = waiting.first else { return }
+            guard try await carry(next) else { return }
+        }
+    }
+
+    /// Whether the handler answered. Somebody who asks for the same call meanwhile gets the same answer. One payment's calls go one
+    /// after the other: a process that is called off while its charge is on its way would be told to have charged nothing.
+    @discardableResult
+    private func carry(_ job: StoredPaymentJob) async throws -> Bool {
+        if let task = inFlight[job.number] { return try await task.value }
+        let before = last[job.payment]
+        let task = Task {
+            _ = await before?.result
+            return try await self.perform(job)
+        }
+        inFlight[job.number] = task
+        last[job.payment] = task
+        defer {
+            inFlight[job.number] = nil
+            if last[job.payment] == task { last[job.payment] = nil }
+        }
+        return try await task.value
+    }
+
+    private func perform(_ job: StoredPaymentJob) async throws -> Bool {
+        let found = try await store.read { [ledger] db in
+            try ledger.jobs.find(db, job.number) == nil ? nil : ledger.table.find(db, job.payment)
+        }
+        guard let bill = found?.bill else { return true }
+        guard bill.wants(job.kind, job.attempt), let attempt = bill.attempts.first(where: { $0.number == job.attempt }) else {
+            try await store.write { [ledger] db in try ledger.jobs.answered(db, job.number) }
+            return true
+        }
+        let word: ProviderStatus
+        if let provider = ledger.providers.named(attempt.provider) {
+            word = await provider.carry(
+                PaymentJob(
+                    key: job.key, kind: job.kind, payment: job.payment, attempt: job.attempt, provider: attempt.provider,
+                    method: attempt.method,
+                    amount: job.kind == .refund || job.kind == .review ? attempt.taken ?? bill.amount : bill.amount,
+                    reference: attempt.reference, charge: attempt.charge, token: job.token))
+        } else {
+            logger.warning("a payment waits for a handler that is not set up", metadata: ["payment": "\(job.payment)"])
+            word = .unreachable
+        }
+        Counter(
+            label: "payment_calls_total",
+            dimensions: [("handler", attempt.provider), ("call", job.kind.rawValue), ("answered", word == .unreachable ? "no" : "yes")]
+        ).increment()
+        return try await heard(word, job)
+    }
+
+    private func heard(_ word: ProviderStatus, _ job: StoredPaymentJob) async throws -> Bool {
+        let now = clock()
+        let isOpenStill = word == .pending && (job.kind == .cancel || job.kind == .refund)
+        guard word != .unreachable, !isOpenStill else {
+            // What a look would have shown is looked at again by itself.
+            let pause = min(Self.pauses.upperBound, Self.pauses.lowerBound * (1 << min(job.tries, 10)))
+            try await store.write { [ledger] db in
+                if job.kind == .look {
+                    try ledger.jobs.answered(db, job.number)
+                } else {
+                    try ledger.jobs.postpone(db, job.number, to: now + pause)
+                }
+            }
+            if job.tries == 0, job.kind != .look {
+                logger.warning(
+                    "a payment handler does not answer; it is asked again",
+                    metadata: ["payment": "\(job.payment)", "call": "\(job.kind.rawValue)"])
+            }
+            return false
+        }
+        if let bill = try await take(word, of: job.payment, attempt: job.attempt, answering: job.number) {
+            logger.notice(
+                "a payment handler has answered",
+                metadata: [
+                    "payment": "\(job.payment)", "call": "\(job.kind.rawValue)", "status": "\(bill.status.rawValue)",
+                ])
+        }
+        return true
+    }
+
+    /// - Parameter job: that it answers; it is done with the word's effect.
+    private func take(_ word: ProviderStatus, of payment: PaymentID, attempt: Int, answering job: Int64?) async throws -> Bill? {
+        let now = clock()
+        let (before, bill) = try await store.write { [ledger] db -> (Bill?, Bill?) in
+            if let job { try ledger.jobs.answered(db, job) }
+            var before: Bill?
+            let bill = try ledger.change(db, payment, at: now) { bill in
+                before = bill
+                return bill.heard(word, of: attempt, at: now)
+            }
+            return (before, bill)
+        }
+        if let bill { seen(bill, since: before) }
+        return bill
+    }
+
+    /// The operator does not have to look for what waits for one.
+    private func seen(_ bill: Bill, since before: Bill?) {
+        guard let attention = bill.attention, attention.what != before?.attention?.what else { return }
+        Counter(label: "payment_faults_total", dimensions: [("what", attention.what.rawValue)]).increment()
+        logger.error(
+            "a payment waits for the operator: trackme payment list --attention",
+            metadata: ["payment": "\(bill.payment)", "what": "\(attention.what.rawValue)", "reason": "\(attention.reason ?? "")"])
+    }
+
+    // MARK: What handlers tell by themselves
+
+    /// A notification that has been proved; again changes nothing.
+    func told(_ provider: String, _ reference: String, _ word: ProviderStatus) async throws {
+        guard let found = try await store.read({ [ledger] db in try ledger.table.find(db, provider, reference: reference) }) else { return }
+        _ = try await take(word, of: found.payment, attempt: found.attempt, answering: nil)
+    }
+
+    /// A notification that has not been proved, or that says less than the handler can tell by now: the handler itself is asked.
+    func hinted(_ provider: String, _ reference: String) async throws {
+        // Anybody may hint: what means nobody here does not cost a write.
+        guard try await store.read({ [ledger] db in try ledger.table.find(db, provider, reference: reference) }) != nil else { return }
+        try await store.write { [ledger] db in
+            guard let found = try ledger.table.find(db, provider, reference: reference),
+                let bill = try ledger.table.find(db, found.payment)?.bill,
+                let attempt = bill.attempts.first(where: { $0.number == found.attempt }),
+                bill.wants(.look, found.attempt) || bill.wants(.review, found.attempt)
+            else { return }
+            try ledger.look(db, bill, attempt)
+        }
+    }
+}

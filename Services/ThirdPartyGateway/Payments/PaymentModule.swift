@@ -1,0 +1,87 @@
+// Prices, payments and invoices put together.
+
+import Bus
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import Outbound
+import Sealing
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+/// For the gateway's assembly and for tests.
+struct PaymentModule: Sendable {
+    let repository: PaymentRepository
+    let desk: PaymentService
+    let jobs: PaymentJobRunner
+    let providers: PaymentProviders
+    private let prices: PriceBusRoutes
+    private let ownRoutes: [Route]
+
+    /// - Parameter providers: other than those of the settings; for tests.
+    init(
+        _ settings: PaymentSettings, on opened: OpenedStore, runtime: Runtime, effects: PaymentEffects, admit: @escaping Admit,
+        providers: PaymentProviders? = nil, clock: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws {
+        let key = try runtime.key("payments")
+        self.providers = try providers ?? Self.providers(settings, runtime, clock: clock)
+        let ledger = PaymentStore(
+            table: BillStore(key: key.derived(for: "attempts")), jobs: PaymentJobStore(sealKey: key.derived(for: "errands")),
+            invoices: InvoiceStore(key: key.derived(for: "invoices")), providers: self.providers, requestEffects: effects,
+            settings: settings, publicOrigin: runtime.settings.publicOrigin, wakeUp: WakeUpSignal())
+        repository = PaymentRepository(ledger: ledger, prices: PriceRepository(), settings: settings, clock: clock)
+        jobs = PaymentJobRunner(
+            store: opened.store, ledger: ledger, lookEvery: settings.lookEvery, logger: runtime.logger, clock: clock)
+        desk = PaymentService(
+            store: opened.store, ledger: ledger, jobs: jobs, answers: opened.answers, logger: runtime.logger, clock: clock)
+        prices = PriceBusRoutes(store: opened.store, answers: opened.answers, clock: clock)
+        let signature = try settings.stripe?.webhookSecret.map {
+            StripeSignature(secret: Array(try runtime.keys.readSecret($0).utf8))
+        }
+        ownRoutes =
+            PriceRoutes(store: opened.store, repository: repository).all + PaymentRoutes(desk: desk, admit: admit).all
+            + InvoiceRoutes(store: opened.store, table: ledger.invoices, admit: admit).all
+            + ProviderRoutes(jobs: jobs, stripe: signature).all
+    }
+
+    var routes: [Route] { ownRoutes }
+
+    func register(in methods: inout Methods) {
+        prices.register(in: &methods)
+        PaymentBusRoutes(desk: desk).register(in: &methods)
+    }
+
+    var services: [any Service] {
+        [Background(jobs.run), Background(jobs.watch)]
+    }
+
+    /// Those that the operator has set up.
+    private static func providers(
+        _ settings: PaymentSettings, _ runtime: Runtime, clock: @escaping @Sendable () -> Timestamp
+    ) throws -> PaymentProviders {
+        // The operator names these addresses; they may well be on this machine or network.
+        var trusted = OutboundSettings()
+        trusted.policy = .anywhere
+        let calls = HandlerCalls(http: HTTPSender(trusted, logger: runtime.logger), timeout: settings.handlerTime)
+        var byMethod: [PaymentMethod: any PaymentProvider] = [:]
+        if let bank = settings.bank { byMethod[.bankTransfer] = BankTransferProvider(bank: bank) }
+        if settings.hasSandbox {
+            (byMethod[.card], byMethod[.paypal]) = (SandboxProvider(), SandboxProvider())
+        }
+        if let stripe = settings.stripe {
+            byMethod[.card] = StripeProvider(
+                url: stripe.url, secret: try runtime.keys.readSecret(stripe.secret), publishableKey: stripe.publishableKey, calls: calls)
+        }
+        if let payPal = settings.payPal {
+            byMethod[.paypal] = PayPalProvider(
+                url: payPal.url, credentials: try runtime.keys.readSecret(payPal.credentials),
+                returnURL: "\(runtime.settings.publicOrigin)\(ProviderRoutes.payPalReturn)", calls: calls, clock: clock)
+        }
+        if byMethod.isEmpty {
+            runtime.logger.warning("no way of paying is set up: what is due stays due")
+        }
+        return PaymentProviders(byMethod)
+    }
+}

@@ -1,0 +1,110 @@
+// What the other subjects of the gateway need of money, inside their own transactions.
+
+import Contracts
+import GRDB
+
+/// A request as far as its price goes.
+struct PayableRequest: Hashable, Sendable {
+    let id: RequestID
+    let organisation: OrganisationID
+    let scope: RequestScope
+}
+
+/// What the price of a form follows from that was sent and has not been answered.
+struct AgreedPrice: Hashable, Sendable {
+    /// Asked for at once.
+    let persons: Int
+    /// Nil where none was named.
+    let priceListVersion: Int?
+}
+
+/// Every method may be called again with the same: it changes nothing then.
+struct PaymentRepository: Sendable {
+    let ledger: PaymentStore
+    let prices: PriceRepository
+    let settings: PaymentSettings
+    let clock: @Sendable () -> Timestamp
+    /// What was agreed to in time holds.
+    private static let always = Duration.seconds(Int64(Int32.max))
+
+    /// What it costs by the list in force, before anybody commits to it (PAY-01).
+    func quote(_ db: Database, _ scope: RequestScope, persons: Int = 1) throws -> Quote {
+        try prices.quote(db, scope, persons: persons, settings.when)
+    }
+
+    /// The request was sent and waits for its answer: its price is fixed, and the handler is asked whether the payment is feasible
+    /// (PAY-02).
+    /// - Parameters:
+    ///   - persons: how many were asked for at once, for rebates.
+    ///   - priceListVersion: that was agreed to when the request was sent, however long ago; nil takes the list in force.
+    /// - Throws: `price-changed` where there never was such a version.
+    func opened(
+        _ db: Database, _ request: PayableRequest, persons: Int = 1, priceListVersion: Int? = nil
+    ) throws {
+        guard try ledger.table.find(db, of: request.id) == nil else { return }
+        let now = clock()
+        let quote = try prices.quote(
+            db, request.scope, persons: persons, settings.when, version: priceListVersion, honoured: Self.always, at: now)
+        try ledger.open(db, request, quote, at: now)
+    }
+
+    /// The person has accepted: what is to be paid is due, what costs nothing is paid (PAY-03).
+    /// - Parameter forms: of the same organisation that wait for consent's answer: a person may be quicker than that, and the price is
+    ///   the one that was agreed to (PAY-01); the lowest, where it cannot be told whose it is.
+    /// - Returns: the amount.
+    @discardableResult
+    func due(_ db: Database, _ request: PayableRequest, agreedIn forms: [AgreedPrice] = []) throws -> Amount {
+        let now = clock()
+        if try !forms.isEmpty && ledger.table.find(db, of: request.id) == nil {
+            let agreed = try forms.compactMap { form -> Quote? in
+                do {
+                    return try prices.quote(
+                        db, request.scope, persons: form.persons, settings.when, version: form.priceListVersion, honoured: Self.always,
+                        at: now)
+                } catch is Problem {
+                    return nil
+                }
+            }
+            if let least = agreed.min(by: { $0.perPerson.minor < $1.perPerson.minor }) { try ledger.open(db, request, least, at: now) }
+        }
+        try opened(db, request)
+        return try ledger.change(db, of: request.id) { $0.accepted(at: now) }?.amount ?? Amount(minor: 0, currency: "EUR")
+    }
+
+    /// The request is over; what was paid goes back unless something was delivered.
+    func closed(_ db: Database, _ request: RequestID, as outcome: RequestStatus) throws {
+        let now = clock()
+        try ledger.change(db, of: request) { $0.closed(as: outcome, at: now) }
+    }
+
+    /// Something of what was paid for has left, so that it does not go back by itself any more.
+    func delivered(_ db: Database, _ request: RequestID) throws {
+        guard try ledger.table.isDelivered(db, request) == false else { return }
+        let now = clock()
+        try ledger.change(db, of: request) { bill in
+            bill.delivered(at: now)
+            return []
+        }
+    }
+
+    /// The period is over and there was nothing in it: nothing is owed, and what was paid goes back.
+    func undeliverable(_ db: Database, _ request: RequestID) throws {
+        let now = clock()
+        try ledger.change(db, of: request) { $0.undeliverable(at: now) }
+    }
+
+    /// Whether data of this request may leave as far as money goes (PAY-04, INV-20). False for a request that is not known here.
+    func isPaid(_ db: Database, _ request: RequestID) throws -> Bool {
+        try ledger.table.status(db, of: request) == .paid
+    }
+
+    /// What an organisation still owes, one amount for each currency; it stays due when the organisation leaves (ORG-16).
+    func outstanding(_ db: Database, _ organisation: OrganisationID) throws -> [Amount] {
+        try ledger.table.outstanding(db, organisation)
+    }
+
+    /// For whoever shows a request; nil where it has no price.
+    func bill(_ db: Database, of request: RequestID) throws -> Bill? {
+        try ledger.table.find(db, of: request)?.bill
+    }
+}

@@ -1,0 +1,173 @@
+// A change of a bill with everything that follows from it, in one transaction.
+
+import Contracts
+import Foundation
+import GRDB
+import Sealing
+import ServiceKit
+
+/// What payments need of requests and organisations; each closure runs in the caller's transaction.
+struct PaymentEffects: Sendable {
+    /// To whom an invoice is made out.
+    var billing: @Sendable (Database, OrganisationID) throws -> BillingAddress
+    var preferred: @Sendable (Database, OrganisationID) throws -> PaymentMethod
+    /// To the corporate address.
+    var mail: @Sendable (Database, OrganisationID, MessageTemplate, [String: String]) throws -> Void
+    /// Data may leave from now on: subscriptions begin, downloads open. Called once for each request.
+    var released: @Sendable (Database, RequestID) throws -> Void
+    /// What was paid goes back or is contested, or is due again (nil): nothing more may leave.
+    var withdrawn: @Sendable (Database, RequestID, PaymentHold?) throws -> Void = { _, _, _ in }
+}
+
+/// A payment with its invoices, as it is shown.
+struct ShownPayment: Sendable {
+    let stored: StoredBill
+    /// What pays where the payer names no other way: what was begun, else the organisation's preferred method (PAY-06, ORG-14). Nil
+    /// where nothing is to be paid.
+    let preset: PaymentMethod?
+    let invoice: InvoiceNumber?
+    let creditNote: InvoiceNumber?
+}
+
+struct PaymentStore: Sendable {
+    let table: BillStore
+    let jobs: PaymentJobStore
+    let invoices: InvoiceStore
+    let providers: PaymentProviders
+    let requestEffects: PaymentEffects
+    let settings: PaymentSettings
+    /// Of the suite's pages, for links in mails.
+    let publicOrigin: String
+    /// Notified when there is something to call.
+    let wakeUp: WakeUpSignal
+
+    /// A new bill, with the process that shows whether it can be paid.
+    func open(_ db: Database, _ request: PayableRequest, _ quote: Quote, at now: Timestamp) throws {
+        var bill = Bill(
+            payment: .random(), request: request.id, organisation: request.organisation, amount: quote.perPerson,
+            priceListVersion: quote.priceListVersion, at: now)
+        try table.add(db, bill, quote, request.scope, at: now)
+        let method = try requestEffects.preferred(db, request.organisation)
+        var effects: [PaymentEffect] = []
+        if let provider = providers.provider(for: method) {
+            effects += bill.submitted(paidBy: method, through: provider.name, at: now)
+        }
+        if settings.when == .onSubmit { effects += bill.becameDue(at: now) }
+        guard let stored = try table.find(db, bill.payment) else { return }
+        try write(db, stored, bill, effects, token: nil, at: now)
+    }
+
+    /// Nil where there is no such payment.
+    @discardableResult
+    func change(
+        _ db: Database, _ payment: PaymentID, token: String? = nil, at now: Timestamp,
+        _ event: (inout Bill) throws -> [PaymentEffect]
+    ) throws -> Bill? {
+        try change(db, table.find(db, payment), token: token, at: now, event)
+    }
+
+    /// Nil where the request has no price.
+    @discardableResult
+    func change(_ db: Database, of request: RequestID, _ event: (inout Bill) throws -> [PaymentEffect]) throws -> Bill? {
+        try change(db, table.find(db, of: request), token: nil, at: nil, event)
+    }
+
+    private func change(
+        _ db: Database, _ found: StoredBill?, token: String?, at now: Timestamp?, _ event: (inout Bill) throws -> [PaymentEffect]
+    ) throws -> Bill? {
+        guard let stored = found else { return nil }
+        var bill = stored.bill
+        let effects = try event(&bill)
+        try write(db, stored, bill, effects, token: token, at: now ?? bill.changedAt)
+        return bill
+    }
+
+    /// The handler is to be asked how a process stands, where the money of one that has charged is, or once more to call it off;
+    /// nothing where it is being asked something already.
+    func look(_ db: Database, _ bill: Bill, _ attempt: PayingAttempt) throws {
+        if bill.wants(.review, attempt.number) {
+            guard try !jobs.has(db, .review, bill.payment, attempt: attempt.number) else { return }
+            return try ask(db, .review, bill, attempt.number, token: nil)
+        }
+        guard attempt.reference != nil, try jobs.waiting(db, bill.payment).isEmpty else { return }
+        try ask(db, attempt.state == .cancelling ? .cancel : .look, bill, attempt.number, token: nil)
+    }
+
+    func shown(_ db: Database, _ stored: StoredBill) throws -> ShownPayment {
+        ShownPayment(
+            stored: stored,
+            preset: stored.bill.status == .due
+                ? try stored.bill.live?.method ?? requestEffects.preferred(db, stored.bill.organisation) : nil,
+            invoice: try invoices.find(db, .invoice, of: stored.bill.payment)?.number,
+            creditNote: try invoices.find(db, .creditNote, of: stored.bill.payment)?.number)
+    }
+
+    // MARK: Effects
+
+    private func write(
+        _ db: Database, _ stored: StoredBill, _ bill: Bill, _ effects: [PaymentEffect], token: String?, at now: Timestamp
+    ) throws {
+        if bill != stored.bill {
+            var bill = bill
+            bill.marked(since: stored.bill, at: now)
+            try table.save(db, bill)
+        }
+        if bill.status != .paid, stored.bill.status == .paid || stored.bill.hold != bill.hold {
+            try requestEffects.withdrawn(db, bill.request, bill.hold)
+        }
+        for effect in effects {
+            switch effect {
+            case .ask(let kind, let attempt): try ask(db, kind, bill, attempt, token: kind == .confirm ? token : nil)
+            case .paid: try receipt(db, stored, bill, at: now)
+            case .release: try requestEffects.released(db, bill.request)
+            case .refunded: try creditNote(db, stored, bill, at: now)
+            case .tell(let notice): try tell(db, bill, notice)
+            }
+        }
+    }
+
+    private func ask(_ db: Database, _ kind: PaymentJob.Kind, _ bill: Bill, _ attempt: Int, token: String?) throws {
+        try jobs.add(db, kind, bill.payment, attempt: attempt, token: token)
+        db.afterNextTransaction { [wakeUp] _ in wakeUp.notify() }
+    }
+
+    private func receipt(_ db: Database, _ stored: StoredBill, _ bill: Bill, at now: Timestamp) throws {
+        let content = Invoice.Content(
+            seller: settings.seller, buyer: try requestEffects.billing(db, bill.organisation), request: bill.request, scope: stored.scope,
+            quote: stored.quote, method: bill.paying?.method ?? .card)
+        let invoice = try invoices.issue(db, .invoice, content, for: bill.payment, of: bill.organisation, at: now)
+        try requestEffects.mail(
+            db, bill.organisation, .paymentReceived,
+            [
+                "amount": bill.amount.text, "request": "\(bill.request)", "invoice": "\(invoice.number)",
+                "link": link(invoice.number),
+            ])
+    }
+
+    private func creditNote(_ db: Database, _ stored: StoredBill, _ bill: Bill, at now: Timestamp) throws {
+        // Money that came before it was due, and went back, was never invoiced.
+        guard let invoice = try invoices.find(db, .invoice, of: bill.payment) else { return }
+        var content = invoice.content
+        content.takesBack = "\(invoice.number)"
+        let note = try invoices.issue(db, .creditNote, content, for: bill.payment, of: bill.organisation, at: now)
+        try requestEffects.mail(
+            db, bill.organisation, .paymentRefunded,
+            ["amount": bill.amount.text, "request": "\(bill.request)", "invoice": "\(note.number)", "link": link(note.number)])
+    }
+
+    private func tell(_ db: Database, _ bill: Bill, _ notice: PaymentNotice) throws {
+        var values = ["amount": bill.amount.text, "request": "\(bill.request)"]
+        let template: MessageTemplate
+        switch notice {
+        case .failed(let reason): (template, values["reason"]) = (.paymentFailed, reason)
+        case .notFeasible(let reason): (template, values["reason"]) = (.paymentNotFeasible, reason)
+        case .disputed: template = .paymentDisputed
+        case .chargedBack: template = .paymentChargedBack
+        }
+        try requestEffects.mail(db, bill.organisation, template, values)
+    }
+
+    private func link(_ number: InvoiceNumber) -> String {
+        "\(publicOrigin)/thirdparty/v1/invoices/\(number)"
+    }
+}

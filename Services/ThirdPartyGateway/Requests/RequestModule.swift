@@ -1,0 +1,83 @@
+// Requests, data and files put together: for the gateway's assembly and for tests.
+
+import Contracts
+import HTTPKit
+import Logging
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+/// What requests need of others: consent and ingest to ask, the gateway's other subjects in its transactions.
+struct RequestDependencies: Sendable {
+    var questions: RequestBusRoutes
+    var data: GrantedData
+    var effects: RequestEffects
+    var admit: Admit
+    /// Whether what consent says is known here now; nothing is handed out otherwise.
+    var isConsentHeard: @Sendable () -> Bool
+}
+
+struct RequestModule: Sendable {
+    let repository: RequestRepository
+    let desk: RequestService
+    let news: RequestEventStore
+    let watchers: Watchers<OrganisationID>
+    let sealer: RequestSealer
+    let data: DataService
+    let files: DataFileService
+    let ending: RequestEnding
+    let erasure: ErasureSteps
+    let routes: [Route]
+    private let follower: Follower
+
+    init(
+        _ settings: RequestSettings, opened: OpenedStore, runtime: Runtime, on dependencies: RequestDependencies,
+        clock: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws {
+        let (store, logger, effects) = (opened.store, runtime.logger, dependencies.effects)
+        let vault = RequestVault(keys: opened.keys, serviceKey: try runtime.key("requests"))
+        let sealedFiles = SealedFiles(in: runtime.settings.storeFolder, named: "data-files")
+        // Event streams that one organisation may have open.
+        let watchers = Watchers<OrganisationID>(limit: 20)
+        let fileTable = DataFileStore()
+        let news = RequestEventStore(
+            table: RequestStore(), files: fileTable, effects: effects, keys: opened.keys, watchers: watchers,
+            origin: runtime.settings.publicOrigin, clock: clock)
+        let sealer = RequestSealer(store: store, keys: opened.keys, vault: vault, logger: logger)
+        let desk = RequestService(
+            store: store, vault: vault, news: news, effects: effects, questions: dependencies.questions, sealer: sealer, logger: logger,
+            clock: clock)
+        let data = DataService(store: store, data: dependencies.data, effects: effects, clock: clock)
+        let files = DataFileService(
+            store: store, keys: opened.keys, files: sealedFiles, data: data, isConsentHeard: dependencies.isConsentHeard, settings: settings,
+            logger: logger, clock: clock)
+        let repository = RequestRepository(store: store, vault: vault)
+        let firstAnswers = FirstAnswers<JobID>(secret: try runtime.key("answers"))
+        let keeper = RequestFileKeeper(sealedFiles: sealedFiles) {
+            try await store.read { db in try fileTable.withFiles(db) }
+        }
+        erasure =
+            RequestErasureStore(table: RequestStore(), files: fileTable, sealer: sealer, keeper: keeper, memory: data.memory).steps
+        routes =
+            RequestRoutes(repository: repository, desk: desk, watchers: watchers, firstAnswers: firstAnswers, admit: dependencies.admit).all
+            + RequestListRoutes(store: store, desk: desk, firstAnswers: firstAnswers, admit: dependencies.admit).all
+            + DataRoutes(desk: data, admit: dependencies.admit).all
+            + DataFileRoutes(desk: files, data: data, admit: dependencies.admit).all
+        follower = Follower(
+            family: .requests, on: runtime, store: store, apply: { db, event in try news.apply(db, event) }, snapshot: news.snapshot,
+            after: { _ in
+                // Somebody may have been named, and files may have to go.
+                sealer.wake()
+                files.wake()
+            })
+        ending = RequestEnding(store: store, desk: desk, settings: settings, logger: logger, clock: clock)
+        (self.repository, self.desk, self.news, self.watchers, self.sealer) = (repository, desk, news, watchers, sealer)
+        (self.data, self.files) = (data, files)
+    }
+
+    var services: [any Service] {
+        [
+            Background(follower.run), Background(desk.run), Background(sealer.run), Background(files.run), Background(ending.run),
+        ]
+    }
+}

@@ -1,0 +1,108 @@
+// What one endpoint's worker reads and writes: the next message to send, and what has become of it.
+
+import Contracts
+import GRDB
+import ServiceKit
+
+struct WebhookDeliveryStore: Sendable {
+    /// What a look at the store shows.
+    enum Look: Sendable {
+        /// The endpoint is not to be sent anything.
+        case stopped
+        /// The organisation may not get anything now.
+        case notAllowed
+        case idle
+        case wait(until: Timestamp)
+        /// No message holds it yet.
+        case news
+        case heartbeat
+        /// What it held cannot be read.
+        case damaged(WebhookMessage)
+        /// nil: nothing is left of it.
+        case message(WebhookMessage, Endpoint, WebhookRenderingStore.Rendered?)
+    }
+
+    typealias Mail = @Sendable (Database, OrganisationID, MessageTemplate, [String: String]) throws -> Void
+
+    let queue: WebhookQueueStore
+    let endpoints: EndpointStore
+    let rendering: WebhookRenderingStore
+    let gate: FeedGate
+    let mayAct: @Sendable (Database, OrganisationID) throws -> Bool
+    let mail: Mail
+    let schedule: WebhookSchedule
+
+    func look(_ db: Database, _ id: WebhookEndpointID, _ lane: WebhookLane, at now: Timestamp) throws -> Look {
+        guard let endpoint = try endpoints.find(db, id), endpoint.state == .active else { return .stopped }
+        guard try mayAct(db, endpoint.organisation) else { return .notAllowed }
+        guard let message = try queue.first(db, of: id, lane) else {
+            guard lane == .items else { return .idle }
+            if try queue.hasNews(db, for: id, of: endpoint.organisation) { return .news }
+            let lastWord = max(endpoint.health.lastSuccessAt ?? endpoint.createdAt, endpoint.health.lastFailureAt ?? endpoint.createdAt)
+            return now - lastWord >= WebhookQueueStore.heartbeat ? .heartbeat : .wait(until: lastWord + WebhookQueueStore.heartbeat)
+        }
+        if message.content == .unreadable { return .damaged(message) }
+        guard message.dueAt <= now else { return .wait(until: message.dueAt) }
+        // What consent says now is not known: the end of a grant is told all the same, data wait.
+        guard lane == .notices || gate.isOpen else { return .wait(until: now + .milliseconds(500)) }
+        return .message(message, endpoint, try rendering.render(db, message))
+    }
+
+    func form(_ db: Database, _ id: WebhookEndpointID, of organisation: OrganisationID, at now: Timestamp) throws {
+        _ = try queue.form(db, for: id, of: organisation, at: now)
+    }
+
+    /// - Returns: whether anything runs that a heartbeat could tell of.
+    func formHeartbeat(_ db: Database, _ id: WebhookEndpointID, of organisation: OrganisationID, at now: Timestamp) throws -> Bool {
+        try queue.formHeartbeat(db, for: id, of: organisation, at: now)
+    }
+
+    func drop(_ db: Database, _ message: WebhookMessage) throws {
+        try queue.remove(db, message)
+    }
+
+    /// To the dead letters: nothing can be sent of it.
+    func setAside(_ db: Database, _ message: WebhookMessage) throws {
+        try queue.setAside(db, message)
+    }
+
+    /// An attempt is over.
+    /// - Returns: what follows.
+    func conclude(
+        _ db: Database, _ message: WebhookMessage, _ outcome: WebhookOutcome, begun: Timestamp, now: Timestamp, jitter: Double
+    ) throws -> WebhookDecision {
+        // Removed, or stopped, while the attempt was under way.
+        guard var endpoint = try endpoints.find(db, message.endpoint) else { return .gone }
+        var message = message
+        message.attempts += 1
+        message.firstAttemptAt = message.firstAttemptAt ?? begun
+        (message.lastAttemptAt, message.lastOutcome) = (now, outcome.text)
+        endpoint.health.note(outcome, at: now, took: now - begun)
+        let decision = schedule.decide(
+            outcome, attempts: message.attempts, since: message.firstAttemptAt ?? begun, now: now, jitter: jitter)
+        switch decision {
+        case .settled:
+            try queue.remove(db, message)
+        case .again(let at):
+            message.dueAt = at
+            try queue.save(db, message, isDead: false)
+        case .buried:
+            try queue.save(db, message, isDead: true)
+            if endpoint.state == .active {
+                endpoint.state = .paused
+                let hours = schedule.retryFor.components.seconds / 3600
+                try mail(db, endpoint.organisation, .endpointPaused, ["address": endpoint.details.url, "hours": "\(hours)"])
+            }
+        case .gone:
+            // It waits: whoever verifies the endpoint again misses nothing.
+            message.dueAt = now
+            try queue.save(db, message, isDead: false)
+            if endpoint.state == .active {
+                endpoint.state = .gone
+                try mail(db, endpoint.organisation, .endpointGone, ["address": endpoint.details.url])
+            }
+        }
+        try endpoints.save(db, endpoint)
+        return decision
+    }
+}

@@ -1,0 +1,209 @@
+// Receivers that hang take no place from those that answer: by the repository, and over real sockets.
+
+import Contracts
+import Foundation
+import HTTPKit
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@testable import ThirdPartyGateway
+
+@Suite("Webhooks: places", .timeLimit(.minutes(2)))
+struct CourierPlacesTests {
+    private static let few = DeliveryPermits.Bounds(prompt: 4, slow: 3, promptOfOrganisation: 2, slowOfOrganisation: 1)
+
+    private static func taken(
+        _ places: DeliveryPermits, _ organisation: OrganisationID, isSlow: Bool = false
+    ) async throws -> DeliveryPermits.Place {
+        try #require(await places.take(for: organisation, isSlow: isSlow))
+    }
+
+    @Test("an organisation has a few places, whoever waits longest comes first, and one that has its share lets others pass")
+    func shares() async throws {
+        let places = DeliveryPermits(Self.few)
+        let (one, other) = (OrganisationID.random(), OrganisationID.random())
+        let held = [try await Self.taken(places, one), try await Self.taken(places, one)]
+        let waiting = Task { await places.take(for: one, isSlow: false) }
+        try await eventually("it waits", isTrue: { places.waitingCount == 1 })
+        #expect(try await Self.taken(places, other).hasWaited == false, "others need not wait")
+        #expect(try await Self.taken(places, .random()).hasWaited == false)
+        places.giveBack(held[0])
+        #expect(await waiting.value?.hasWaited == true)
+        #expect(places.counts == (4, 0))
+    }
+
+    @Test("an attempt that lasts goes over to the slow ones and frees its place; where those are full it is called off")
+    func lasting() async throws {
+        let places = DeliveryPermits(Self.few)
+        let begun = ContinuousClock.now
+        let called = Mutex<[Int]>([])
+        var held: [DeliveryPermits.Place] = []
+        for number in 0..<4 {
+            let place = try await Self.taken(places, .random())
+            places.begin(place, at: begun) { called.withLock { $0.append(number) } }
+            held.append(place)
+        }
+        places.sweep(at: begun + .milliseconds(1900))
+        #expect(places.counts == (4, 0))
+        places.sweep(at: begun + .seconds(2))
+        #expect(places.counts == (4, 3) && called.withLock { $0.count } == 1, "three may be slow, the fourth is called off")
+        places.sweep(at: begun + .seconds(9))
+        #expect(called.withLock { $0.count } == 1, "once")
+        for _ in 0..<3 { #expect(try await Self.taken(places, .random()).hasWaited == false) }
+        let off = held.map { places.giveBack($0) }
+        #expect(off.filter { $0 }.count == 1)
+        #expect(places.giveBack(held[0]) == false, "a place is given back once")
+        #expect(places.counts == (3, 0))
+    }
+
+    @Test("whoever is cancelled while it waits leaves the queue, and takes no place")
+    func cancelled() async throws {
+        let places = DeliveryPermits(Self.few)
+        let organisation = OrganisationID.random()
+        let held = try await Self.taken(places, organisation, isSlow: true)
+        let waiting = Task { await places.take(for: organisation, isSlow: true) }
+        try await eventually("it waits", isTrue: { places.waitingCount == 1 })
+        waiting.cancel()
+        #expect(await waiting.value == nil)
+        let late = Task { await places.take(for: organisation, isSlow: true) }
+        late.cancel()
+        #expect(await late.value == nil)
+        places.giveBack(held)
+        #expect(places.counts == (0, 0) && places.waitingCount == 0)
+    }
+
+    @Test("an endpoint is slow while its last attempt timed out or took two seconds, and prompt again after one that did not")
+    func health() {
+        var health = EndpointHealth()
+        let now = Timestamp(milliseconds: 0)
+        for (outcome, took, isSlow) in [
+            (WebhookOutcome.failed("timeout"), Duration.zero, true), (.answered(status: 200, retryAfter: nil), .milliseconds(5), nil),
+            (.answered(status: 200, retryAfter: nil), .seconds(2), true), (.failed("not-connected"), .milliseconds(3), nil),
+            (.failed("not-connected"), .seconds(5), true),
+        ] as [(WebhookOutcome, Duration, Bool?)] {
+            health.note(outcome, at: now, took: took)
+            #expect(health.isSlow == isSlow, "\(outcome) after \(took)")
+        }
+    }
+
+    @Test("SHR-16: a message that is withdrawn while it waits for a place does not set out")
+    func withdrawnWhileWaiting() async throws {
+        try await FeedHouse.run { house in
+            let places = DeliveryPermits(Self.few)
+            let (feed, receiver) = (try await house.subscribe(), PlayedReceiver())
+            let endpoint = try await house.addEndpoint(feed.organisation)
+            try await house.upload(feed, [(house.world.clock.now.milliseconds, 60)])
+            house.world.clock.advance(.seconds(2))
+            try await house.readAll()
+            let worker = house.worker(endpoint, places: places, hand: receiver.hand)
+            let held = [try await Self.taken(places, feed.organisation), try await Self.taken(places, feed.organisation)]
+            let sending = Task { try await house.drain(worker) }
+            try await eventually("it waits", isTrue: { places.waitingCount == 1 })
+            try await house.end(feed, .revoked)
+            for place in held { places.giveBack(place) }
+            try await sending.value
+            #expect(receiver.attempts.isEmpty && places.counts == (0, 0))
+        }
+    }
+
+    /// A receiver with a server of its own that takes messages, or lets them hang.
+    private final class Receiver: Sendable {
+        let server: HTTPServer
+
+        init(hangs: Bool) {
+            let (hanging, taken) = (Box<Int>(0), Box<[String]>([]))
+            (inside, answered) = (hanging, taken)
+            let route = Route(
+                .post, "/receiver/v1/hook", access: .anyone, summary: "Takes messages",
+                body: BodyShape([.init(MediaType.json, .anything)]), answers: [Answer(200, "Taken")]
+            ) { exchange in
+                _ = try await exchange.body()
+                let id = exchange.header("webhook-id") ?? ""
+                if hangs {
+                    hanging.change { $0 += 1 }
+                    defer { hanging.change { $0 -= 1 } }
+                    // Sleeping is hanging: it ends when the other end has given up.
+                    try await Task.sleep(for: .seconds(600))
+                }
+                taken.change { $0.append(id) }
+                return .empty(status: 200)
+            }
+            server = HTTPServer(
+                .init(title: "Receiver", version: "1.0.0", summary: "Under test.", prefix: "receiver"), routes: [route], port: 0,
+                health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in throw Problem.unauthorised },
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        }
+
+        final class Box<Value: Sendable>: Sendable {
+            private let value: Mutex<Value>
+            init(_ value: Value) { self.value = Mutex(value) }
+            func change(_ body: (inout Value) -> Void) { value.withLock { body(&$0) } }
+            var now: Value { value.withLock { $0 } }
+        }
+
+        private let inside: Box<Int>
+        private let answered: Box<[String]>
+        var underWay: Int { inside.now }
+        var messages: [String] { answered.now }
+
+        var url: String {
+            get async { "http://127.0.0.1:\(await server.boundPort)/receiver/v1/hook" }
+        }
+    }
+
+    @Test("SHR-14: however many receivers hang on real connections, one that answers gets message after message meanwhile")
+    func realSockets() async throws {
+        try await FeedHouse.run { house in
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let (hangs, answers) = (Receiver(hangs: true), Receiver(hangs: false))
+            let serving = [hangs, answers].map { receiver in Task { try await receiver.server.run() } }
+            let sender = WebhookSender(signingKey: try .random(), allowsPrivate: true, clock: { .now }, logger: logger)
+            let places = DeliveryPermits(Self.few)
+            let urls = (await hangs.url, await answers.url)
+            @Sendable func hand(_ post: WebhookPost) async -> WebhookOutcome { await sender.send(post) }
+            var running = [
+                Task {
+                    while !Task.isCancelled {
+                        // Sleeping is the rhythm of the look.
+                        try? await Task.sleep(for: .milliseconds(50))
+                        places.sweep(at: .now)
+                    }
+                }
+            ]
+            // Ten organisations whose receivers hang: more than there are places.
+            var feeds: [Feed] = []
+            for _ in 0..<10 {
+                let feed = try await house.subscribe()
+                let worker = house.worker(try await house.addEndpoint(feed.organisation, url: urls.0), places: places, hand: hand)
+                feeds.append(feed)
+                running.append(Task { await worker.run(.items) })
+            }
+            let healthy = try await house.subscribe()
+            let worker = house.worker(try await house.addEndpoint(healthy.organisation, url: urls.1), places: places, hand: hand)
+            running.append(Task { await worker.run(.items) })
+            @Sendable func add(_ feeds: [Feed]) async throws {
+                let now = house.world.clock.now.milliseconds
+                for feed in feeds { try await house.upload(feed, [(now, 60)]) }
+                house.world.clock.advance(.seconds(1))
+                try await house.readAll()
+            }
+            try await add(feeds)
+            try await eventually("as many hang as may", isTrue: { places.counts.slow == Self.few.slow && hangs.underWay > 0 })
+            for count in 1...10 {
+                try await add([healthy])
+                try await eventually("message \(count) is taken", isTrue: { Set(answers.messages).count == count })
+                #expect(places.counts.slow <= Self.few.slow && places.counts.all <= Self.few.all)
+            }
+            #expect(hangs.messages.isEmpty)
+            for task in running { task.cancel() }
+            for task in running { await task.value }
+            for task in serving { task.cancel() }
+            for task in serving { _ = try? await task.value }
+        }
+    }
+}
