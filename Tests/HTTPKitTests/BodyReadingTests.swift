@@ -119,6 +119,12 @@ struct BodyReadingTests {
         }
     }
 
+    @Test("X2: a form was read by its characters, which a text of combining marks makes slow: it is read by its bytes")
+    func marks() throws {
+        let form = try #require(FormFields(Array("a=+\u{301}b&c\u{301}=d".utf8)))
+        #expect(form.exactly("a") == " \u{301}b" && form.exactly("c\u{301}") == "d")
+    }
+
     @Test("a form with more fields than anybody needs is refused")
     func manyFields() {
         #expect(FormFields(Array((0...FormFields.most).map { "f\($0)=1" }.joined(separator: "&").utf8)) == nil)
