@@ -49,8 +49,8 @@ struct RequestModule: Sendable {
             clock: clock)
         let data = DataService(store: store, data: dependencies.data, effects: effects, clock: clock)
         let files = DataFileService(
-            store: store, keys: opened.keys, files: sealedFiles, data: data, isConsentHeard: dependencies.isConsentHeard, settings: settings,
-            logger: logger, clock: clock)
+            store: store, keys: opened.keys, files: sealedFiles, data: data, isConsentHeard: dependencies.isConsentHeard,
+            settings: settings, logger: logger, clock: clock)
         let repository = RequestRepository(store: store, vault: vault)
         let firstAnswers = FirstAnswers<JobID>(secret: try runtime.key("answers"))
         let keeper = RequestFileKeeper(sealedFiles: sealedFiles) {
