@@ -49,7 +49,7 @@ final class GatewayEffects: Sendable {
             openRequests: { [requests] db, organisation in try requests.openCounts(db, of: organisation) },
             closed: [
                 { [self] db, organisation in try subscriptions.closed(db, organisation) },
-                { db, organisation in try IntentStore().abandon(db, of: organisation, detail: "the organisation is closed") },
+                { db, organisation in try PendingRequestStore().abandon(db, of: organisation, detail: "the organisation is closed") },
             ])
     }
 
@@ -86,7 +86,7 @@ final class GatewayEffects: Sendable {
                 }
             },
             approved: { [self] db, request, _ in
-                let waiting = try IntentStore().agreed(db, of: request.organisation)
+                let waiting = try PendingRequestStore().agreed(db, of: request.organisation)
                 return try payments.due(db, PayableRequest(request), agreedIn: waiting).text
             },
             closed: { [self] db, request in

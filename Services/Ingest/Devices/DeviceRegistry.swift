@@ -170,11 +170,10 @@ final class DeviceRegistry: Sendable {
     }
 
     /// Whether the parameter is to come from another device of the person, and nothing comes from that one: it was removed, lies in its
-    /// charger, is not worn, or was not heard for too long. A device of which the same is known stands in for none.
+    /// charger, is not worn, or was not heard for too long. Whatever this device says of itself: a doubt about a reading never ends in silence.
     func isMissed(_ metric: Metric, besides device: KnownDevice, undeclared: Duration, at now: Timestamp) -> Bool {
         guard let household = household(of: device.person), let source = household.plan.source(of: metric),
-            source.device != device.device, let row = household.device(source.device), let own = household.device(device.device),
-            reported(own, undeclared: undeclared).trouble(at: now) == nil
+            source.device != device.device, let row = household.device(source.device)
         else { return false }
         return self.device(number: row.number)?.pulse.isEnded ?? true || reported(row, undeclared: undeclared).trouble(at: now) != nil
     }

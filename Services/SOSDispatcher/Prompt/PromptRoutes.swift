@@ -81,7 +81,7 @@ struct PromptRoutes: Sendable {
                 "Without the name of an emergency the one that is open is meant. `help` calls an ambulance at once, whatever is open "
                 + "or is not; within ten seconds it is one call. `help-is-here` before an emergency service has taken the call is asked back: "
                 + "it counts when it is said again within a minute. The same answer to the same emergency again gets the first receipt again; where "
-                + "help was called for in between it is asked back in the same way, so that no retry calls off what came later. Send it again at once where 503 comes: the other dispatcher takes it. The service's time counts.",
+                + "help was called for since at the other dispatcher or with a device it is asked back in the same way. Send it again at once where 503 comes: the other dispatcher takes it. The service's time counts.",
             body: .json(PromptReplyBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over", "not-subscribed"),

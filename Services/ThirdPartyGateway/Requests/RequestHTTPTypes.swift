@@ -118,14 +118,14 @@ struct ListedFormItem: Codable, Sendable {
 
     static let sending = "sending"
 
-    init(_ intent: Intent) {
+    init(_ intent: PendingRequest) {
         (place, request) = (intent.place, intent.request)
         outcome = intent.outcome?.rawValue ?? Self.sending
         detail = intent.detail ?? intent.outcome?.detail
     }
 }
 
-extension IntentOutcome {
+extension PendingRequestOutcome {
     /// What can be done, for people; nil where it went well.
     var detail: String? {
         switch self {
@@ -233,7 +233,7 @@ extension ListedFormItem: Documented {
     static var schema: JSONSchema {
         .object(
             .required("place", .integer(in: 0...PersonList.most), "In the list, from 0; in a table without its header."),
-            .required("outcome", .oneOf([sending] + IntentOutcome.allCases.map(\.rawValue))),
+            .required("outcome", .oneOf([sending] + PendingRequestOutcome.allCases.map(\.rawValue))),
             .optional("request", .identifier(DataRequest.self), "The one that was opened, or that covers it."),
             .optional("detail", .string(), "What can be done.")
         ).named("ListedForm")

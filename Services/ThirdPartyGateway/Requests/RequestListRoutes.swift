@@ -16,7 +16,7 @@ struct RequestListRoutes: Sendable {
     let desk: RequestService
     let firstAnswers: FirstAnswers<JobID>
     let admit: Admit
-    private let intents = IntentStore()
+    private let intents = PendingRequestStore()
 
     init(store: Store, desk: RequestService, firstAnswers: FirstAnswers<JobID>, admit: @escaping Admit) {
         (self.store, self.desk, self.firstAnswers, self.admit) = (store, desk, firstAnswers, admit)

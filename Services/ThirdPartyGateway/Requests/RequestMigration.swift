@@ -5,7 +5,7 @@ import GRDB
 enum RequestMigration {
     static func create(in db: Database) throws {
         try RequestStore.create(in: db)
-        try IntentStore.create(in: db)
+        try PendingRequestStore.create(in: db)
         try DataFileStore.create(in: db)
     }
 

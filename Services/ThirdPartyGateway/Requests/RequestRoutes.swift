@@ -78,7 +78,7 @@ struct RequestRoutes: Sendable {
         "granularity": "minutes", "purpose": "Study of resting heart rate",
     ]
 
-    private func answer(_ intent: Intent, _ standing: Standing, _ exchange: Exchange) async throws -> HTTPAnswer {
+    private func answer(_ intent: PendingRequest, _ standing: Standing, _ exchange: Exchange) async throws -> HTTPAnswer {
         switch intent.outcome {
         case nil:
             let item = RequestListItem(

@@ -54,7 +54,7 @@ struct RequestService: Sendable {
     let clock: @Sendable () -> Timestamp
     private let wakeUp = WakeUpSignal()
     private let table = RequestStore()
-    private let intents = IntentStore()
+    private let intents = PendingRequestStore()
 
     init(
         store: Store, vault: RequestVault, news: RequestEventStore, effects: RequestEffects, questions: RequestBusRoutes,
@@ -98,7 +98,7 @@ struct RequestService: Sendable {
     }
 
     /// The list's one form, asked at once: settled, or still waiting where consent is silent.
-    func askNow(_ batch: JobID) async throws -> Intent? {
+    func askNow(_ batch: JobID) async throws -> PendingRequest? {
         guard let intent = try await store.read({ [intents] db in try intents.intents(db, of: batch, limit: 1) }).first else { return nil }
         guard intent.outcome == nil else { return intent }
         if try await !ask(intent) { wakeUp.notify() }
@@ -137,7 +137,7 @@ struct RequestService: Sendable {
     }
 
     /// False where consent did not answer.
-    private func ask(_ intent: Intent) async throws -> Bool {
+    private func ask(_ intent: PendingRequest) async throws -> Bool {
         guard let sealed = intent.form else { return true }
         let draft = try vault.open(sealed, of: intent.question)
         let form = draft.form
@@ -154,7 +154,7 @@ struct RequestService: Sendable {
         }
     }
 
-    private func opened(_ intent: Intent, _ draft: RequestDraft, _ reply: OpenRequest.Reply) async throws {
+    private func opened(_ intent: PendingRequest, _ draft: RequestDraft, _ reply: OpenRequest.Reply) async throws {
         let particulars = RequestParticulars(
             fiscalCode: draft.form.fiscalCode, purpose: draft.form.purpose, askedBy: draft.askedBy)
         let sealed = try vault.seal(particulars, of: reply.request)
@@ -185,8 +185,8 @@ struct RequestService: Sendable {
         sealer.wake()
     }
 
-    private func refused(_ intent: Intent, _ draft: RequestDraft, _ failure: Failure) async throws -> Bool {
-        let outcome: IntentOutcome
+    private func refused(_ intent: PendingRequest, _ draft: RequestDraft, _ failure: Failure) async throws -> Bool {
+        let outcome: PendingRequestOutcome
         var request: RequestID?
         switch failure.code {
         case .notFound: outcome = .noSuchPerson
@@ -219,7 +219,7 @@ struct RequestService: Sendable {
             && made.to == draft.form.to && made.granularity == draft.form.granularity
     }
 
-    private func adopt(_ intent: Intent, _ draft: RequestDraft, _ id: RequestID) async throws {
+    private func adopt(_ intent: PendingRequest, _ draft: RequestDraft, _ id: RequestID) async throws {
         guard let made = try await store.read({ [table] db in try table.find(db, id) }) else { return }
         try await opened(
             intent, draft,

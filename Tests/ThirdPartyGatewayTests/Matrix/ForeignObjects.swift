@@ -43,7 +43,7 @@ struct ForeignObjects: Sendable {
                 DataFileJob(
                     job: file, request: request, organisation: other.id, person: made.person ?? .random(), state: .open, order: order,
                     createdAt: now, endedAt: nil, parts: [], fault: nil))
-            try IntentStore().add(
+            try PendingRequestStore().add(
                 db,
                 RequestBatch(id: list, organisation: other.id, organisationName: "Other", persons: 1, priceListVersion: nil, createdAt: now)
             )

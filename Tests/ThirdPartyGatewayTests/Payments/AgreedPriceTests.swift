@@ -33,12 +33,12 @@ struct AgreedPriceTests {
                 id: .random(), organisation: organisation, organisationName: "quick", persons: 1, priceListVersion: 1, createdAt: now)
             try await parts.opened.store.write { db in
                 _ = try PriceListStore().add(db, cheap, at: now)
-                try IntentStore().add(db, batch)
-                try IntentStore().add(db, batch.id, place: 0, question: RequestService.randomQuestion(), form: [1])
+                try PendingRequestStore().add(db, batch)
+                try PendingRequestStore().add(db, batch.id, place: 0, question: RequestService.randomQuestion(), form: [1])
                 _ = try PriceListStore().add(db, dear, at: now)
                 #expect(try amount(db) == 622)
                 // Nothing of this organisation waits: the list in force counts.
-                try IntentStore().abandon(db, of: organisation, detail: "for the test")
+                try PendingRequestStore().abandon(db, of: organisation, detail: "for the test")
                 #expect(try amount(db) == 6112)
             }
         }

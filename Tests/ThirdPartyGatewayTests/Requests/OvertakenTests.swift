@@ -19,7 +19,7 @@ struct OvertakenTests {
         house.world.silenceConsent(true)
         let answer = try await house.call("POST", "/requests", house.form())
         guard answer.status == 202, let list = (answer.json["list"] as? String).flatMap({ JobID($0) }),
-            let intent = try await house.opened.store.read({ db in try IntentStore().waiting(db, limit: 1) }).first
+            let intent = try await house.opened.store.read({ db in try PendingRequestStore().waiting(db, limit: 1) }).first
         else { throw RequestHouse.Missing(answer: answer.text) }
         house.world.silenceConsent(false)
         let reply = try house.world.open(
@@ -98,9 +98,9 @@ struct OvertakenTests {
             let answer = try await house.call("POST", "/requests", house.form())
             let list = try #require((answer.json["list"] as? String).flatMap { JobID($0) })
             let organisation = house.organisation
-            try await house.opened.store.write { db in try IntentStore().abandon(db, of: .random(), detail: "gone") }
-            #expect(try await house.opened.store.read { db in try IntentStore().waiting(db, limit: 9) }.count == 1)
-            try await house.opened.store.write { db in try IntentStore().abandon(db, of: organisation, detail: "gone") }
+            try await house.opened.store.write { db in try PendingRequestStore().abandon(db, of: .random(), detail: "gone") }
+            #expect(try await house.opened.store.read { db in try PendingRequestStore().waiting(db, limit: 9) }.count == 1)
+            try await house.opened.store.write { db in try PendingRequestStore().abandon(db, of: organisation, detail: "gone") }
             house.world.silenceConsent(false)
             let intent = try await house.parts.desk.askNow(list)
             #expect(intent?.outcome == .refused && intent?.form == nil && intent?.detail == "gone")

@@ -178,7 +178,7 @@ struct RequestDoorTests {
                 try db.execute(sql: "DELETE FROM requests")
                 try db.execute(sql: "UPDATE request_intents SET outcome = NULL, request = NULL, form = ?", arguments: [Data(sealed)])
             }
-            let waiting = try await house.opened.store.read { db in try IntentStore().waiting(db, limit: 10) }
+            let waiting = try await house.opened.store.read { db in try PendingRequestStore().waiting(db, limit: 10) }
             let settled = try await house.parts.desk.askNow(try #require(waiting.first).batch)
             #expect(settled?.outcome == .opened)
             #expect(settled?.request == id)

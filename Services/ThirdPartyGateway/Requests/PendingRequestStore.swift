@@ -5,7 +5,7 @@ import Foundation
 import GRDB
 
 /// What came of one form.
-enum IntentOutcome: String, Codable, CaseIterable, Hashable, Sendable {
+enum PendingRequestOutcome: String, Codable, CaseIterable, Hashable, Sendable {
     /// It is before the person.
     case opened
     /// The fiscal code is nobody's (SHR-03).
@@ -19,7 +19,7 @@ enum IntentOutcome: String, Codable, CaseIterable, Hashable, Sendable {
 }
 
 /// One form on its way.
-struct Intent: Hashable, Sendable {
+struct PendingRequest: Hashable, Sendable {
     /// Under this id consent is asked, however often: 16 random bytes.
     let question: [UInt8]
     let batch: JobID
@@ -34,7 +34,7 @@ struct Intent: Hashable, Sendable {
     let createdAt: Timestamp
     /// `RequestDraft`, sealed; nil once it is settled.
     let form: [UInt8]?
-    let outcome: IntentOutcome?
+    let outcome: PendingRequestOutcome?
     /// The request that was opened, or the one that covers it.
     let request: RequestID?
     /// For people, where consent gave a reason. Not personal.
@@ -51,7 +51,7 @@ struct RequestBatch: Hashable, Sendable {
     let createdAt: Timestamp
 }
 
-struct IntentStore: Sendable {
+struct PendingRequestStore: Sendable {
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -98,7 +98,7 @@ struct IntentStore: Sendable {
     /// Keeps what came of it, once; the form is forgotten.
     /// - Returns: false where it was settled before.
     func settle(
-        _ db: Database, _ question: [UInt8], _ outcome: IntentOutcome, request: RequestID?, detail: String?
+        _ db: Database, _ question: [UInt8], _ outcome: PendingRequestOutcome, request: RequestID?, detail: String?
     ) throws -> Bool {
         try db.cachedStatement(
             sql: "UPDATE request_intents SET form = NULL, outcome = ?, request = ?, detail = ? WHERE question = ? AND outcome IS NULL"
@@ -124,7 +124,7 @@ struct IntentStore: Sendable {
                 UPDATE request_intents SET form = NULL, outcome = ?, detail = ? WHERE outcome IS NULL
                 AND batch IN (SELECT batch FROM request_batches WHERE organisation = ?)
                 """
-        ).execute(arguments: [IntentOutcome.refused.rawValue, detail, Data(organisation.bytes)])
+        ).execute(arguments: [PendingRequestOutcome.refused.rawValue, detail, Data(organisation.bytes)])
     }
 
     private static let columns = """
@@ -134,11 +134,11 @@ struct IntentStore: Sendable {
         """
 
     /// Those that consent has not answered, the oldest lists first.
-    func waiting(_ db: Database, limit: Int) throws -> [Intent] {
+    func waiting(_ db: Database, limit: Int) throws -> [PendingRequest] {
         try rows(db, "outcome IS NULL ORDER BY created_at, place LIMIT ?", [limit])
     }
 
-    func find(_ db: Database, question: [UInt8]) throws -> Intent? {
+    func find(_ db: Database, question: [UInt8]) throws -> PendingRequest? {
         try rows(db, "question = ?", [Data(question)]).first
     }
 
@@ -157,7 +157,7 @@ struct IntentStore: Sendable {
     }
 
     /// In the order of the list, from `place` on.
-    func intents(_ db: Database, of batch: JobID, from place: Int = 0, limit: Int) throws -> [Intent] {
+    func intents(_ db: Database, of batch: JobID, from place: Int = 0, limit: Int) throws -> [PendingRequest] {
         try rows(db, "batch = ? AND place >= ? ORDER BY place LIMIT ?", [Data(batch.bytes), place, limit])
     }
 
@@ -185,16 +185,17 @@ struct IntentStore: Sendable {
         return batches.count
     }
 
-    private func rows(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Intent] {
+    private func rows(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [PendingRequest] {
         try Row.fetchAll(db.cachedStatement(sql: "\(Self.columns) WHERE \(condition)"), arguments: arguments).map { row in
             guard let batch = JobID(bytes: row[1] as Data), let organisation = OrganisationID(bytes: row[3] as Data) else {
                 throw UnreadableRequest()
             }
-            return Intent(
+            return PendingRequest(
                 question: [UInt8](row[0] as Data), batch: batch, place: row[2], organisation: organisation, organisationName: row[4],
                 persons: row[5], priceListVersion: row[11], createdAt: Timestamp(milliseconds: row[6]),
                 form: (row[7] as Data?).map { [UInt8]($0) },
-                outcome: (row[8] as String?).flatMap(IntentOutcome.init), request: (row[9] as Data?).flatMap { RequestID(bytes: $0) },
+                outcome: (row[8] as String?).flatMap(PendingRequestOutcome.init),
+                request: (row[9] as Data?).flatMap { RequestID(bytes: $0) },
                 detail: row[10])
         }
     }
