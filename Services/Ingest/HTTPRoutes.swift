@@ -36,11 +36,11 @@ struct IngestRoutes: Sendable {
                 ], limit: UploadLimits.compressedBytes, inflatedLimit: UploadLimits.inflatedBytes),
             answers: [
                 .json(200, "What became of every entry", IngestSchemas.uploadAnswer),
-                .problem(400, IngestProblem.malformedJSON.rawValue),
-                .problem(403, IngestProblem.accountNotKnown.rawValue, IngestProblem.accountNotActive.rawValue),
-                .problem(409, IngestProblem.conflictingValue.rawValue), .problem(413, IngestProblem.tooManyEntries.rawValue),
+                .problem(400, Problem.malformedJSON.name),
+                .problem(403, Problem.accountNotKnown.name, Problem.accountNotActive.name),
+                .problem(409, Problem.conflictingValue.name), .problem(413, Problem.tooManyEntries.name),
                 Answer(
-                    422, IngestProblem.ofEntries.map { "`\($0.rawValue)`" }.joined(separator: ", "),
+                    422, Problem.ofEntries.map { "`\($0.name)`" }.joined(separator: ", "),
                     contents: [.init(MediaType.problem, Problem.schema)]),
             ], isRateLimited: true, takesIdempotencyKey: true, usesReserve: true, brief: { try takeBriefly($0, $1) }
         ) { exchange in
@@ -178,6 +178,7 @@ struct IngestRoutes: Sendable {
                 .after,
             ],
             answers: [
+                .problem(403, Problem.readingEnded.name),
                 Answer(
                     200, "Entries, or stretches",
                     contents: [
@@ -185,7 +186,7 @@ struct IngestRoutes: Sendable {
                             MediaType.json,
                             .any(of: IngestSchemas.page(of: IngestSchemas.storedEntry), IngestSchemas.page(of: IngestSchemas.stretch))),
                         .init(MediaType.ndjson, .any(of: IngestSchemas.storedEntry, IngestSchemas.stretch)),
-                    ])
+                    ]),
             ]
         ) { exchange in
             let reader = try await reader(exchange)
@@ -209,7 +210,10 @@ struct IngestRoutes: Sendable {
     private var latest: Route {
         Route(
             .get, "/ingest/v1/latest", as: "getLatestEntries", access: .owner, summary: "The newest entry of each metric",
-            answers: [.json(200, "One entry per metric that has any", IngestSchemas.page(of: IngestSchemas.storedEntry))]
+            answers: [
+                .json(200, "One entry per metric that has any", IngestSchemas.page(of: IngestSchemas.storedEntry)),
+                .problem(403, Problem.readingEnded.name),
+            ]
         ) { exchange in
             let reader = try await reader(exchange)
             return try await Self.answering {
@@ -230,7 +234,9 @@ struct IngestRoutes: Sendable {
             description: """
                 An entry covers one and a half times the interval that its device declared. Periods of at most \(Self.coverageDays) days.
                 """,
-            parameters: Self.period, answers: [.json(200, "Share and longest gap", IngestSchemas.coverage)], yields: .statistics
+            parameters: Self.period,
+            answers: [.json(200, "Share and longest gap", IngestSchemas.coverage), .problem(403, Problem.readingEnded.name)],
+            yields: .statistics
         ) { exchange in
             let reader = try await reader(exchange)
             _ = try exchange.required("from", exchange.queryTime("from"))

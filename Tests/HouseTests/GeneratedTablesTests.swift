@@ -95,13 +95,19 @@ struct GeneratedTablesTests {
                 }
             }
         }
-        let enumerated = SourceTree.production.flatMap { file in
-            file.lines.joined(separator: "\n").matches(of: "enum \\w*Problem: String[^{]*\\{([^{}]*)\\n\\s*\\n").flatMap { body in
-                body[1].matches(of: "case \\w+ = \"([a-z-]+)\"").map { ($0[1], file.path) }
-            }
-        }
-        for (name, folder) in GeneratedTables.entryProblems + enumerated {
+        for (name, folder) in GeneratedTables.entryProblems {
             #expect(declared[name] != nil, "\(folder) names \(name), which nothing declares")
+        }
+    }
+
+    @Test("ORG-19, UI-14: every problem that a service declares stands at one of its routes, so that its OpenAPI document has it")
+    func stated() {
+        for folder in ServiceFacts.all.map(\.folder) {
+            let text = SourceTree.production.filter { $0.path.hasPrefix("\(folder)/") }.map { $0.lines.joined(separator: "\n") }.joined()
+            for match in text.matches(of: "static (?:let|func) (\\w+)[^=\"]*=?\\s*Problem\\(\\s*\"([a-z-]+)\"") {
+                let isStated = text.contains("Problem.\(match[1]).name") || text.components(separatedBy: "\"\(match[2])\"").count > 2
+                #expect(isStated, "\(folder) declares \(match[2]), which none of its routes names")
+            }
         }
     }
 

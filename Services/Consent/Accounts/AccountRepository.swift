@@ -168,7 +168,7 @@ struct AccountRepository: Sendable {
     func sendAgain(_ db: Database, _ number: AccountNumber, to corrected: EmailAddress?, at: Timestamp) throws -> AccountRow {
         let row = try require(db, number)
         guard row.addressConfirmedAt == nil else {
-            throw AccountProblem.addressConfirmed.problem(
+            throw Problem.addressConfirmed.saying(
                 "Nothing was sent. Log in; another address is chosen in the profile.",
                 italian: "Nulla è stato inviato. Acceda; un altro indirizzo si sceglie nel profilo.")
         }

@@ -74,10 +74,10 @@ struct AccountRoutes: Sendable {
                 inflatedLimit: 1 << 16, isChecked: true),
             answers: [
                 .json(201, "The registration is stored", RegistrationItem.schema),
-                .problem(409, AccountProblem.userNameTaken.rawValue),
+                .problem(409, Problem.userNameTaken.name),
                 .problem(
-                    422, AccountProblem.invalidRegistration.rawValue, AccountProblem.conditionsNotAccepted.rawValue,
-                    AccountProblem.guardianNeeded.rawValue, "invalid-body"),
+                    422, Problem.invalidRegistration.name, Problem.conditionsNotAccepted.name,
+                    Problem.guardianNeeded.name, "invalid-body"),
             ], isRateLimited: true, takesIdempotencyKey: true
         ) { exchange in
             let (form, bytes) = try await exchange.jsonTree()
@@ -97,7 +97,7 @@ struct AccountRoutes: Sendable {
         Route(
             .post, "/consent/v1/accounts/first-mail/state", as: "getFirstMailState", access: .anyone, summary: "How the first mail fares",
             body: .json(FirstMailBody.schema),
-            answers: [.json(200, "Whether it came back", FirstMailItem.schema), .problem(404, AccountProblem.linkNotValid.rawValue)]
+            answers: [.json(200, "Whether it came back", FirstMailItem.schema), .problem(404, Problem.linkNotValid.name)]
         ) { exchange in
             let body: FirstMailBody = try await exchange.json()
             let row = try await AccountRefusal.answering { try await addresses.state(body.correctionToken, at: exchange.receivedAt) }
@@ -112,8 +112,8 @@ struct AccountRoutes: Sendable {
             description: "For a day, with the token of the registration's answer, until somebody has confirmed the address.",
             body: .json(FirstMailBody.schema),
             answers: [
-                .json(202, "It is on its way", FirstMailItem.schema), .problem(404, AccountProblem.linkNotValid.rawValue),
-                .problem(409, AccountProblem.emailInUse.rawValue, AccountProblem.addressConfirmed.rawValue), .problem(422, "invalid-body"),
+                .json(202, "It is on its way", FirstMailItem.schema), .problem(404, Problem.linkNotValid.name),
+                .problem(409, Problem.emailInUse.name, Problem.addressConfirmed.name), .problem(422, "invalid-body"),
             ], isRateLimited: true
         ) { exchange in
             let body: FirstMailBody = try await exchange.json()

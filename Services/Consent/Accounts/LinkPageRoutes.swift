@@ -46,7 +46,7 @@ struct LinkPageRoutes: Sendable {
             .post, "/consent/v1/\(name)/{token}", access: .anyone, summary: "Confirms an address", parameters: [Self.token],
             answers: [
                 .page(200, "Done"), .page(404, "The link does not hold any more"),
-                .problem(409, AccountProblem.emailInUse.rawValue, AccountProblem.alreadyRegistered.rawValue),
+                .problem(409, Problem.emailInUse.name, Problem.alreadyRegistered.name),
             ]
         ) { exchange in
             let language = exchange.language

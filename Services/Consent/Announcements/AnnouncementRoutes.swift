@@ -60,7 +60,7 @@ struct AnnouncementRoutes: Sendable {
             body: BodyShape([.init(MediaType.json, AnnouncementItem.form)], limit: 1 << 16, inflatedLimit: 1 << 16, isChecked: true),
             answers: [
                 .json(201, "It is announced", AnnouncementItem.schema),
-                .problem(422, AccountProblem.invalidAnnouncement.rawValue, "invalid-body"),
+                .problem(422, Problem.invalidAnnouncement.name, "invalid-body"),
             ], takesIdempotencyKey: true
         ) { exchange in
             let maker = try Self.maker(exchange)

@@ -50,7 +50,7 @@ struct AnnouncementService: Sendable {
         switch AnnouncementForm.check(form, now: now) {
         case .right(let checked): return checked
         case .wrong(let errors):
-            throw AccountProblem.invalidAnnouncement.problem(
+            throw Problem.invalidAnnouncement.saying(
                 "Nothing was announced. Correct the named fields.", italian: "Nulla è stato annunciato. Corregga i campi indicati.",
                 errors: errors)
         }

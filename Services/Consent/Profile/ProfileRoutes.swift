@@ -28,8 +28,8 @@ struct ProfileRoutes: Sendable {
                 [.init(MediaType.json, AccountSchemas.profileChange, examples: [["occupation": "employed"]])], limit: 1 << 16,
                 inflatedLimit: 1 << 16, isChecked: true),
             answers: [
-                .json(200, "The profile as it is now", ProfileItem.schema), .problem(409, AccountProblem.userNameTaken.rawValue),
-                .problem(422, AccountProblem.invalidProfile.rawValue, AccountProblem.fixedField.rawValue, "invalid-body"),
+                .json(200, "The profile as it is now", ProfileItem.schema), .problem(409, Problem.userNameTaken.name),
+                .problem(422, Problem.invalidProfile.name, Problem.fixedField.name, "invalid-body"),
             ]
         ) { exchange in
             let person = try exchange.person
@@ -66,7 +66,7 @@ struct ProfileRoutes: Sendable {
         Route(
             .post, "/consent/v1/profile/email/confirmation", as: "resendEmailConfirmation", access: .person,
             summary: "Sends the confirmation of the address again",
-            answers: [Answer(202, "It is on its way"), .problem(409, AccountProblem.addressConfirmed.rawValue)], isRateLimited: true
+            answers: [Answer(202, "It is on its way"), .problem(409, Problem.addressConfirmed.name)], isRateLimited: true
         ) { exchange in
             let person = try exchange.person
             _ = try await AccountRefusal.answering { try await addresses.sendAgain(to: person, at: exchange.receivedAt) }

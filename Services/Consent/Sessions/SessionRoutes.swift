@@ -27,6 +27,7 @@ struct SessionRoutes: Sendable {
             answers: [
                 .json(200, "Logged in", IssuedTokens.schema).sending(.setCookie),
                 .problem(401, "credentials-not-valid", "second-factor-needed", "second-factor-not-right"),
+                .problem(401, Problem.unknownIdentifier.name, Problem.wrongPassword.name),
                 .problem(403, "temporary-password-expired", "address-not-confirmed", "guardian-awaited", "wrong-origin"),
             ], isRateLimited: true
         ) { exchange in

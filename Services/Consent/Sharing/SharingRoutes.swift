@@ -55,9 +55,9 @@ struct SharingRoutes: Sendable {
             description: "Each request is answered by itself. The first answer stands; the same answer again changes nothing.",
             parameters: [Self.requestID], body: .json(AnswerBody.schema, examples: [["answer": "accept"]]),
             answers: [
-                .json(200, "The request as it is now", RequestItem.schema), .problem(403, SharingProblem.guardianMustAnswer.rawValue),
+                .json(200, "The request as it is now", RequestItem.schema), .problem(403, Problem.guardianMustAnswer.name),
                 .problem(404, "not-found"),
-                .problem(409, SharingProblem.alreadyAnswered.rawValue, SharingProblem.noLongerOpen.rawValue),
+                .problem(409, Problem.alreadyAnswered.name, Problem.noLongerOpen.name),
             ]
         ) { exchange in
             let person = try exchange.person
@@ -91,7 +91,7 @@ struct SharingRoutes: Sendable {
             summary: "Shares a data type anonymously, or no longer",
             parameters: [Self.metric], body: .json(AnonymousBody.schema, examples: [["shared": true]]),
             answers: [
-                .json(200, "The choice as it stands", AnonymousItem.schema), .problem(403, SharingProblem.guardianMustAnswer.rawValue),
+                .json(200, "The choice as it stands", AnonymousItem.schema), .problem(403, Problem.guardianMustAnswer.name),
                 .problem(404, "not-found"),
             ]
         ) { exchange in
@@ -109,7 +109,7 @@ struct SharingRoutes: Sendable {
     private static let grantID = Parameter.path("grant", .identifier(Grant.self), "The grant's id.")
     private static let withdrawalAnswers: [Answer] = [
         .json(200, "What is left of it", WithdrawalItem.schema), .problem(404, "not-found"),
-        .problem(409, SharingProblem.grantNotInForce.rawValue),
+        .problem(409, Problem.grantNotInForce.name),
     ]
 
     private var withdrawal: Route {
@@ -151,7 +151,7 @@ struct SharingRoutes: Sendable {
         }
     }
 
-    private static let guardianMustAnswer = SharingProblem.guardianMustAnswer.problem(
+    private static let guardianMustAnswer = Problem.guardianMustAnswer.saying(
         "You are too young to share data by yourself. Your guardian has a message with a link to answer; you may always refuse.",
         italian:
             """

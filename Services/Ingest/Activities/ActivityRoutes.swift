@@ -21,7 +21,8 @@ struct ActivityRoutes: Sendable {
             body: .json(NewActivity.schema, limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
                 .json(201, "Stored", ActivityItem.schema), .json(200, "Stored before", ActivityItem.schema),
-                .problem(409, IngestProblem.conflictingActivity.rawValue), .problem(422, IngestProblem.tooManyActivities.rawValue),
+                .problem(403, Problem.readingEnded.name), .problem(409, Problem.conflictingActivity.name),
+                .problem(422, Problem.tooManyActivities.name),
             ]
         ) { exchange in
             let draft = try await exchange.json(NewActivity.self).draft(now: exchange.receivedAt, clockSkew: clockSkew)
@@ -31,12 +32,12 @@ struct ActivityRoutes: Sendable {
                 case .created(let activity): return try .json(ActivityItem(activity), status: 201)
                 case .known(let activity): return try .json(ActivityItem(activity))
                 case .contradicted:
-                    throw IngestProblem.conflictingActivity.problem(
+                    throw Problem.conflictingActivity.saying(
                         "There is another activity with the same start and end. Delete it first, or correct the times.",
                         italian: "C'è un'altra attività con lo stesso inizio e la stessa fine. Prima la elimini, o corregga gli orari.",
                         errors: [.init(pointer: "/start", .sameTimes)])
                 case .tooMany:
-                    throw IngestProblem.tooManyActivities.problem(
+                    throw Problem.tooManyActivities.saying(
                         "A person has at most \(ActivityStore.perPerson) activities. Delete some first.",
                         italian: "Una persona ha al massimo \(ActivityStore.perPerson) attività. Prima ne elimini qualcuna.")
                 }

@@ -80,7 +80,7 @@ struct DeviceModule: Sendable {
                 if let known = registry.device(withToken: credentials.bearer) {
                     known.pulse.beat(at: .now)
                     // What devices share with their owners is reading, and handing in what no rescue depends on.
-                    guard access == .device || known.mayRead else { throw IngestProblem.ofOldDevice }
+                    guard access == .device || known.mayRead else { throw Problem.ofOldDevice }
                     return .device(known.device, known.person, context: known)
                 }
                 guard access == .owner else { throw Problem.unauthorised }

@@ -24,7 +24,7 @@ struct ExportRoutes: Sendable {
                 """,
             body: .json(NewExport.schema, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
-                .json(202, "Begun", ExportItem.schema), .problem(429, IngestProblem.tooManyExports.rawValue),
+                .json(202, "Begun", ExportItem.schema), .problem(429, Problem.tooManyExports.name),
             ]
         ) { exchange in
             let now = exchange.receivedAt
@@ -34,7 +34,7 @@ struct ExportRoutes: Sendable {
                 case .begun(let export), .known(let export): return try .json(item(export), status: 202)
                 case .exhausted(let wait):
                     throw Refusal(
-                        IngestProblem.tooManyExports.problem(
+                        Problem.tooManyExports.saying(
                             "At most \(exports.perDay) exports in 24 hours. Download the last one, or wait as long as `Retry-After` says.",
                             italian:
                                 """
@@ -86,7 +86,7 @@ struct ExportRoutes: Sendable {
             parameters: [.path("file", .string(), "Its name in the manifest.")],
             answers: [
                 Answer(200, "The file", contents: ExchangeFormat.allCases.map { .init($0.mediaType, .anything) }),
-                .problem(409, IngestProblem.notReady.rawValue),
+                .problem(409, Problem.notReady.name),
             ]
         ) { exchange in
             let job: JobID = try exchange.identifier("export")
@@ -94,7 +94,7 @@ struct ExportRoutes: Sendable {
             return try await OwnDataDoor.answering {
                 let export = try await existing(job, exchange)
                 guard export.row.state != .open else {
-                    throw IngestProblem.notReady.problem(
+                    throw Problem.notReady.saying(
                         "The export is still being written. Look at its state, then download again.",
                         italian: "L'esportazione è ancora in corso. Ne guardi lo stato, poi scarichi di nuovo.")
                 }

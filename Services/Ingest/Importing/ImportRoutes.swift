@@ -32,7 +32,7 @@ struct ImportRoutes: Sendable {
                 """,
             body: BodyShape(Self.contents, limit: ImportLimits.bytes, inflatedLimit: ImportLimits.bytes),
             answers: [
-                .json(202, "Handed in", ImportItem.schema), .problem(429, IngestProblem.tooManyImports.rawValue),
+                .json(202, "Handed in", ImportItem.schema), .problem(429, Problem.tooManyImports.name),
                 .problem(403, AcquisitionBar.inactive.rawValue, AcquisitionBar.unknown.rawValue),
             ]
         ) { exchange in
@@ -46,7 +46,7 @@ struct ImportRoutes: Sendable {
                     try await save(exchange, as: job, of: reader)
                     guard let begun = try await imports.begin(job, format, of: reader, now: exchange.receivedAt) else {
                         throw Refusal(
-                            IngestProblem.tooManyImports.problem(
+                            Problem.tooManyImports.saying(
                                 "At most \(Imports.waiting) files may wait. Try again when one is done.",
                                 italian: "Possono attendere al massimo \(Imports.waiting) file. Riprovi quando uno è finito."),
                             retryAfter: .seconds(60))

@@ -152,11 +152,11 @@ struct Imports: Sendable {
                 case .contradicted:
                     result.refuse(
                         .init(
-                            index: index, name: IngestProblem.conflictingActivity.rawValue,
+                            index: index, name: Problem.conflictingActivity.name,
                             detail: "There is another activity with the same start and end."))
                 case .tooMany:
                     result.refuse(
-                        .init(index: index, name: IngestProblem.tooManyActivities.rawValue, detail: "There are too many activities."))
+                        .init(index: index, name: Problem.tooManyActivities.name, detail: "There are too many activities."))
                 }
             } catch let problem as Problem {
                 let detail = (problem.errors ?? []).map { "\($0.pointer) \($0.detail)" }.joined(separator: "; ")

@@ -34,9 +34,9 @@ struct MakerRoutes: Sendable {
                 inflatedLimit: UploadLimits.inflatedBytes),
             answers: [
                 .json(200, "What became of every entry", IngestSchemas.uploadAnswer),
-                .problem(400, IngestProblem.malformedJSON.rawValue),
-                .problem(403, IngestProblem.accountNotKnown.rawValue, IngestProblem.accountNotActive.rawValue),
-                .problem(413, IngestProblem.tooManyEntries.rawValue), .problem(422, IngestProblem.notEntries.rawValue),
+                .problem(400, Problem.malformedJSON.name),
+                .problem(403, Problem.accountNotKnown.name, Problem.accountNotActive.name),
+                .problem(413, Problem.tooManyEntries.name), .problem(422, Problem.notEntries.name),
             ], isRateLimited: true, usesReserve: true
         ) { exchange in
             let device = try IngestRoutes.device(exchange)

@@ -12,7 +12,7 @@ struct MonitoringRoutes: Sendable {
     private var state: Route {
         Route(
             .get, "/ingest/v1/monitoring", access: .owner, summary: "What is measured now, and what is not and why",
-            answers: [.json(200, "Pause and parameters", DeviceSchemas.monitoring)]
+            answers: [.json(200, "Pause and parameters", DeviceSchemas.monitoring), .problem(403, Problem.readingEnded.name)]
         ) { exchange in
             let person = try exchange.person
             return try await IngestRoutes.answering { try .json(try await monitoring.state(of: person, at: exchange.receivedAt)) }

@@ -58,12 +58,12 @@ struct ManualEntries: Sendable {
     }
 
     private static func problem(_ faults: [ManualFault]) -> Problem {
-        let kind = faults.first.flatMap { IngestProblem(rawValue: $0.name) } ?? .malformedEntry
+        let kind = faults.first.flatMap { Problem.ofEntry(named: $0.name) } ?? .malformedEntry
         let (detail, italian) =
             faults.count == 1
             ? (faults[0].fault.english, faults[0].fault.italian)
             : ("\(faults.count) entries are not as they should be.", "\(faults.count) misure non sono corrette.")
-        return kind.problem(
+        return kind.saying(
             "\(detail) Nothing was stored: correct what is named and confirm again.",
             italian: "\(italian) Nulla è stato salvato: corregga quanto indicato e confermi di nuovo.",
             errors: faults.prefix(UploadLimits.namedInAnswer).map { .init(pointer: $0.pointer, $0.fault) })
@@ -137,7 +137,7 @@ struct EntryPlaces: Sendable {
     /// ING-09.
     func outOfDate(at index: Int, oldest: Duration) -> ManualFault {
         ManualFault(
-            index: index, name: IngestProblem.outOfDate.rawValue, pointer: pointer(index, .at),
+            index: index, name: Problem.outOfDate.name, pointer: pointer(index, .at),
             fault: .outOfDate(hours: oldest.wholeMilliseconds / 3_600_000))
     }
 }

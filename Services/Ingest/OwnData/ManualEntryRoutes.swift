@@ -24,11 +24,11 @@ struct ManualEntryRoutes: Sendable {
                     [.init(MediaType.json, IngestSchemas.entries, examples: [ManualExamples.entries])], limit: 256 << 10,
                     inflatedLimit: 256 << 10),
                 answers: [
-                    .json(200, "Stored", IngestSchemas.uploadAnswer), .problem(400, IngestProblem.malformedJSON.rawValue),
+                    .json(200, "Stored", IngestSchemas.uploadAnswer), .problem(400, Problem.malformedJSON.name),
                     .problem(403, "not-for-this-account", AcquisitionBar.inactive.rawValue, AcquisitionBar.unknown.rawValue),
-                    .problem(409, IngestProblem.conflictingValue.rawValue), .problem(413, IngestProblem.tooManyEntries.rawValue),
+                    .problem(409, Problem.conflictingValue.name), .problem(413, Problem.tooManyEntries.name),
                     Answer(
-                        422, IngestProblem.allCases.filter { $0.status == 422 }.map { "`\($0.rawValue)`" }.joined(separator: ", "),
+                        422, (Problem.ofEntries + [.outOfDate]).map { "`\($0.name)`" }.joined(separator: ", "),
                         contents: [.init(MediaType.problem, Problem.schema)]),
                 ], isRateLimited: true, takesIdempotencyKey: true
             ) { exchange in

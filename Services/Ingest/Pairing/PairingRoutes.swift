@@ -62,7 +62,7 @@ struct PairingRoutes: Sendable {
             parameters: [Self.pairing], body: .json(DeviceSchemas.poll, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [
                 .json(200, "State and number, or the token", DeviceSchemas.progress),
-                .problem(422, IngestProblem.wrongSignature.rawValue),
+                .problem(422, Problem.wrongSignature.name),
             ], isRateLimited: true
         ) { exchange in
             let pairing = try exchange.identifier("pairing", of: Pairing.self)
@@ -123,8 +123,8 @@ struct PairingRoutes: Sendable {
             parameters: [Self.pairing], body: .json(DeviceSchemas.confirmation, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [
                 .json(200, "The device is the person's", DeviceSchemas.success),
-                .problem(409, IngestProblem.tooManyDevices.rawValue), .problem(410, IngestProblem.pairingOver.rawValue),
-                .problem(422, IngestProblem.wrongNumber.rawValue, IngestProblem.noSuchDevice.rawValue),
+                .problem(409, Problem.tooManyDevices.name), .problem(410, Problem.pairingOver.name),
+                .problem(422, Problem.wrongNumber.name, Problem.noSuchDevice.name),
             ], isRateLimited: true
         ) { exchange in
             let person = try exchange.person
@@ -145,7 +145,7 @@ struct PairingRoutes: Sendable {
         switch outcome {
         case .paired(let success): return try .json(success)
         case .wrong(let left):
-            throw IngestProblem.wrongNumber.problem(
+            throw Problem.wrongNumber.saying(
                 "The device now shows a new number; type that one. \(left == 1 ? "One try is" : "\(left) tries are") left. Nothing was changed.",
                 italian: """
                     Il dispositivo mostra ora un nuovo numero: scriva quello. \(left == 1 ? "Resta un tentativo" : "Restano \(left) tentativi"). \
@@ -161,7 +161,7 @@ struct PairingRoutes: Sendable {
                 case .confirmed: "The device is paired already."
                 case .waiting: "The offer is over."
                 }
-            throw IngestProblem.pairingOver.problem("\(why) Nothing was changed; start pairing on the device again.")
+            throw Problem.pairingOver.saying("\(why) Nothing was changed; start pairing on the device again.")
         }
     }
 

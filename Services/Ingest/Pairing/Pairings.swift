@@ -91,7 +91,7 @@ struct Pairings: Sendable {
         let signed = signature.flatMap { Base64URL.decode($0) } ?? []
         let isProved = try VerifyingKey(bytes: publicKey).verify(signed, of: PairingTranscript.text(row.pairing, number: number))
         guard isProved else {
-            throw IngestProblem.wrongSignature.problem(
+            throw Problem.wrongSignature.saying(
                 "Sign `trackme-pairing.v1|<pairing>|<number shown>` with the key that was offered.",
                 errors: [.init(pointer: "/signature", .otherSignature)])
         }

@@ -30,7 +30,7 @@ struct ChartRoutes: Sendable {
                 .query(
                     "coverage", .boolean, "Whether to tell the share covered and the longest gap; for at most \(Self.coverageDays) days."),
             ],
-            answers: [.json(200, "The series", ChartAnswer.schema), .problem(422, IngestProblem.tooManyPoints.rawValue)],
+            answers: [.json(200, "The series", ChartAnswer.schema), .problem(422, Problem.tooManyPoints.name)],
             yields: .statistics
         ) { exchange in
             let filter = try OwnDataDoor.filter(exchange)
@@ -51,7 +51,7 @@ struct ChartRoutes: Sendable {
                     let (range, series) = try await charts.series(request, of: reader)
                     return .bytes(ChartAnswer.json(request, range, series, damaged: reader.damaged), contentType: MediaType.json)
                 } catch let excess as Charts.TooManyPoints {
-                    throw IngestProblem.tooManyPoints.problem(
+                    throw Problem.tooManyPoints.saying(
                         """
                         A series has at most \(Charts.mostPoints) points. Choose a shorter period, or \
                         `\(excess.granularity.coarser.rawValue)`.

@@ -79,13 +79,13 @@ struct PairingStore: Sendable {
 
     private func check(_ request: PairingRequest, _ household: Household) throws {
         if let old = request.replaces, household.device(old) == nil {
-            throw IngestProblem.noSuchDevice.problem(
+            throw Problem.noSuchDevice.saying(
                 "Nothing was changed; the list of devices has the ones that can be replaced.",
                 italian: "Nulla è stato cambiato; l'elenco dei dispositivi contiene quelli che si possono sostituire.",
                 errors: [.init(pointer: "/replaces", .noSuchDevice)])
         }
         guard household.active.count < Devices.perPerson || request.replaces != nil else {
-            throw IngestProblem.tooManyDevices.problem(
+            throw Problem.tooManyDevices.saying(
                 "A person has at most \(Devices.perPerson) devices. Remove one, or replace one by the new one.",
                 italian: "Una persona ha al massimo \(Devices.perPerson) dispositivi. Ne tolga uno, o lo sostituisca con il nuovo.")
         }

@@ -90,8 +90,8 @@ struct TrackingRoutes: Sendable {
                 """,
             body: .json(DeviceSchemas.choice, limit: 1 << 16, inflatedLimit: 1 << 16),
             answers: [
-                .json(200, "As it is now", DeviceSchemas.tracking), .problem(409, IngestProblem.trackedElsewhere.rawValue),
-                .problem(422, IngestProblem.impossibleTracking.rawValue),
+                .json(200, "As it is now", DeviceSchemas.tracking), .problem(409, Problem.trackedElsewhere.name),
+                .problem(422, Problem.impossibleTracking.name),
             ]
         ) { exchange in
             let person = try exchange.person
@@ -125,7 +125,7 @@ struct TrackingRoutes: Sendable {
     }
 
     private static func problem(of items: [TrackedElsewhere], in choice: TrackingChoice) -> Problem {
-        IngestProblem.trackedElsewhere.problem(
+        Problem.trackedElsewhere.saying(
             "Nothing was changed. Send it again with whenTracked `keep`, to leave these parameters where they are, or `switch`.",
             italian: "Nulla è stato cambiato. Invii di nuovo con whenTracked `keep`, per lasciare queste misure dove sono, o `switch`.",
             errors: items.map { item in
@@ -136,7 +136,7 @@ struct TrackingRoutes: Sendable {
     }
 
     private static func problem(of faults: [TrackingFault], in choice: TrackingChoice) -> Problem {
-        IngestProblem.impossibleTracking.problem(
+        Problem.impossibleTracking.saying(
             "Nothing was changed. Correct the named devices and parameters.",
             italian: "Nulla è stato cambiato. Corregga i dispositivi e le misure indicati.",
             errors: faults.map { fault in

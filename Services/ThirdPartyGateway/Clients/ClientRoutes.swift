@@ -37,7 +37,7 @@ struct ClientRoutes: Sendable {
             body: .json(ClientBody.schema, examples: [["name": "nightly download", "scopes": ["requests:read", "data:read"]]]),
             answers: [
                 .json(201, "Made", ClientItem.schema, example: Examples.client), .noAdmission, .beyondOwn,
-                .problem(409, GatewayProblem.tooManyClients.rawValue),
+                .problem(409, Problem.tooManyClients.name),
             ], takesIdempotencyKey: true
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)

@@ -94,7 +94,7 @@ final class ClientService: Sendable {
                 return (first, row, true)
             }
             guard try table.count(db, of: standing.id) < most else {
-                throw GatewayProblem.tooManyClients.problem(
+                throw Problem.tooManyClients.saying(
                     "There may be \(most). Delete one that is not used any more.",
                     italian: "Ce ne possono essere \(most). Ne elimini uno che non si usa più.")
             }
@@ -148,7 +148,7 @@ final class ClientService: Sendable {
     private static func require(_ standing: Standing, mayGive rights: Set<Right>) throws(Problem) {
         let missing = rights.subtracting(standing.rights)
         guard missing.isEmpty else {
-            throw GatewayProblem.rightsBeyondOwn.problem(
+            throw Problem.rightsBeyondOwn.saying(
                 "You have not yourself: \(Right.written(missing)). Ask an owner to do it.",
                 italian: "Lei stesso non ha: \(Right.written(missing)). Lo chieda a un proprietario.")
         }

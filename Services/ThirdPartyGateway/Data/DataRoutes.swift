@@ -40,8 +40,8 @@ struct DataRoutes: Sendable {
                     contents: [.init(MediaType.json, DataPage.schema, examples: [Examples.dataPage])]
                         + DataFormat.allCases.filter { $0 != .json }.map { .init($0.mediaType, $0 == .fhir ? .anything : .string()) }
                 ).sending(.dataResponsibility, .dataDamaged, .link),
-                .noAdmission, .problem(402, GatewayProblem.paymentOutstanding.rawValue), .problem(403, GatewayProblem.notEntitled.rawValue),
-                .problem(404, "not-found"), .problem(406, "not-acceptable"), .problem(503, GatewayProblem.dataInPreparation.rawValue),
+                .noAdmission, .problem(402, Problem.paymentOutstanding.name), .problem(403, Problem.notEntitled.name),
+                .problem(404, "not-found"), .problem(406, "not-acceptable"), .problem(503, Problem.dataInPreparation.name),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)

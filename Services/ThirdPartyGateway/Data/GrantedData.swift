@@ -18,11 +18,11 @@ enum DataRefusal: Error, Hashable, Sendable {
         switch self {
         case .denied(let reason):
             Refusal(
-                GatewayProblem.dataInPreparation.problem("Nothing can be handed out at the moment: \(reason)."), retryAfter: .seconds(5))
+                Problem.dataInPreparation.saying("Nothing can be handed out at the moment: \(reason)."), retryAfter: .seconds(5))
         case .invalid(let reason): Problem.invalidParameter("query:after", .noSuchPage(reason))
         case .silent:
             Refusal(
-                GatewayProblem.dataInPreparation.problem(
+                Problem.dataInPreparation.saying(
                     "The data are being prepared. Ask again after as long as `Retry-After` says.",
                     italian: "I dati sono in preparazione. Chieda di nuovo dopo il tempo indicato da `Retry-After`."),
                 retryAfter: .seconds(5))

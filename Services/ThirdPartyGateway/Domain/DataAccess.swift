@@ -72,37 +72,37 @@ extension DataAccess.Refusal {
     func problem(_ pointers: Pointers) -> Problem {
         switch self {
         case .notAnswered:
-            GatewayProblem.notEntitled.problem(
+            Problem.notEntitled.saying(
                 "The person has not answered. You are told when that happens; watch the request.",
                 italian: "La persona non ha risposto. Sarà avvisato quando lo farà; segua la richiesta.")
         case .over(let status):
-            GatewayProblem.notEntitled.problem(
+            Problem.notEntitled.saying(
                 "The request is \(status.rawValue). Ask again, or somebody else.",
                 italian: "La richiesta è nello stato \(status.rawValue). Chieda di nuovo, o ad altri.")
         case .paymentOutstanding:
-            GatewayProblem.paymentOutstanding.problem(
+            Problem.paymentOutstanding.saying(
                 "Payment outstanding. Pay the amount due: GET /thirdparty/v1/payments shows it and how.",
                 italian: "Il pagamento manca. Paghi l'importo dovuto: GET /thirdparty/v1/payments mostra quale e come.")
         case .held(.givenBack):
-            GatewayProblem.notEntitled.problem(
+            Problem.notEntitled.saying(
                 "What was paid went back, so that nothing is owed and nothing leaves. Stop this request to ask anew.",
                 italian: "Quanto pagato è stato restituito: nulla è dovuto e nulla esce. Fermi questa richiesta per chiedere di nuovo.")
         case .held(.contested):
-            GatewayProblem.paymentOutstanding.problem(
+            Problem.paymentOutstanding.saying(
                 "Payment outstanding: the payer's bank contests what was paid. Nothing leaves until it has decided; have the dispute "
                     + "withdrawn there.")
         case .otherType:
-            GatewayProblem.notEntitled.problem(
+            Problem.notEntitled.saying(
                 "The request does not allow this data type, or not any more.",
                 italian: "La richiesta non permette questo tipo di dati, o non più.",
                 errors: [.init(pointer: pointers.type, .notShared)])
         case .outsidePeriod:
-            GatewayProblem.notEntitled.problem(
+            Problem.notEntitled.saying(
                 "The request does not reach over the whole period. Ask within its `from` and `to`.",
                 italian: "La richiesta non copre tutto il periodo. Chieda tra il suo `from` e il suo `to`.",
                 errors: [.init(pointer: pointers.from, .outsidePeriod)])
         case .endOutsidePeriod:
-            GatewayProblem.notEntitled.problem(
+            Problem.notEntitled.saying(
                 "The request does not reach over the whole period. Ask within its `from` and `to`.",
                 italian: "La richiesta non copre tutto il periodo. Chieda tra il suo `from` e il suo `to`.",
                 errors: [.init(pointer: pointers.to, .outsidePeriodOrReversed)])

@@ -22,7 +22,7 @@ struct DataFileRoutes: Sendable {
     private func requireConsentHeard() throws {
         guard desk.isConsentHeard() else {
             throw Refusal(
-                GatewayProblem.consentNotHeard.problem(
+                Problem.consentNotHeard.saying(
                     "What the person allows now is not known for the moment. Ask again in a few seconds.",
                     italian: "Per il momento non si sa che cosa la persona permetta. Chieda di nuovo tra qualche secondo."),
                 retryAfter: .seconds(5))
@@ -42,9 +42,9 @@ struct DataFileRoutes: Sendable {
             body: .json(NewDataFile.schema, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
                 .json(202, "Begun", DataFileItem.schema, example: Examples.file).sending(.location), .noAdmission,
-                .problem(402, GatewayProblem.paymentOutstanding.rawValue),
-                .problem(403, GatewayProblem.notEntitled.rawValue), .problem(404, "not-found"),
-                .problem(429, GatewayProblem.tooManyFiles.rawValue),
+                .problem(402, Problem.paymentOutstanding.name),
+                .problem(403, Problem.notEntitled.name), .problem(404, "not-found"),
+                .problem(429, Problem.tooManyFiles.name),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
@@ -67,7 +67,7 @@ struct DataFileRoutes: Sendable {
                             .with(.location, "/thirdparty/v1/requests/\(id)/files/\(job.job)")
                     case .exhausted(let wait):
                         throw Refusal(
-                            GatewayProblem.tooManyFiles.problem(
+                            Problem.tooManyFiles.saying(
                                 "At most \(desk.settings.filesPerDay) file jobs in 24 hours. Download what is there, or read pages.",
                                 italian:
                                     "Al massimo \(desk.settings.filesPerDay) file in 24 ore. Scarichi quelli che ci sono, o legga le pagine."
@@ -89,7 +89,7 @@ struct DataFileRoutes: Sendable {
             parameters: [RequestRoutes.requestID],
             answers: [
                 .json(200, "The last \(DataFileService.listed)", Page<DataFileItem>.schema, example: Examples.page(Examples.file)),
-                .noAdmission, .problem(404, "not-found"), .problem(503, GatewayProblem.consentNotHeard.rawValue),
+                .noAdmission, .problem(404, "not-found"), .problem(503, Problem.consentNotHeard.name),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
@@ -110,7 +110,7 @@ struct DataFileRoutes: Sendable {
             parameters: [RequestRoutes.requestID, Self.fileID],
             answers: [
                 .json(200, "The job", DataFileItem.schema, example: Examples.file), .noAdmission, .problem(404, "not-found"),
-                .problem(503, GatewayProblem.consentNotHeard.rawValue),
+                .problem(503, Problem.consentNotHeard.name),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
@@ -142,9 +142,9 @@ struct DataFileRoutes: Sendable {
                     contents: DataFormat.allCases.map { .init($0.mediaType, .anything, examples: $0 == .json ? [Examples.jsonFile] : []) }
                         + [.init(MediaType.text, .string())]
                 ).sending(.dataResponsibility, .contentDisposition),
-                .noAdmission, .problem(402, GatewayProblem.paymentOutstanding.rawValue),
-                .problem(403, GatewayProblem.notEntitled.rawValue), .problem(404, "not-found"),
-                .problem(409, GatewayProblem.fileNotReady.rawValue), .problem(503, GatewayProblem.consentNotHeard.rawValue),
+                .noAdmission, .problem(402, Problem.paymentOutstanding.name),
+                .problem(403, Problem.notEntitled.name), .problem(404, "not-found"),
+                .problem(409, Problem.fileNotReady.name), .problem(503, Problem.consentNotHeard.name),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
@@ -153,7 +153,7 @@ struct DataFileRoutes: Sendable {
             return try await DataRoutes.answering {
                 _ = try DataAccess.grant(of: request, isPaid: isPaid)
                 guard job.state != .open else {
-                    throw GatewayProblem.fileNotReady.problem(
+                    throw Problem.fileNotReady.saying(
                         "In preparation: look at the job's state, then download again.",
                         italian: "In preparazione: ne guardi lo stato, poi scarichi di nuovo.")
                 }

@@ -38,7 +38,7 @@ struct MemberRoutes: Sendable {
             body: .json(MemberBody.schema, examples: [["email": "giulia@example.org", "role": "analyst", "language": "it"]]),
             answers: [
                 .json(201, "Invited", MemberItem.schema, example: Examples.member), .noAdmission, .beyondOwn,
-                .problem(409, GatewayProblem.emailInUse.rawValue, GatewayProblem.tooManyMembers.rawValue),
+                .problem(409, Problem.emailInUse.name, Problem.tooManyMembers.name),
             ]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
@@ -59,7 +59,7 @@ struct MemberRoutes: Sendable {
             body: .json(RoleBody.schema, examples: [["role": "billing"]]),
             answers: [
                 .json(200, "Changed", MemberItem.schema, example: Examples.member), .noAdmission, .beyondOwn, .problem(404, "not-found"),
-                .problem(409, GatewayProblem.memberStays.rawValue),
+                .problem(409, Problem.memberStays.name),
             ]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
@@ -77,7 +77,7 @@ struct MemberRoutes: Sendable {
             parameters: [Self.member],
             answers: [
                 Answer(204, "Removed"), .noAdmission, .beyondOwn, .problem(404, "not-found"),
-                .problem(409, GatewayProblem.memberStays.rawValue),
+                .problem(409, Problem.memberStays.name),
             ]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)

@@ -35,7 +35,7 @@ struct MemberService: Sendable {
         try Self.require(standing, mayGive: role)
         let count = try await store.read { [table] db in try table.count(db, of: standing.id) }
         guard count < Self.most else {
-            throw GatewayProblem.tooManyMembers.problem(
+            throw Problem.tooManyMembers.saying(
                 "An organisation has at most \(Self.most) members. Remove some first.",
                 italian: "Un'organizzazione ha al massimo \(Self.most) membri. Prima ne tolga qualcuno.")
         }
@@ -101,19 +101,19 @@ struct MemberService: Sendable {
     /// API clients make no owners, and no member who may do more than they.
     private static func require(_ standing: Standing, mayGive role: Role) throws(Problem) {
         guard (standing.role ?? .administrator).mayGive(role) else {
-            throw GatewayProblem.rightsBeyondOwn.problem(
+            throw Problem.rightsBeyondOwn.saying(
                 "Only an owner can make, change or remove an owner.",
                 italian: "Solo un proprietario può nominare, cambiare o togliere un proprietario.")
         }
         let missing = role.rights.subtracting(standing.rights)
         guard missing.isEmpty else {
-            throw GatewayProblem.rightsBeyondOwn.problem(
+            throw Problem.rightsBeyondOwn.saying(
                 "The role `\(role.rawValue)` has rights that you have not yourself: \(Right.written(missing)).",
                 italian: "Il ruolo `\(role.rawValue)` ha diritti che lei stesso non ha: \(Right.written(missing)).")
         }
     }
 
-    private static let founderStays = GatewayProblem.memberStays.problem(
+    private static let founderStays = Problem.memberStays.saying(
         "This member logs in with the corporate address and is always an owner. Change the corporate address, or delete the organisation.",
         italian:
             "Questo membro accede con l'indirizzo aziendale ed è sempre proprietario. Cambi l'indirizzo aziendale, o elimini l'organizzazione."

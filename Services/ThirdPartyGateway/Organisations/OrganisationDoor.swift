@@ -24,7 +24,7 @@ struct OrganisationDoor: Sendable {
     func admit(_ exchange: Exchange, needing right: Right) async throws -> Standing {
         let standing = try await admit(exchange)
         guard standing.rights.contains(right) else {
-            throw GatewayProblem.missingRight.problem(
+            throw Problem.missingRight.saying(
                 "This needs the right `\(right.rawValue)`: \(standing.role == nil ? "the token was not issued for it" : "your role does not have it"); an owner of the organisation can give it."
             )
         }
@@ -62,10 +62,10 @@ struct OrganisationDoor: Sendable {
 extension Answer {
     /// What the door refuses by itself at a route that asks for a right; for the route's description.
     static let noAdmission = Answer.problem(
-        403, GatewayProblem.missingRight.rawValue, GatewayProblem.organisationNotConfirmed.rawValue,
-        GatewayProblem.organisationNotApproved.rawValue, GatewayProblem.organisationSuspended.rawValue)
+        403, Problem.missingRight.name, Problem.organisationNotConfirmed.name,
+        Problem.organisationNotApproved.name, Problem.organisationSuspended.name)
     /// Only rights that one has oneself can be given.
-    static let beyondOwn = Answer.problem(403, GatewayProblem.rightsBeyondOwn.rawValue)
+    static let beyondOwn = Answer.problem(403, Problem.rightsBeyondOwn.name)
 }
 
 extension OrganisationState {
@@ -74,17 +74,17 @@ extension OrganisationState {
         switch self {
         case .active: nil
         case .registering, .unconfirmed:
-            GatewayProblem.organisationNotConfirmed.problem(
+            Problem.organisationNotConfirmed.saying(
                 "Follow the link that was mailed to the corporate address. POST /thirdparty/v1/organisations/confirmation-mails sends another.",
                 italian:
                     "Segua il collegamento inviato all'indirizzo aziendale. POST /thirdparty/v1/organisations/confirmation-mails ne invia un altro."
             )
         case .awaitingApproval:
-            GatewayProblem.organisationNotApproved.problem(
+            Problem.organisationNotApproved.saying(
                 "The operator looks at the registration; you are told by mail.",
                 italian: "Il gestore esamina la registrazione; sarà avvisata per e-mail.")
         case .suspended:
-            GatewayProblem.organisationSuspended.problem(
+            Problem.organisationSuspended.saying(
                 "Ask the operator why: GET /thirdparty/v1/support says where.",
                 italian: "Ne chieda il motivo al gestore: GET /thirdparty/v1/support dice dove.")
         case .closed: .unauthorised

@@ -25,15 +25,15 @@ extension OrganisationFormFault {
     var problem: Problem {
         switch self {
         case .fields(let errors):
-            GatewayProblem.invalidOrganisation.problem(
+            Problem.invalidOrganisation.saying(
                 "Nothing was stored. Fill in the named fields again; the others are right.",
                 italian: "Nulla è stato salvato. Compili di nuovo i campi indicati; gli altri sono corretti.", errors: errors)
         case .conditionsNotAccepted(let errors):
-            GatewayProblem.conditionsNotAccepted.problem(
+            Problem.conditionsNotAccepted.saying(
                 "Nothing was stored. Everything else is right: go back to the conditions and accept what is named.",
                 italian: "Nulla è stato salvato. Il resto è corretto: torni alle condizioni e accetti quelle indicate.", errors: errors)
         case .fixed(let errors):
-            GatewayProblem.fixedField.problem(
+            Problem.fixedField.saying(
                 "Nothing was changed. Leave the named fields out.", italian: "Nulla è stato cambiato. Tolga i campi indicati.",
                 errors: errors)
         }
@@ -44,17 +44,17 @@ extension OrganisationConflict {
     var problem: Problem {
         switch self {
         case .email:
-            GatewayProblem.emailInUse.problem(
+            Problem.emailInUse.saying(
                 "Another account uses this address. Give another one, or log in with it.",
                 italian: "Un altro account usa questo indirizzo. Ne dia un altro, o acceda con quello.",
                 errors: [.init(pointer: "/email", .taken)])
         case .businessName:
-            GatewayProblem.businessNameInUse.problem(
+            Problem.businessNameInUse.saying(
                 "Another organisation has this name. If it is yours, ask a colleague to invite you.",
                 italian: "Un'altra organizzazione ha questo nome. Se è la sua, chieda a un collega di invitarla.",
                 errors: [.init(pointer: "/businessName", .taken)])
         case .vatNumber:
-            GatewayProblem.vatNumberInUse.problem(
+            Problem.vatNumberInUse.saying(
                 "There is an organisation with this VAT number. If it is yours, ask a colleague to invite you.",
                 italian: "C'è un'organizzazione con questa partita IVA. Se è la sua, chieda a un collega di invitarla.",
                 errors: [.init(pointer: "/vatNumber", .registeredAlready)])

@@ -36,7 +36,7 @@ struct OrganisationRoutes: Sendable {
                 inflatedLimit: 1 << 16, isChecked: true),
             answers: [
                 .json(200, "The profile as it is now", OrganisationItem.schema, example: Examples.organisation), .noAdmission,
-                .problem(422, GatewayProblem.invalidOrganisation.rawValue, GatewayProblem.fixedField.rawValue, "invalid-body"),
+                .problem(422, Problem.invalidOrganisation.name, Problem.fixedField.name, "invalid-body"),
             ]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
@@ -57,11 +57,11 @@ struct OrganisationRoutes: Sendable {
                 and whoever reads mail there can set that log-in's password: for owners.
                 """,
             body: .json(MailOrder.schema, examples: [["email": "new-office@example.org"]]),
-            answers: [Answer(202, "The mail is on its way"), .noAdmission, .problem(409, GatewayProblem.emailInUse.rawValue)]
+            answers: [Answer(202, "The mail is on its way"), .noAdmission, .problem(409, Problem.emailInUse.name)]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
             guard standing.role == .owner else {
-                throw GatewayProblem.missingRight.problem(
+                throw Problem.missingRight.saying(
                     "Only an owner of the organisation can change its e-mail address.",
                     italian: "Solo un proprietario dell'organizzazione può cambiarne l'indirizzo e-mail.")
             }
@@ -83,7 +83,7 @@ struct OrganisationRoutes: Sendable {
             description: "For the dialogue before `POST`. For owners.",
             answers: [
                 .json(200, "What would happen", ClosingItem.schema, example: Examples.closing),
-                .problem(403, GatewayProblem.missingRight.rawValue, "not-for-this-account"),
+                .problem(403, Problem.missingRight.name, "not-for-this-account"),
             ]
         ) { exchange in
             let standing = try await owner(exchange)
@@ -101,8 +101,8 @@ struct OrganisationRoutes: Sendable {
             body: .json(ClosingBody.schema, examples: [["confirmation": "Istituto Ricerche Mediche S.p.A."]]),
             answers: [
                 .json(200, "It is deleted", ClosingItem.schema, example: Examples.closing),
-                .problem(403, GatewayProblem.missingRight.rawValue, "not-for-this-account"),
-                .problem(422, GatewayProblem.notConfirmed.rawValue, "invalid-body"),
+                .problem(403, Problem.missingRight.name, "not-for-this-account"),
+                .problem(422, Problem.notConfirmed.name, "invalid-body"),
             ]
         ) { exchange in
             let standing = try await owner(exchange)
@@ -116,7 +116,7 @@ struct OrganisationRoutes: Sendable {
     private func owner(_ exchange: Exchange) async throws -> Standing {
         let (standing, _) = try await door.recognise(exchange)
         guard standing.role == .owner else {
-            throw GatewayProblem.missingRight.problem(
+            throw Problem.missingRight.saying(
                 "Only an owner of the organisation can delete it.", italian: "Solo un proprietario dell'organizzazione può eliminarla.")
         }
         return standing

@@ -301,7 +301,7 @@ struct OrganisationService: Sendable {
         let preview = try await store.write { [self] db -> ClosingPreview in
             guard let row = try table.find(db, id) else { throw Problem.notFound }
             guard BusinessName.folded(confirmation) == BusinessName.folded(row.details.businessName) else {
-                throw GatewayProblem.notConfirmed.problem(
+                throw Problem.notConfirmed.saying(
                     "Nothing was deleted. To confirm, send the business name of the organisation.",
                     italian: "Nulla è stato eliminato. Per confermare, invii la ragione sociale dell'organizzazione.",
                     errors: [.init(pointer: "/confirmation", .notTheBusinessName)])
@@ -326,7 +326,7 @@ struct OrganisationService: Sendable {
         return preview
     }
 
-    static let staleLink = GatewayProblem.linkNotValid.problem(
+    static let staleLink = Problem.linkNotValid.saying(
         "It was used already, is too old, or did not come from us. Ask for a new one.",
         italian: "È già stato usato, è scaduto o non viene da noi. Ne chieda uno nuovo.")
 }

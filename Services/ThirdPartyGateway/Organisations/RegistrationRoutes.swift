@@ -50,9 +50,9 @@ struct RegistrationRoutes: Sendable {
                 limit: 1 << 16, inflatedLimit: 1 << 16, isChecked: true),
             answers: [
                 .json(201, "Registered; the mail is on its way", RegistrationItem.schema, example: Examples.registered),
-                .problem(409, GatewayProblem.businessNameInUse.rawValue, GatewayProblem.vatNumberInUse.rawValue),
+                .problem(409, Problem.businessNameInUse.name, Problem.vatNumberInUse.name),
                 .problem(
-                    422, GatewayProblem.invalidOrganisation.rawValue, GatewayProblem.conditionsNotAccepted.rawValue, "invalid-body"),
+                    422, Problem.invalidOrganisation.name, Problem.conditionsNotAccepted.name, "invalid-body"),
             ], isRateLimited: true, takesIdempotencyKey: true
         ) { exchange in
             let (form, bytes) = try await exchange.jsonTree()
@@ -75,7 +75,7 @@ struct RegistrationRoutes: Sendable {
             body: .json(ConfirmationBody.schema, examples: [Examples.confirmation]),
             answers: [
                 .json(200, "Confirmed", ConfirmedItem.schema, example: Examples.confirmed),
-                .problem(404, GatewayProblem.linkNotValid.rawValue), .problem(409, GatewayProblem.emailInUse.rawValue),
+                .problem(404, Problem.linkNotValid.name), .problem(409, Problem.emailInUse.name),
             ], isRateLimited: true
         ) { exchange in
             try service.admit(remote: exchange.remoteAddress)
@@ -126,7 +126,7 @@ struct RegistrationRoutes: Sendable {
             .post, "\(Self.pages(purpose))/{token}", as: purpose == .confirm ? "submitConfirmationPage" : "submitAddressPage",
             access: .anyone, summary: "The button of that page", parameters: [Self.token],
             answers: [
-                .page(200, "Done"), .page(404, "The link does not hold any more"), .problem(409, GatewayProblem.emailInUse.rawValue),
+                .page(200, "Done"), .page(404, "The link does not hold any more"), .problem(409, Problem.emailInUse.name),
                 .problem(403, "wrong-origin"),
             ], isRateLimited: true
         ) { exchange in

@@ -68,11 +68,11 @@ struct PaymentRoutes: Sendable {
             answers: [
                 .json(200, "Paid, or waiting for the payer", PaymentItem.schema, example: Examples.paid),
                 .json(202, "The handler has not said yet", PaymentItem.schema, example: Examples.due), .noAdmission,
-                .problem(402, GatewayProblem.paymentDeclined.rawValue), .problem(404, "not-found"),
+                .problem(402, Problem.paymentDeclined.name), .problem(404, "not-found"),
                 .problem(
-                    409, GatewayProblem.paymentNotDue.rawValue, GatewayProblem.paymentOver.rawValue,
-                    GatewayProblem.paymentUnderWay.rawValue, GatewayProblem.paymentMethodUnavailable.rawValue),
-                .problem(503, GatewayProblem.paymentHandlerUnreachable.rawValue),
+                    409, Problem.paymentNotDue.name, Problem.paymentOver.name,
+                    Problem.paymentUnderWay.name, Problem.paymentMethodUnavailable.name),
+                .problem(503, Problem.paymentHandlerUnreachable.name),
             ]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsWrite).id
@@ -94,7 +94,7 @@ struct PaymentRoutes: Sendable {
             answers: [
                 .json(200, "The payment as it is now", PaymentItem.schema, example: Examples.due), .noAdmission, .problem(404, "not-found"),
                 .problem(
-                    409, GatewayProblem.paymentNotDue.rawValue, GatewayProblem.paymentOver.rawValue, GatewayProblem.paymentUnderWay.rawValue
+                    409, Problem.paymentNotDue.name, Problem.paymentOver.name, Problem.paymentUnderWay.name
                 ),
             ]
         ) { exchange in

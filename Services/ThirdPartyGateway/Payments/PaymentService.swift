@@ -59,7 +59,7 @@ struct PaymentService: Sendable {
         // Where nothing is to be paid the method does not matter: what is paid stays so, the rest is refused.
         guard let method = method ?? shown.preset else { return try Self.unowed(shown) }
         guard let provider = ledger.providers.provider(for: method) else {
-            throw GatewayProblem.paymentMethodUnavailable.problem(
+            throw Problem.paymentMethodUnavailable.saying(
                 "Choose another one; offered are: \(ledger.providers.methods.map(\.rawValue).joined(separator: ", ")).",
                 italian: "Ne scelga un altro; sono offerti: \(ledger.providers.methods.map(\.rawValue).joined(separator: ", ")).",
                 errors: [.init(pointer: "/method", .methodNotOffered)])
@@ -79,7 +79,7 @@ struct PaymentService: Sendable {
             }
         }
         throw Refusal(
-            GatewayProblem.paymentUnderWay.problem(
+            Problem.paymentUnderWay.saying(
                 "The way that was begun before is being called off. Nothing was charged by it so far; try again in a moment.",
                 italian: "Il modo iniziato prima si sta annullando. Finora non ha addebitato nulla; riprovi tra un momento."),
             retryAfter: .seconds(5))
@@ -130,7 +130,7 @@ struct PaymentService: Sendable {
         switch attempt.state {
         case .opening:
             throw Refusal(
-                GatewayProblem.paymentHandlerUnreachable.problem(
+                Problem.paymentHandlerUnreachable.saying(
                     "Nothing was charged and the amount stays due. Try again later, or choose another method.",
                     italian: "Nulla è stato addebitato e l'importo resta dovuto. Riprovi più tardi, o scelga un altro metodo."),
                 retryAfter: .seconds(30))
@@ -138,14 +138,14 @@ struct PaymentService: Sendable {
             guard attempt.reason != StripeProvider.unknownToken else {
                 throw Problem.invalidBody([.init(pointer: "/paymentMethod", .unknownPaymentMethod)])
             }
-            throw GatewayProblem.paymentDeclined.problem(
+            throw Problem.paymentDeclined.saying(
                 "The payment handler says: \(attempt.reason ?? "called off"). Nothing was charged; try again, or choose another method.",
                 italian:
                     "Il gestore dei pagamenti dice: \(attempt.reason ?? "annullato"). Nulla è stato addebitato; riprovi, o scelga un altro metodo."
             )
         case .open: return isReady ? shown : nil
         case _ where attempt.taken != nil:
-            throw GatewayProblem.paymentDeclined.problem(
+            throw Problem.paymentDeclined.saying(
                 "The payment handler took another amount than was asked for; that goes back. Try again, or choose another method.",
                 italian: "Il gestore dei pagamenti ha preso un altro importo; viene restituito. Riprovi, o scelga un altro metodo.")
         case .confirming, .succeeded, .refunding, .refunded, .refundRefused, .disputed, .chargedBack: return shown
@@ -189,22 +189,22 @@ struct PaymentService: Sendable {
     static func problem(_ refusal: PaymentRefusal) -> any Error {
         switch refusal {
         case .notDueYet:
-            return GatewayProblem.paymentNotDue.problem(
+            return Problem.paymentNotDue.saying(
                 "The person has not accepted yet; you are told as soon as there is something to pay.",
                 italian: "La persona non ha ancora accettato; sarà avvisata appena c'è qualcosa da pagare.")
-        case .alreadyPaid: return GatewayProblem.paymentOver.problem("It was paid before.", italian: "È già stato pagato.")
+        case .alreadyPaid: return Problem.paymentOver.saying("It was paid before.", italian: "È già stato pagato.")
         case .contested:
-            return GatewayProblem.paymentOver.problem(
+            return Problem.paymentOver.saying(
                 "The payer's bank contests what was paid. Nothing is to be paid before it has decided; have the dispute withdrawn there.",
                 italian:
                     "La banca di chi ha pagato contesta il pagamento. Nulla va pagato prima che decida; lì si può far ritirare la contestazione."
             )
         case .isOver, .nothingWasPaid, .nothingToSendBack:
-            return GatewayProblem.paymentOver.problem(
+            return Problem.paymentOver.saying(
                 "The request is over, or the money went back.", italian: "La richiesta è finita, o il denaro è stato restituito.")
         case .underWay:
             return Refusal(
-                GatewayProblem.paymentUnderWay.problem(
+                Problem.paymentUnderWay.saying(
                     """
                     The payment handler has not said yet whether it has charged. Ask again for the payment's state; nothing is \
                     charged twice.

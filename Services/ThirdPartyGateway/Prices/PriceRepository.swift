@@ -18,7 +18,7 @@ struct PriceRepository: Sendable {
         var list = current
         if let version, version != current.version {
             guard let found = try table.find(db, version), let replaced = try table.replaced(db, version), now < replaced + honoured else {
-                throw GatewayProblem.priceChanged.problem(
+                throw Problem.priceChanged.saying(
                     "That price list is not in force any more. Ask for a new quote, and send the request with its priceListVersion.",
                     italian:
                         "Quel listino non è più in vigore. Chieda un nuovo preventivo e invii la richiesta con la sua priceListVersion.",

@@ -23,13 +23,13 @@ struct ProviderRoutes: Sendable {
             parameters: [.header(StripeSignature.header, .string(length: 1...1000), required: true, "`t=…,v1=…`.")],
             body: BodyShape(
                 [.init(MediaType.json, .anything, examples: [Examples.stripeEvent])], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
-            answers: [Answer(204, "Taken"), .problem(400, GatewayProblem.signatureRefused.rawValue)]
+            answers: [Answer(204, "Taken"), .problem(400, Problem.signatureRefused.name)]
         ) { exchange in
             let body = Array(try await exchange.body().readableBytesView)
             guard let stripe, let header = exchange.header(StripeSignature.header),
                 stripe.verifies(header, body: body, at: exchange.receivedAt)
             else {
-                throw GatewayProblem.signatureRefused.problem(
+                throw Problem.signatureRefused.saying(
                     "Check the endpoint's signing secret (`pay.stripe_webhook_secret`) and the clocks of both sides.")
             }
             guard let event = try await LongBodies.work(onBytes: body.count, of: exchange, { StripeEvent(body) }) else { return .empty() }

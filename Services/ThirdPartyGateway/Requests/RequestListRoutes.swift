@@ -41,7 +41,7 @@ struct RequestListRoutes: Sendable {
                 ], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit, isChecked: true),
             answers: [
                 .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList).sending(.location), .noAdmission,
-                .problem(409, GatewayProblem.priceChanged.rawValue),
+                .problem(409, Problem.priceChanged.name),
                 .problem(422, "invalid-body"),
             ], takesIdempotencyKey: true
         ) { exchange in

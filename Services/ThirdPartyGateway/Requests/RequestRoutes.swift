@@ -52,10 +52,10 @@ struct RequestRoutes: Sendable {
                 .json(201, "The request", MadeRequestItem.schema, example: Examples.madeRequest).sending(.location),
                 .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList).sending(.location), .noAdmission,
                 .problem(
-                    409, GatewayProblem.openRequestCovers.rawValue, GatewayProblem.requestRefused.rawValue,
-                    GatewayProblem.priceChanged.rawValue),
-                .problem(422, GatewayProblem.noSuchPerson.rawValue, "invalid-body"),
-                .problem(429, GatewayProblem.tooManyUnknownCodes.rawValue),
+                    409, Problem.openRequestCovers.name, Problem.requestRefused.name,
+                    Problem.priceChanged.name),
+                .problem(422, Problem.noSuchPerson.name, "invalid-body"),
+                .problem(429, Problem.tooManyUnknownCodes.name),
             ], takesIdempotencyKey: true
         ) { exchange in
             let standing = try await admit(exchange, .requestsWrite)
@@ -90,21 +90,21 @@ struct RequestRoutes: Sendable {
             }
             return try .json(MadeRequestItem(shown), status: 201).with(.location, "/thirdparty/v1/requests/\(request)")
         case .noSuchPerson:
-            throw GatewayProblem.noSuchPerson.problem(
+            throw Problem.noSuchPerson.saying(
                 "Nobody was notified. Check the fiscal code and send the request again.",
                 italian: "Nessuno è stato avvisato. Controlli il codice fiscale e invii di nuovo la richiesta.",
                 errors: [.init(pointer: "/fiscalCode", .noSuchPerson)])
         case .tooManyUnknown:
             throw Refusal(
-                GatewayProblem.tooManyUnknownCodes.problem(
+                Problem.tooManyUnknownCodes.saying(
                     "Whether this code is somebody's is not said today any more. Send the request again tomorrow."),
                 retryAfter: Self.untilTomorrow(exchange.receivedAt))
         case .covered:
-            throw GatewayProblem.openRequestCovers.problem(
+            throw Problem.openRequestCovers.saying(
                 "An open request already covers this: \(intent.request.map { "/thirdparty/v1/requests/\($0)" } ?? "see your requests")."
                     + " Ask for other types or times, or stop that one first.")
         case .refused:
-            throw GatewayProblem.requestRefused.problem("It cannot be asked now: \(intent.detail ?? "try again later").")
+            throw Problem.requestRefused.saying("It cannot be asked now: \(intent.detail ?? "try again later").")
         }
     }
 
@@ -226,7 +226,7 @@ struct RequestRoutes: Sendable {
             answers: [
                 .json(200, "The request as it is now", MadeRequestItem.schema, example: Examples.madeRequest), .noAdmission,
                 .problem(404, "not-found"),
-                .problem(409, GatewayProblem.requestNotApproved.rawValue), .problem(503, "unavailable"),
+                .problem(409, Problem.requestNotApproved.name), .problem(503, "unavailable"),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .requestsWrite)
@@ -238,7 +238,7 @@ struct RequestRoutes: Sendable {
                 switch failure.code {
                 case .notFound: throw Problem.absent
                 case .conflict, .invalid, .forbidden:
-                    throw GatewayProblem.requestNotApproved.problem("Only an approved request can be stopped; look at its status.")
+                    throw Problem.requestNotApproved.saying("Only an approved request can be stopped; look at its status.")
                 case .unavailable, .deadline, .internal, .unknownMethod: throw Refusal(.unavailable, retryAfter: .seconds(2))
                 }
             }

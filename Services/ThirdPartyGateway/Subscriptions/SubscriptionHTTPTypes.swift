@@ -106,14 +106,14 @@ extension FeedRefusal {
     func problem(of feed: Feed) -> Problem {
         switch self {
         case .over(let why):
-            GatewayProblem.subscriptionOver.problem(
+            Problem.subscriptionOver.saying(
                 why.map(feed.explanation) ?? "The grant is not in force any more; nothing more is delivered.")
         case .consentSilent:
-            GatewayProblem.consentNotHeard.problem(
+            Problem.consentNotHeard.saying(
                 "What the person allows now is not known for the moment. Ask again in a few seconds.",
                 italian: "Per il momento non si sa che cosa la persona permetta. Chieda di nuovo tra qualche secondo.")
         case .released(let through):
-            GatewayProblem.itemsReleased.problem(
+            Problem.itemsReleased.saying(
                 "Items up to \(through) are not kept any more. Go on with after=\(through), and fetch what you missed from the request's data."
             )
         }

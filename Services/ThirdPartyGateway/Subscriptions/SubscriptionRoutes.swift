@@ -12,12 +12,12 @@ struct SubscriptionRoutes: Sendable {
     private static let subscription = Parameter.path("subscription", .identifier(DataRequest.self), "The id of the accepted request.")
     private static let refusals: [Answer] = [
         .noAdmission, .problem(404, "not-found"),
-        .problem(410, GatewayProblem.subscriptionOver.rawValue, GatewayProblem.itemsReleased.rawValue),
-        .problem(503, GatewayProblem.consentNotHeard.rawValue),
+        .problem(410, Problem.subscriptionOver.name, Problem.itemsReleased.name),
+        .problem(503, Problem.consentNotHeard.name),
     ]
 
-    private static let tooMany = Answer.problem(429, GatewayProblem.tooManyStreams.rawValue)
-    private static let manyStreams = GatewayProblem.tooManyStreams.problem(
+    private static let tooMany = Answer.problem(429, Problem.tooManyStreams.name)
+    private static let manyStreams = Problem.tooManyStreams.saying(
         """
         \(FeedHub.mostOfSubscription) event streams of this subscription, or \(FeedHub.mostOfOrganisation) of the organisation, are \
         open already; close one.
@@ -155,7 +155,7 @@ struct SubscriptionRoutes: Sendable {
             } catch let failure as Failure where failure.code == .conflict {
                 // Over already, which is what was asked for.
             } catch let failure as Failure where failure.code == .unavailable || failure.code == .deadline {
-                throw GatewayProblem.consentNotHeard.problem(
+                throw Problem.consentNotHeard.saying(
                     "The subscription cannot be stopped for the moment. Ask again in a few seconds.")
             }
             return .empty(status: 202)

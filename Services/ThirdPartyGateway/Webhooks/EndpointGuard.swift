@@ -19,7 +19,7 @@ struct EndpointGuard: Sendable {
             guard !address.isPlain || number.map(AddressPolicy.privateOnly.permits) ?? address.isPrivateName else { throw .plainToPublic }
             return address
         } catch {
-            throw GatewayProblem.invalidEndpoint.problem(
+            throw Problem.invalidEndpoint.saying(
                 "The endpoint \(error.fieldFault.english).", italian: "L'indirizzo \(error.fieldFault.italian).",
                 errors: [.init(pointer: "/url", error.fieldFault)])
         }

@@ -46,7 +46,7 @@ struct EndpointRoutes: Sendable {
             body: .json(EndpointBody.schema, examples: [["url": "https://example.org/trackme", "description": "production"]]),
             answers: [
                 .json(201, "Registered; the secret is shown this once", EndpointItem.schema, example: Examples.endpoint), .noAdmission,
-                .problem(409, GatewayProblem.tooManyEndpoints.rawValue), .problem(422, GatewayProblem.invalidEndpoint.rawValue),
+                .problem(409, Problem.tooManyEndpoints.name), .problem(422, Problem.invalidEndpoint.name),
             ], takesIdempotencyKey: true
         ) { exchange in
             let standing = try await admit(exchange, .subscriptionsManage)
@@ -95,7 +95,7 @@ struct EndpointRoutes: Sendable {
                 """, parameters: [Self.endpoint],
             answers: [
                 .json(200, "Active", EndpointItem.schema, example: Examples.listedEndpoint), .noAdmission, Self.absent,
-                .problem(422, GatewayProblem.endpointNotVerified.rawValue, GatewayProblem.invalidEndpoint.rawValue),
+                .problem(422, Problem.endpointNotVerified.name, Problem.invalidEndpoint.name),
                 .problem(429, "too-many-requests"),
             ]
         ) { exchange in
@@ -143,7 +143,7 @@ struct EndpointRoutes: Sendable {
                 + "`subscriptions:manage`.",
             parameters: [Self.endpoint, .path("message", .identifier(Message.self), "The dead letter's id.")],
             answers: [
-                Answer(202, "On its way"), .noAdmission, Self.absent, .problem(409, GatewayProblem.endpointNotActive.rawValue),
+                Answer(202, "On its way"), .noAdmission, Self.absent, .problem(409, Problem.endpointNotActive.name),
             ]
         ) { exchange in
             let view = try await view(exchange)

@@ -73,7 +73,7 @@ struct EndpointService: Sendable {
         return try await store.write { [table, firstAnswers] db in
             if let first = try firstAnswers.find(db, request) { return (first, true) }
             guard try table.all(db, of: organisation).count < Self.mostEndpoints else {
-                throw GatewayProblem.tooManyEndpoints.problem(
+                throw Problem.tooManyEndpoints.saying(
                     "There are \(Self.mostEndpoints) endpoints already; remove one first.",
                     italian: "Ci sono già \(Self.mostEndpoints) indirizzi; prima ne tolga uno.")
             }
@@ -130,7 +130,7 @@ struct EndpointService: Sendable {
         }
         guard isProved else {
             logger.notice("an endpoint was not verified", metadata: ["endpoint": "\(saved.id)", "outcome": "\(outcome.text)"])
-            throw GatewayProblem.endpointNotVerified.problem(
+            throw Problem.endpointNotVerified.saying(
                 outcome.isSuccess
                     ? "It answered, but without the challenge. Answer with the challenge as text, or as {\"challenge\":\"…\"}."
                     : "It did not take the challenge: \(outcome.text). Mend it and try again.")
@@ -165,7 +165,7 @@ struct EndpointService: Sendable {
     /// - Returns: whether there is such a dead letter.
     func resend(_ letter: MessageID, of endpoint: Endpoint) async throws -> Bool {
         guard endpoint.state == .active else {
-            throw GatewayProblem.endpointNotActive.problem("Verify the endpoint first; it is \(endpoint.state.rawValue).")
+            throw Problem.endpointNotActive.saying("Verify the endpoint first; it is \(endpoint.state.rawValue).")
         }
         let now = clock()
         let isThere = try await store.write { [queue] db in try queue.resend(db, letter, of: endpoint.id, at: now) }

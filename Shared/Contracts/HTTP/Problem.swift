@@ -71,6 +71,9 @@ package struct Problem: Error, Hashable, Codable, Sendable {
     }
 
     package static let prefix = "urn:trackme:problem:"
+
+    /// The kebab-case name alone, as documents list it.
+    package var name: String { String(type.dropFirst(Problem.prefix.count)) }
 }
 
 extension Problem.FieldError: Codable {

@@ -52,7 +52,7 @@ import Testing
     @Test("UI-14: every reason says what is wrong and what to do, and no value")
     func words() {
         for fault in [EntryFault.paused, .measuredWhilePaused, .notTracked(.heartRate)] {
-            #expect(fault.detail.count > 30 && IngestProblem(rawValue: fault.name) != nil)
+            #expect(fault.detail.count > 30 && Problem.ofEntry(named: fault.name) != nil)
         }
         for bar in [AcquisitionBar.unknown, .inactive] { #expect(bar.problem.status == 403 && bar.detail.contains("recorded")) }
     }

@@ -49,7 +49,6 @@ import Testing
             .unreadableTime, .timeNotPositive, .timeInFuture, .unknownMetric(named: nil), .wrongUnit(.heartRate), .valueOfPosition,
             .impossibleValue(.heartRate), .offEarth, .conflict,
         ]
-        for fault in faults { #expect(IngestProblem(rawValue: fault.name) != nil, "\(fault.name)") }
-        for kind in IngestProblem.allCases { #expect(kind.problem("").type == Problem.prefix + kind.rawValue) }
+        for fault in faults { #expect(Problem.ofEntry(named: fault.name) != nil, "\(fault.name)") }
     }
 }

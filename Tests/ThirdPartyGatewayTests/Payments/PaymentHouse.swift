@@ -342,9 +342,9 @@ func problemName(_ body: () async throws -> Void) async -> String? {
         try await body()
         return nil
     } catch let refusal as Refusal {
-        return String(refusal.problem.type.dropFirst(Problem.prefix.count))
+        return refusal.problem.name
     } catch let problem as Problem {
-        return String(problem.type.dropFirst(Problem.prefix.count))
+        return problem.name
     } catch {
         return "\(error)"
     }

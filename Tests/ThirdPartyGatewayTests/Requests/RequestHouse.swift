@@ -198,10 +198,10 @@ final class RequestWorld: Sendable {
             admit: { [self] exchange, right in
                 guard case .client(let client, let organisation, let scopes) = exchange.caller else { throw Problem.notForThisAccount }
                 guard !state.withLock({ $0.suspended.contains(organisation) }) else {
-                    throw GatewayProblem.organisationSuspended.problem("Ask the operator why.")
+                    throw Problem.organisationSuspended.saying("Ask the operator why.")
                 }
                 let rights = Right.named(by: scopes)
-                guard rights.contains(right) else { throw GatewayProblem.missingRight.problem("This needs the right `\(right.rawValue)`.") }
+                guard rights.contains(right) else { throw Problem.missingRight.saying("This needs the right `\(right.rawValue)`.") }
                 return Standing(id: organisation, name: "Istituto Prova", actor: client.description, rights: rights, role: nil)
             }, isConsentHeard: { [self] in state.withLock { !$0.isConsentUnheard } })
     }
