@@ -84,11 +84,11 @@ struct IngestModule: Sendable {
             .follower(on: runtime, store: store)
         let limiter = RateLimiter<Int64>(rate: Double(settings.requestsPerSecond), burst: Double(settings.requestsPerSecond))
         let routes =
-            IngestRoutes(
-                uploads: uploads, readings: readings, people: people, limiter: limiter,
-                urgent: RateLimiter(rate: UploadLimits.urgentPerSecond, burst: UploadLimits.urgentAtOnce),
-                deviceReading: settings.deviceReading
+            UploadRoutes(
+                uploads: uploads, limiter: limiter,
+                urgent: RateLimiter(rate: UploadLimits.urgentPerSecond, burst: UploadLimits.urgentAtOnce)
             ).all
+            + EntryRoutes(readings: readings, people: people, deviceReading: settings.deviceReading).all
             + MakerRoutes(uploads: uploads, limiter: limiter).all + deviceParts.routes(settings, limiter: limiter)
             + ownData.routes(settings) + AlertRoutes(alerted: uploads.alerted).all
         server = runtime.server(

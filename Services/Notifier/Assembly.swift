@@ -85,7 +85,7 @@ struct NotifierModule: Sendable {
             metrics: metrics, wake: wake)
         let gateway = SignedGateway(secret: secrets.gateway)
         let routes =
-            HTTPRoutes(people: people, inboxes: inboxes, configured: configured).all
+            InboxRoutes(people: people, inboxes: inboxes, configured: configured).all
             + ReceiptRoutes(service: receipts, addresses: addresses, signed: gateway).all
             + InboundRoutes(service: InboundService(runtime), token: secrets.inbound, signed: gateway).all
         let erasures = try await ErasureFollower(

@@ -135,7 +135,7 @@ struct SOSModule: Sendable {
         var methods = Methods(memory: answers)
         pair.source(database, store, clock, calling.streams).register(in: &methods)
         let ear = CanaryRoutes(secret: .random())
-        let routes = HTTPRoutes(
+        let routes = DispatchRoutes(
             dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey, panel: panel)
         let server = SOSModule.server(routes.all + people.routes + ear.all, supervision, database, tokens, calling.registry, runtime)
         let watch = WatchModule(

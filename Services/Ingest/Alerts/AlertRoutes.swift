@@ -18,7 +18,7 @@ struct AlertRoutes: Sendable {
                     """,
                 events: "Events for as long as the device listens"
             ) { exchange in
-                let device = try IngestRoutes.device(exchange)
+                let device = try IngestDoor.device(exchange)
                 guard let watcher = alerted.changes.watch(device.person) else { throw Problem.tooManyStreams(alerted.changes.limit) }
                 watcher.notify()
                 return EventSource {

@@ -39,12 +39,12 @@ struct MakerRoutes: Sendable {
                 .problem(413, Problem.tooManyEntries.name), .problem(422, Problem.notEntries.name),
             ], isRateLimited: true, usesReserve: true
         ) { exchange in
-            let device = try IngestRoutes.device(exchange)
+            let device = try IngestDoor.device(exchange)
             try limiter.admit(device.number)
-            try IngestRoutes.requireAcquisition(device)
+            try IngestDoor.requireAcquisition(device)
             let origin = UploadOrigin(
                 device: device, receivedAt: exchange.receivedAt, trace: String(exchange.requestID.prefix(32)), idempotencyKey: nil)
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 let body = try await exchange.body()
                 let received: ReceivedUpload
                 do {

@@ -15,7 +15,7 @@ struct MonitoringRoutes: Sendable {
             answers: [.json(200, "Pause and parameters", DeviceSchemas.monitoring), .problem(403, Problem.readingEnded.name)]
         ) { exchange in
             let person = try exchange.person
-            return try await IngestRoutes.answering { try .json(try await monitoring.state(of: person, at: exchange.receivedAt)) }
+            return try await IngestDoor.answering { try .json(try await monitoring.state(of: person, at: exchange.receivedAt)) }
         }
     }
 
@@ -31,7 +31,7 @@ struct MonitoringRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let choice = try await exchange.json(MonitoringChoice.self)
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 try .json(
                     try await monitoring.pause(
                         choice.paused, by: person, at: exchange.receivedAt, trace: String(exchange.requestID.prefix(32))))
@@ -46,10 +46,10 @@ struct MonitoringRoutes: Sendable {
             body: .json(DeviceSchemas.condition, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [.json(200, "What is measured now, for the device to show", DeviceSchemas.monitoring)], isRateLimited: true
         ) { exchange in
-            let device = try IngestRoutes.device(exchange)
+            let device = try IngestDoor.device(exchange)
             try limiter.admit(device.number)
             let said = try await exchange.json(ConditionReport.self)
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 try .json(
                     try await monitoring.report(
                         said, of: device, at: exchange.receivedAt, trace: String(exchange.requestID.prefix(32))))

@@ -46,7 +46,7 @@ struct PairingRoutes: Sendable {
         ) { exchange in
             try offers.admit(exchange.remoteAddress)
             let device = try await exchange.json(OfferedDevice.self)
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 try .json(try await pairings.offer(device, at: exchange.receivedAt), status: 201)
             }
         }
@@ -68,7 +68,7 @@ struct PairingRoutes: Sendable {
             let pairing = try exchange.identifier("pairing", of: Pairing.self)
             try polls.admit(pairing)
             let poll = try await exchange.json(PairingPoll.self)
-            return try await IngestRoutes.answering { try .json(try await pairings.poll(pairing, poll, at: exchange.receivedAt)) }
+            return try await IngestDoor.answering { try .json(try await pairings.poll(pairing, poll, at: exchange.receivedAt)) }
         }
     }
 
@@ -82,7 +82,7 @@ struct PairingRoutes: Sendable {
             let pairing = try exchange.identifier("pairing", of: Pairing.self)
             try polls.admit(pairing)
             let poll = try await exchange.json(PairingPoll.self)
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 try await pairings.withdraw(pairing, poll, at: exchange.receivedAt)
                 return .empty()
             }
@@ -106,7 +106,7 @@ struct PairingRoutes: Sendable {
             guard ids.count == named.count, (1...Pairings.mostNearby).contains(ids.count) else {
                 throw OwnDataDoor.invalid("pairing", .notAnIdentifier(prefix: Pairing.prefix))
             }
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 try .json(Page(items: try await pairings.nearby(ids, at: exchange.receivedAt), next: nil))
             }
         }
@@ -133,7 +133,7 @@ struct PairingRoutes: Sendable {
             try tries.admit("person \(person)")
             try tries.admit("address \(exchange.remoteAddress)")
             try allTries.admit(0)
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 let outcome = try await pairings.confirm(
                     pairing, typed, by: person, at: exchange.receivedAt, trace: String(exchange.requestID.prefix(32)))
                 return try Self.answer(outcome)
@@ -173,7 +173,7 @@ struct PairingRoutes: Sendable {
         ) { exchange in
             _ = try exchange.person
             let pairing = try exchange.identifier("pairing", of: Pairing.self)
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 try await pairings.leave(pairing, at: exchange.receivedAt)
                 return .empty()
             }

@@ -20,7 +20,7 @@ struct TrackingRoutes: Sendable {
             answers: [.json(200, "Oldest first; at most \(Devices.perPerson)", IngestSchemas.page(of: DeviceSchemas.item))]
         ) { exchange in
             let person = try exchange.person
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 try .json(Page(items: try await desk.list(of: person, at: exchange.receivedAt), next: nil))
             }
         }
@@ -33,7 +33,7 @@ struct TrackingRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let device = try exchange.identifier("device", of: Device.self)
-            return try await IngestRoutes.answering { try .json(try await desk.device(device, of: person, at: exchange.receivedAt)) }
+            return try await IngestDoor.answering { try .json(try await desk.device(device, of: person, at: exchange.receivedAt)) }
         }
     }
 
@@ -46,7 +46,7 @@ struct TrackingRoutes: Sendable {
             let person = try exchange.person
             let device = try exchange.identifier("device", of: Device.self)
             let change = try await exchange.json(DeviceChange.self)
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 try await desk.change(device, of: person, name: change.name, kind: change.kind)
                 return try .json(try await desk.device(device, of: person, at: exchange.receivedAt))
             }
@@ -62,7 +62,7 @@ struct TrackingRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let device = try exchange.identifier("device", of: Device.self)
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 try await desk.remove(device, of: person, trace: String(exchange.requestID.prefix(32)))
                 return .empty()
             }
@@ -77,7 +77,7 @@ struct TrackingRoutes: Sendable {
             answers: [.json(200, "Sources and priority", DeviceSchemas.tracking)]
         ) { exchange in
             let person = try exchange.person
-            return try await IngestRoutes.answering { try .json(try await trackings.tracking(of: person)) }
+            return try await IngestDoor.answering { try .json(try await trackings.tracking(of: person)) }
         }
     }
 
@@ -97,7 +97,7 @@ struct TrackingRoutes: Sendable {
             let person = try exchange.person
             let choice = try await exchange.json(TrackingChoice.self)
             let wanted = try Self.wanted(choice)
-            return try await IngestRoutes.answering {
+            return try await IngestDoor.answering {
                 switch try await trackings.choose(wanted, choice.whenTracked.flatMap { WhenTracked(rawValue: $0) }, by: person) {
                 case .settled(let answer): return try .json(answer)
                 case .undecided(let items): throw Self.problem(of: items, in: choice)
@@ -164,7 +164,7 @@ struct TrackingRoutes: Sendable {
             guard let priority = SourcePriority(chosen: choice.priority) else {
                 throw Problem.invalidBody([.init(pointer: "/priority", .priorityIncomplete)])
             }
-            return try await IngestRoutes.answering { try .json(try await trackings.prefer(priority, by: person)) }
+            return try await IngestDoor.answering { try .json(try await trackings.prefer(priority, by: person)) }
         }
     }
 }

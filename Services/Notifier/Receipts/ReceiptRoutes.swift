@@ -36,7 +36,7 @@ struct ReceiptRoutes: Sendable {
             let status = try exchange.required("status", exchange.query("status"))
             guard addresses.isToken(token, of: message, attempt: attempt) else { throw Problem.notFound }
             guard let receipt = Delivery.Receipt(kannelStatus: status) else { throw Problem.unknownReceipt }
-            return try await HTTPRoutes.answering {
+            return try await InboxRoutes.answering {
                 guard try await service.take(receipt, of: message, on: .sms, attempt: attempt, from: "kannel") else {
                     throw Problem.notFound
                 }
@@ -60,7 +60,7 @@ struct ReceiptRoutes: Sendable {
                 let channel = Contracts.Channel(rawValue: told.channel), [.sms, .call].contains(channel),
                 let receipt = Delivery.Receipt(rawValue: told.receipt)
             else { throw Problem.unknownReceipt }
-            return try await HTTPRoutes.answering {
+            return try await InboxRoutes.answering {
                 guard try await service.take(receipt, of: message, on: channel, attempt: nil, from: GatewayProvider.name) else {
                     throw Problem.notFound
                 }

@@ -7,7 +7,7 @@ import NIOCore
 import Sealing
 import ServiceKit
 
-struct HTTPRoutes: Sendable {
+struct DispatchRoutes: Sendable {
     /// An acknowledgement is small.
     static let bodyLimit = 16 << 10
 
@@ -38,7 +38,7 @@ struct HTTPRoutes: Sendable {
             parameters: [.path("messageId", .string(length: 1...64), "As in the message.")],
             body: BodyShape(
                 [.init(MediaType.json, AcknowledgementBody.schema), .init(CAPMessage.contentType, .string())],
-                limit: HTTPRoutes.bodyLimit, inflatedLimit: HTTPRoutes.bodyLimit),
+                limit: DispatchRoutes.bodyLimit, inflatedLimit: DispatchRoutes.bodyLimit),
             answers: [.json(200, "Stored", AcknowledgementReceipt.schema), .problem(422, "malformed-acknowledgement")], usesReserve: true
         ) { exchange in
             let message = exchange.path("messageId")
@@ -109,7 +109,7 @@ struct HTTPRoutes: Sendable {
     }
 }
 
-extension HTTPRoutes {
+extension DispatchRoutes {
     private enum Form: String, CaseIterable {
         case json
         case cap

@@ -6,7 +6,7 @@ import HTTPKit
 import ServiceKit
 import Storage
 
-struct HTTPRoutes: Sendable {
+struct InboxRoutes: Sendable {
     /// Push endpoints of one person.
     static let mostEndpoints = 10
     /// Choices and addresses are small.
@@ -123,7 +123,7 @@ struct HTTPRoutes: Sendable {
         Route(
             .put, "/notify/v1/channels", access: .person, summary: "Chooses how news may come",
             description: "Messages that protect the account, such as a link to choose a new password, come all the same.",
-            body: .json(ChannelChoices.schema, limit: HTTPRoutes.bodyLimit, inflatedLimit: HTTPRoutes.bodyLimit),
+            body: .json(ChannelChoices.schema, limit: InboxRoutes.bodyLimit, inflatedLimit: InboxRoutes.bodyLimit),
             answers: [.json(200, "Every channel, as it is now", ChannelList.schema)]
         ) { exchange in
             let person = try exchange.person
@@ -166,7 +166,7 @@ struct HTTPRoutes: Sendable {
         Route(
             .post, "/notify/v1/push-endpoints", access: .person, summary: "Registers a push endpoint",
             description: "The same address again is the same endpoint.",
-            body: .json(NewEndpoint.schema, limit: HTTPRoutes.bodyLimit, inflatedLimit: HTTPRoutes.bodyLimit),
+            body: .json(NewEndpoint.schema, limit: InboxRoutes.bodyLimit, inflatedLimit: InboxRoutes.bodyLimit),
             answers: [
                 .json(201, "Registered", EndpointItem.schema), .json(200, "It was there already", EndpointItem.schema),
                 .problem(409, "too-many-endpoints"), .problem(422, "unusable-endpoint"),
@@ -177,7 +177,7 @@ struct HTTPRoutes: Sendable {
             guard new.isUsable else { throw Problem.unusableEndpoint }
             return try await Self.answering {
                 let known = try await people.register(
-                    new.address, of: person, most: HTTPRoutes.mostEndpoints, at: exchange.receivedAt)
+                    new.address, of: person, most: InboxRoutes.mostEndpoints, at: exchange.receivedAt)
                 guard let (endpoint, isNew) = known else { throw Problem.tooManyEndpoints }
                 return try .json(EndpointItem(endpoint), status: isNew ? 201 : 200)
             }
