@@ -21,6 +21,7 @@ struct Names: Sendable {
 
     /// The emergency that this trigger makes, now and whenever it is judged again.
     func emergency(of person: PersonID, _ trigger: Trigger) -> EmergencyID {
+        if let known = trigger.emergency { return known }
         let code = Digest.hmacSHA256(EmergencyName.text(person: person, trigger: trigger), key: emergencyKey)
         guard let id = EmergencyName.emergency(named: code) else { preconditionFailure("a digest has 32 bytes") }
         return id

@@ -99,6 +99,54 @@ struct StoreTests {
         }
     }
 
+    @Test(
+        "SOS-28, SOS-33: of a person whose key is damaged the other dispatcher was told no answer, and who follows a stream alone no call")
+    func damagedKeyIsTold() async throws {
+        let (emergency, text) = (self.emergency(1), "help, at the old mill")
+        func call(_ sequence: Int, _ body: [UInt8]) -> (id: MessageID, batch: StoreBatch) {
+            let id = MessageID(emergency: emergency.id, sequence: sequence)
+            let message = OutboxMessage(id: id, kind: .alert, body: body, createdAt: Timestamp(milliseconds: 1))
+            var made = batch(emergency)
+            made.messages[id] = (Self.person, message)
+            made.lines[LineID(message: id, integrator: "milan")] = LineState(message: message, stream: "dispatches.milan")
+            return (id, made)
+        }
+        try await withTemporaryFolder { folder in
+            try await withStore(in: folder) { store in
+                _ = try await store.keys.makeKey(for: Self.person)
+                var first = call(0, [1]).batch
+                first.subscribers[Self.person] = Watched()
+                _ = try await store.save(first)
+            }
+            let file = folder.appendingPathComponent("sos-dispatcher/sos-dispatcher-keys.db")
+            let key = try #require(try Store.readCopy(file) { db in try WrappedKeys().living(db, of: Self.person)?.wrapped })
+            try flipBit(of: key, in: file)
+            try await withStore(in: folder) { store in
+                let unreadable = try store.load().unreadable[Self.person]
+                #expect(unreadable?.open?.id == emergency.id && unreadable?.nextSequence == 1)
+                let (id, made) = call(1, Array(text.utf8))
+                var later = made
+                let said = PairFact.answered(GivenAnswer(person: Self.person, emergency: emergency.id, answer: .help, afterMs: 5))
+                let heard = PairFact.answered(GivenAnswer(person: Self.person, emergency: emergency.id, answer: .fine, afterMs: 4))
+                (later.told, later.heard) = ([said], [heard])
+                let streams = try await store.save(later).map(\.header.stream)
+                #expect(streams.sorted() == ["dispatches.milan", Place.first.stream].sorted())
+
+                let memory = try store.load()
+                #expect(memory.pair.heard == [heard])
+                #expect(memory.outboxes[emergency.id]?.outbox.latestAlert?.body == Array(text.utf8), "it goes on after a start")
+                let (told, replayed, sealed) = try await store.store.read { db in
+                    let row = try #require(try StreamLog().rows(db, Place.first.stream, from: 1, limit: 1).first)
+                    let sealed = try Data.fetchAll(db, sql: "SELECT sealed FROM dispatch_outbox UNION ALL SELECT sealed FROM pair_heard")
+                    return (try store.pair.render(row), try store.dispatchPayload(db, id), sealed + [Data(row.body)])
+                }
+                let expected = try said.encoded()
+                #expect(told == expected && replayed == Array(text.utf8))
+                #expect(sealed.allSatisfy { $0.range(of: Data("mill".utf8)) == nil && $0.range(of: Data("answer".utf8)) == nil })
+            }
+        }
+    }
+
     @Test("A message's bytes are never replaced, and an acknowledgement is taken back by a rejection alone")
     func bytesStay() async throws {
         try await withStore { store in

@@ -138,7 +138,7 @@ actor Dispatcher: Service {
     }
 
     /// What the other dispatcher had acknowledged before this one came to decide it: the word came too early for the machine.
-    private func tellIfTaken(_ id: MessageID) {
+    func tellIfTaken(_ id: MessageID) {
         guard let work = works[id.emergency], work.drill == nil, work.file.latestAlert?.id == id, work.file.isTaken else { return }
         Task { await acknowledged(work.person, id.emergency) }
     }

@@ -25,12 +25,15 @@ struct Trigger: Hashable, Codable, Sendable {
     /// How many emergencies by this very entry the person has answered before, for a question that is asked again about it; nil for none.
     /// Part of the name: under the former one the emergency service may have taken a call and its cancellation already.
     var answeredBefore: Int?
+    /// The name itself, of an emergency that goes on though nothing else is known of what it came from; nil for one that is derived.
+    var emergency: EmergencyID?
 
     private enum CodingKeys: String, CodingKey {
         case passed = "breach"
         case at
         case otherKind = "kind"
         case answeredBefore
+        case emergency
     }
 
     var kind: Kind { otherKind ?? .threshold }

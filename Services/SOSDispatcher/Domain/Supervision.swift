@@ -145,6 +145,15 @@ extension Supervision {
         return actions + [call(cause)]
     }
 
+    /// Goes on with a call of which nothing but its name and its time are known any more. No value ends it: which it came from is not known.
+    mutating func goOn(with emergency: EmergencyID, since t0: Timestamp, receivedAt: Timestamp) {
+        var trigger = Trigger(.help, at: receivedAt, kind: .manual)
+        trigger.emergency = emergency
+        state.episode = Episode(trigger: trigger, t0: t0, receivedAt: receivedAt)
+        state.episode?.keep()
+        state.stage = .dispatching
+    }
+
     mutating func ended(_ kind: SupervisionAction.Kind) -> SupervisionAction {
         let action = action(kind)
         leaveEmergency()

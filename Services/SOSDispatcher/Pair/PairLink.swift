@@ -45,10 +45,11 @@ actor PairLink {
     /// Begins to follow, and returns once everything that the other side has said is known, or after `patience`.
     /// - Parameters:
     ///   - waiting: whether there may be another side at all.
-    ///   - hasForgotten: the store was put back from a copy: beside all that the other side has said since, what it knows of people is asked.
-    func begin(waiting: Bool, hasForgotten: Bool) async {
+    ///   - asks: the store was put back from a copy, or somebody's state cannot be read: beside all that the other side has said since, what it
+    ///     knows of people is asked.
+    func begin(waiting: Bool, asks: Bool) async {
         following = Task { await follow() }
-        if waiting, hasForgotten {
+        if waiting, asks {
             isAsking = true
             asking = Task { await askEverything() }
         }

@@ -21,15 +21,18 @@ struct SealedPairFact: Sendable {
     var payload: [UInt8]
     var sealed: [UInt8]
 
-    /// nil for a person who was erased, or whose key is damaged.
+    /// nil for a person who was erased, and for settings of one whose key is damaged: those that stand here may be the default ones, and the
+    /// other side's are whole.
     init?(_ fact: PairFact, keys: PersonKeys, own: SymmetricKey) throws {
         (self.fact, payload) = (fact, try fact.encoded())
         guard let subject = fact.subject else {
             sealed = try Seal.seal(payload, key: own, context: SealedPairFact.context)
             return
         }
-        guard let key = try keys.usableKey(of: subject) else { return nil }
-        sealed = try Seal.seal(payload, key: key, context: SealedPairFact.context)
+        if case .settings = fact, try keys.usableKey(of: subject) == nil { return nil }
+        let seal = PersonSeal(keys: keys, spare: own)
+        guard let bytes = try seal.seal(payload, of: subject, context: SealedPairFact.context) else { return nil }
+        sealed = bytes
     }
 
     static let context = Array("pair-fact".utf8)
@@ -49,8 +52,10 @@ struct PairTables: Sendable {
 
     let place: Place
     let keys: PersonKeys
-    /// Seals what is about nobody.
+    /// Seals what is about nobody, and about those whose keys are damaged.
     let own: SymmetricKey
+
+    var personSeal: PersonSeal { PersonSeal(keys: keys, spare: own) }
 
     static func create(in db: Database) throws {
         try db.execute(
@@ -143,11 +148,14 @@ struct PairTables: Sendable {
         try? JSONDecoder().decode([ErasedStore].self, from: Data(text.utf8))
     }
 
-    /// A fact of the log as it was said; nil where its person was erased, or their key is damaged.
+    /// A fact of the log as it was said; nil where its person was erased, or it lies under a key that is damaged.
     func render(_ row: StreamRow) throws -> [UInt8]? {
         guard let subject = row.subject else { return try Seal.open(row.body, key: own, context: SealedPairFact.context) }
-        guard let key = try keys.usableKey(of: subject) else { return nil }
-        return try Seal.open(row.body, key: key, context: SealedPairFact.context)
+        do {
+            return try personSeal.open(row.body, of: subject, context: SealedPairFact.context)
+        } catch is DamagedKey {
+            return nil
+        }
     }
 
     // MARK: Hearing
@@ -180,8 +188,9 @@ struct PairTables: Sendable {
             if let person = PersonID(row[0] as Data) { memory.versions[person] = SettingsVersion(number: row[1]) }
         }
         for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM pair_heard ORDER BY number") {
-            guard let person = PersonID(row[0] as Data), let key = try keys.usableKey(of: person),
-                let plain = try? Seal.open(row[1] as Data, key: key, context: SealedPairFact.context), let fact = PairFact.read(plain)
+            guard let person = PersonID(row[0] as Data),
+                let plain = try personSeal.openIfWhole(row[1] as Data, of: person, context: SealedPairFact.context),
+                let fact = PairFact.read(plain)
             else { continue }
             memory.heard.append(fact)
         }
@@ -233,13 +242,14 @@ struct PairTables: Sendable {
     /// What the person and emergency services have said to whoever asks, before its store was put back: it told it then, and has forgotten
     /// it. Of the emergency that runs, and of the time in which one that is closed may be opened again.
     private func words(of person: PersonID, _ running: Episode?, _ db: Database) throws -> [PairFact] {
-        guard let key = try keys.usableKey(of: person) else { return [] }
         let recent = Timestamp.now - Dispatcher.reopens
         let rows = try Row.fetchAll(
             db, sql: "SELECT sealed FROM pair_heard WHERE person = ? AND at >= ? ORDER BY number DESC LIMIT ?",
             arguments: [person.data, min(recent, running?.receivedAt ?? recent).milliseconds, PairTables.wordsPerPerson])
         return try rows.reversed().compactMap { row in
-            guard let fact = PairFact.read(try Seal.open(row[0] as Data, key: key, context: SealedPairFact.context)) else { return nil }
+            guard let plain = try personSeal.openIfWhole(row[0] as Data, of: person, context: SealedPairFact.context),
+                let fact = PairFact.read(plain)
+            else { return nil }
             // A call for help opens an emergency wherever it is heard: not one that is over.
             if case .answered(let answer) = fact, answer.emergency == nil, answer.at != running?.trigger.at { return nil }
             return fact

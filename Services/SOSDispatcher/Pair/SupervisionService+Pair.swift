@@ -18,7 +18,11 @@ extension SupervisionService {
             sequences[emergency] = known.outbox.nextSequence
         }
         people = memory.subscribers
-        pair.load(memory.pair, settings: memory.subscribers.mapValues { SubscriberSettings($0.subscriber) })
+        untold = Set(memory.unreadable.keys)
+        var known = memory.pair
+        // Their settings are not known here any more: the other side's are newer, whatever their version.
+        for person in untold { known.versions[person] = nil }
+        pair.load(known, settings: memory.subscribers.mapValues { SubscriberSettings($0.subscriber) })
     }
 
     // MARK: Telling
@@ -155,6 +159,7 @@ extension SupervisionService {
         }
         var effects = Effects()
         people[person] = watched
+        untold.remove(person)
         change(person, &effects) { machine in
             machine.listeningAgain(at: clock.now)
             return []

@@ -22,8 +22,8 @@ struct SOSStore: Sendable {
     /// Everything that a start needs.
     struct Memory: Sendable {
         var subscribers: [PersonID: Watched] = [:]
-        /// Subscribers whose state cannot be read, with the emergency that was open, if any. They are to be watched all the same.
-        var unreadable: [PersonID: EmergencyRecord?] = [:]
+        /// Subscribers whose state cannot be read. They are to be watched all the same.
+        var unreadable: [PersonID: Unreadable] = [:]
         /// The open emergency of each person, and muted ones that may be taken up again.
         var emergencies: [PersonID: EmergencyRecord] = [:]
         var outboxes: [EmergencyID: (person: PersonID, outbox: DispatchFile)] = [:]
@@ -35,6 +35,14 @@ struct SOSStore: Sendable {
         var charging: Set<PersonID> = []
         /// Of whom `sos.subscriptions` has said that they are subscribed.
         var saidSubscribed: Set<PersonID> = []
+    }
+
+    /// What can be read of somebody whose state cannot.
+    struct Unreadable: Sendable {
+        /// The emergency that was open, if any.
+        var open: EmergencyRecord?
+        /// Of its next message.
+        var nextSequence = 0
     }
 
     // MARK: Writing
@@ -85,11 +93,7 @@ struct SOSStore: Sendable {
                 if let subscriber {
                     memory.subscribers[person] = subscriber
                 } else {
-                    let running: EmergencyRecord? = try Row.fetchOne(
-                        db, sql: "SELECT * FROM emergencies WHERE person = ? AND closed_at IS NULL", arguments: [person.data]
-                    ).flatMap(EmergencyRecord.init)
-                    // Not by the subscript, which would take nil for nobody.
-                    memory.unreadable.updateValue(running, forKey: person)
+                    memory.unreadable[person] = try unreadable(db, person)
                 }
             }
             for (person, watched) in memory.subscribers {
@@ -174,6 +178,24 @@ struct SOSStore: Sendable {
         }
     }
 
+    private func unreadable(_ db: Database, _ person: PersonID) throws -> Unreadable {
+        let row = try Row.fetchOne(
+            db, sql: "SELECT * FROM emergencies WHERE person = ? AND closed_at IS NULL", arguments: [person.data])
+        guard let open = row.flatMap(EmergencyRecord.init) else { return Unreadable() }
+        let given = try Int.fetchAll(
+            db, sql: "SELECT sequence FROM dispatch_outbox WHERE emergency = ?", arguments: [open.id.data]
+        ).map { MessageID(emergency: open.id, sequence: $0) }
+        let last = given.filter { !$0.isRelease && !$0.isRepetition }.map(\.sequence).max()
+        return Unreadable(open: open, nextSequence: last.map { $0 + 1 } ?? 0)
+    }
+
+    /// Messages of an emergency that cannot be read any more give way to the one of this number, and do not go out again with the key back.
+    static func supersede(_ db: Database, before sequence: Int, in emergency: EmergencyID) throws {
+        try db.execute(
+            sql: "UPDATE dispatch_lines SET ended = ? WHERE emergency = ? AND sequence < ? AND ended IS NULL",
+            arguments: [OutboxMessage.End.superseded.rawValue, emergency.data, sequence])
+    }
+
     private func outboxes(_ db: Database, _ rows: [Row]) throws -> [EmergencyID: (person: PersonID, outbox: DispatchFile)] {
         var decided: [EmergencyID: (person: PersonID, messages: [OutboxMessage])] = [:]
         for row in rows {
@@ -209,8 +231,8 @@ struct SOSStore: Sendable {
         }
         let id = MessageID(emergency: emergency, sequence: row["sequence"])
         do {
-            guard let key = try keys.key(of: person) else { return nil }
-            let body = try Seal.open(row["sealed"] as Data, key: key, context: SealedBatch.context(of: id))
+            let body = try pair.personSeal.open(row["sealed"] as Data, of: person, context: SealedBatch.context(of: id))
+            guard let body else { return nil }
             return OutboxMessage(id: id, kind: kind, body: body, createdAt: Timestamp(milliseconds: row["created_at"]))
         } catch {
             logger.critical("a message of the outbox cannot be opened", metadata: ["message": "\(id)"])

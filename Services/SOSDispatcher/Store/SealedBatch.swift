@@ -22,8 +22,8 @@ struct SealedBatch: Sendable {
     private let heard: [SealedPairFact]
     private let pair: PairTables
 
-    /// A person whose key is gone (erased) is left out: nothing about them may be stored any more. So is one whose key is damaged, and who
-    /// is supervised in memory alone: what is everybody else's is stored.
+    /// A person whose key is gone (erased) is left out: nothing about them may be stored any more. Of one whose key is damaged the state is,
+    /// and lives in memory alone; messages, and what the dispatchers tell each other, are kept as `PersonSeal` has it.
     init(_ batch: StoreBatch, keys: PersonKeys, pair: PairTables, logger: Logger) throws {
         var living = batch
         living.subscriptions = try batch.subscriptions.filter { try !keys.isDestroyed($0.person) }
@@ -39,8 +39,8 @@ struct SealedBatch: Sendable {
                 try SealedBatch.seal(subscriber, of: person, keys: keys).map { (person, $0) }
             }
         messages = try batch.messages.compactMap { id, entry in
-            guard let key = try keys.usableKey(of: entry.person) else { return nil }
-            let sealed = try Seal.seal(entry.message.body, key: key, context: SealedBatch.context(of: id))
+            let sealed = try pair.personSeal.seal(entry.message.body, of: entry.person, context: SealedBatch.context(of: id))
+            guard let sealed else { return nil }
             return SealedMessage(person: entry.person, message: entry.message, sealed: sealed)
         }
     }

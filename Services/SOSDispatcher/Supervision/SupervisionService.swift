@@ -36,6 +36,8 @@ actor SupervisionService {
     private let decoder = JSONDecoder()
 
     var people: [PersonID: Watched] = [:]
+    /// Whose state could not be read at the start, until the other dispatcher has told how they are supervised, or the start goes on.
+    var untold: Set<PersonID> = []
     /// By the header's spelling, so that whoever is not supervised costs one look-up.
     var subjects: [String: PersonID] = [:]
     var records: [PersonID: EmergencyRecord] = [:]
@@ -89,7 +91,7 @@ actor SupervisionService {
                 change(person, &effects) { $0.acknowledged(at: clock.now) }
             }
         }
-        for (person, open) in memory.unreadable { superviseAnew(person, open, &effects) }
+        superviseUnreadable(memory, &effects)
         await settle(effects)
         tidings.announce(running())
     }
@@ -743,27 +745,5 @@ extension SupervisionService {
         } else {
             await superviseAnew(person)
         }
-    }
-}
-
-// MARK: Watching somebody whose state cannot be read
-
-extension SupervisionService {
-    /// Rescue fails open: who cannot be watched as before is watched as anybody else. Messages of an emergency that was open are
-    /// in the outbox and go on by themselves; its record is closed, so that the next one can be opened.
-    func superviseAnew(_ person: PersonID, _ open: EmergencyRecord?, _ effects: inout Effects) {
-        if var record = open {
-            record.follow(.closed, at: .now)
-            changes.emergencies[record.id] = record
-        }
-        people[person] = Watched()
-        change(person, &effects) { $0.subscribed(own: [:], declaredInterval: nil, at: clock.now) }
-    }
-
-    /// As for one whose state cannot be read, with no emergency open.
-    func superviseAnew(_ person: PersonID) async {
-        var effects = Effects()
-        superviseAnew(person, nil, &effects)
-        await settle(effects)
     }
 }
