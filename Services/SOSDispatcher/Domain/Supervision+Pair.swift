@@ -48,6 +48,17 @@ extension Supervision {
         return due + [call(.asked)]
     }
 
+    /// The person has called for help at the other dispatcher, which knew of no emergency. This side may hear of it long after, and have been
+    /// given the same press itself, because the other did not reply: what was answered here since then stands.
+    mutating func helpedElsewhere(at time: Timestamp, wall: Timestamp) -> [SupervisionAction] {
+        if let help = state.help, wall <= help.at || help.countedAt != nil,
+            max(wall, help.at) - min(wall, help.at) <= SupervisionRules.sameHelp
+        {
+            return timePassed(to: time)
+        }
+        return answered(.help, at: time, wall: wall).actions
+    }
+
     private mutating func adopted(_ theirs: Episode) -> [SupervisionAction] {
         var adopted = state
         adopted.stage = .alerted

@@ -7,6 +7,8 @@ import Foundation
 /// Each may be heard more than once and must then change nothing.
 enum PairFact: Hashable, Codable, Sendable {
     static let type = PairNews.type
+    /// With sequence 0: what the log will say, should the disk ever take it.
+    static let provisionalType = "pair-provisional.v1"
 
     /// What a subscriber has set, or that there is a subscription no more.
     case settings(PersonSettings)

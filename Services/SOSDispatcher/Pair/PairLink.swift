@@ -106,6 +106,8 @@ actor PairLink {
                     await hear(events, next)
                 } restart: { [self] page in
                     await hear(page.facts, page.next.map { [$0] } ?? [])
+                } provisional: { [self] event in
+                    await hear(provisional: event)
                 }
                 return
             } catch {
@@ -144,6 +146,14 @@ actor PairLink {
 }
 
 extension PairLink {
+    /// What the other side could not store yet. It counts at once, and changes nothing when it comes again in its place.
+    private func hear(provisional event: StreamEvent) async {
+        guard event.header.type == PairFact.provisionalType, let fact = PairFact.read(event.payload), let person = fact.subject,
+            await mayBeHeard(of: person)
+        else { return }
+        _ = await supervision.hear([fact], [])
+    }
+
     private func mayBeHeard(of person: PersonID) async -> Bool {
         do {
             _ = try await keys.makeKey(for: person)

@@ -28,6 +28,13 @@ struct PairModule: Sendable {
             let relay = EventRelay(publisher: try await runtime.publisher(of: family, epoch: epoch, heads: own), heads: own)
             for stream in family.streams { relays[stream] = relay }
         }
+        guard let relay = relays[place.stream] else { return relays }
+        desk.speakAtOnce { [place] fact in
+            let header = StreamHeader(
+                stream: place.stream, epoch: epoch, sequence: 0, head: 0, type: PairFact.provisionalType,
+                subject: fact.subject.map { "\($0)" } ?? "", at: .now, trace: "")
+            relay.provisional(EventRelay.Committed(header: header) { try fact.encoded() })
+        }
         return relays
     }
 

@@ -40,6 +40,7 @@ final class PairState: Sendable {
         var erased: [ErasureID: [ErasedStore]] = [:]
         var neighbours: [String: Neighbour] = [:]
         var say: @Sendable (PairFact) -> Void = { _ in }
+        var sayAtOnce: @Sendable (PairFact) -> Void = { _ in }
         /// Nothing is sent before: what the other has done meanwhile is heard first.
         var notBefore: Timestamp?
         /// People whom the other side knows nothing of.
@@ -262,6 +263,16 @@ final class PairState: Sendable {
 
     func tell(_ fact: PairFact) {
         state.withLock { $0.say }(fact)
+    }
+
+    /// How facts get to the other side before they are stored.
+    func speakAtOnce(_ say: @escaping @Sendable (PairFact) -> Void) {
+        state.withLock { $0.sayAtOnce = say }
+    }
+
+    /// Besides what is told in its place: should this side's disk hang, the other knows all the same. It may hear it twice.
+    func tellAtOnce(_ fact: PairFact) {
+        state.withLock { $0.sayAtOnce }(fact)
     }
 
     var neighbours: [String: Neighbour] { state.withLock { $0.neighbours } }

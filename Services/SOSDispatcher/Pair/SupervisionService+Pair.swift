@@ -58,8 +58,10 @@ extension SupervisionService {
         guard let episode else { return }
         // A call for help where nothing ran is named after itself, so that both sides call for one emergency.
         if episode.trigger.kind == .manual, answer == .help, episode.trigger.at == wall {
-            changes.told.append(
-                .answered(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at)))
+            let help = PairFact.answered(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at))
+            // The reply waits for the disk, and whoever gets none presses again at the other dispatcher: that must be the same call.
+            pair.tellAtOnce(help)
+            changes.told.append(help)
             return
         }
         let emergency = names.emergency(of: person, episode.trigger)
@@ -94,7 +96,7 @@ extension SupervisionService {
         }
         for case .answered(let answer) in facts {
             if answer.emergency == nil, answer.answer == .help, let at = answer.at {
-                change(answer.person, &effects) { $0.answered(.help, at: clock.steady(fromWall: at), wall: at).actions }
+                change(answer.person, &effects) { $0.helpedElsewhere(at: clock.steady(fromWall: at), wall: at) }
             } else {
                 takeAnswers(of: answer.person, &effects)
                 if answer.answer == .help { takeHelpAfterFine(of: answer.person, &effects) }

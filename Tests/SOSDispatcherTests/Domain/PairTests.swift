@@ -98,6 +98,19 @@ struct PairTests {
         #expect(here.news(of: [person: Watched(subscriber: subscriber)], removed: [], at: Self.start).isEmpty)
     }
 
+    @Test("SOS-35, SOS-21: help pressed at both, of which one was told late, called again for what the person had called off since")
+    func sameHelpLate() {
+        var machine = Self.supervised()
+        func called(_ actions: [SupervisionAction]) -> Bool { actions.contains { $0.kind == .dispatched(.asked) } }
+        let pressed = Self.start + .seconds(2)
+        #expect(called(machine.answered(.help, at: pressed, wall: pressed).actions))
+        #expect(!called(machine.helpedElsewhere(at: Self.start + .seconds(30), wall: Self.start)))
+        _ = machine.answered(.falseAlarm, at: Self.start + .seconds(40))
+        #expect(!called(machine.helpedElsewhere(at: Self.start + .seconds(50), wall: Self.start)))
+        // What was pressed after it is another call.
+        #expect(called(machine.helpedElsewhere(at: Self.start + .seconds(60), wall: Self.start + .seconds(55))))
+    }
+
     private static func supervised() -> Supervision {
         var machine = Supervision(rules: SupervisionRules())
         _ = machine.subscribed(own: [:], declaredInterval: nil, at: start)

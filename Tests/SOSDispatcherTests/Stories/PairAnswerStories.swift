@@ -1,7 +1,9 @@
 // What one dispatcher makes of answers that people gave the other.
 
 import Contracts
+import Dispatch
 import ServiceKit
+import Storage
 import TestKit
 import Testing
 
@@ -117,6 +119,40 @@ struct PairAnswerStories {
             #expect(try await first.parts.store.emergency(emergency)?.state != .stoodDown)
             await first.stop()
             await second.stop()
+        }
+    }
+
+    @Test("SOS-24, SOS-35: help pressed where the disk hangs, and again at the other dispatcher, became two emergencies")
+    func helpWhileTheDiskHangs() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
+            let disk = DispatchSemaphore(value: 0)
+            let hanging = Task { try await first.parts.store.store.write { _ in disk.wait() } }
+            let pressed = Task { try await first.parts.people.prompts.answer(.help, by: person) }
+            // The edge turns to it after 2 s.
+            _ = try? await eventually("the second knows", within: .seconds(2)) {
+                await second.parts.supervision.subscriber(of: person)?.supervision.episode
+            }
+            let again = try await second.parts.people.prompts.answer(.help, by: person)
+            disk.signal()
+            _ = try await hanging.value
+            #expect(try await pressed.value.emergency == again.emergency)
+            try await first.parts.journal.commitEverything()
+            for dispatcher in [first, second] {
+                try await eventually("it is taken") {
+                    try await dispatcher.parts.store.emergencies(of: person, limit: 10).map(\.state) == [.dispatched]
+                }
+                let known = try await dispatcher.parts.store.emergencies(of: person, limit: 10)
+                #expect(known.map(\.id) == [again.emergency])
+            }
+            #expect(Set(desk.receipts.map(\.id)).count == 1)
+            await second.stop()
+            await first.stop()
         }
     }
 
