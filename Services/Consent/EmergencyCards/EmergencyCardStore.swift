@@ -60,7 +60,8 @@ struct EmergencyCardStore: Sendable {
     func run() async throws {
         while !Task.isCancelled {
             do {
-                if try await sayDue() < Self.atOnce { await wakeUp.wait(atMost: Self.look) }
+                try await sayDue()
+                await wakeUp.wait(atMost: Self.look)
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
@@ -71,14 +72,22 @@ struct EmergencyCardStore: Sendable {
         throw CancellationError()
     }
 
+    /// Goes once through everybody who is due: some stay due, as long as their keys are damaged, and hold nobody up.
+    /// - Parameter step: people in one transaction.
     /// - Returns: how many were due.
     @discardableResult
-    func sayDue(at now: Timestamp = .now) async throws -> Int {
-        let (count, facts) = try await store.write { [table, repository] db in
-            let due = try table.due(db, limit: Self.atOnce)
-            return (due.count, try due.compactMap { try say(db, $0, repository, at: now) })
-        }
-        for fact in facts { relay.committed(fact) }
+    func sayDue(at now: Timestamp = .now, step: Int = Self.atOnce) async throws -> Int {
+        var (count, last): (Int, PersonID?) = (0, nil)
+        repeat {
+            let after = last
+            let (due, facts) = try await store.write { [table, repository] db in
+                let due = try table.due(db, after: after, limit: step)
+                return (due.map(\.person), try due.compactMap { try say(db, $0, repository, at: now) })
+            }
+            for fact in facts { relay.committed(fact) }
+            count += due.count
+            last = due.count < step ? nil : due.last
+        } while last != nil
         return count
     }
 

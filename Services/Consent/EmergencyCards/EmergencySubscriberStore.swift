@@ -48,8 +48,9 @@ struct EmergencySubscriberStore: Sendable {
             .execute(arguments: [Data(person.bytes)])
     }
 
-    func due(_ db: Database, limit: Int) throws -> [SubscriptionState] {
-        try states(db, "due = 1 ORDER BY person LIMIT ?", [limit])
+    /// - Parameter after: nil for the first ones.
+    func due(_ db: Database, after: PersonID?, limit: Int) throws -> [SubscriptionState] {
+        try states(db, "due = 1 AND person > ? ORDER BY person LIMIT ?", [Data(after?.bytes ?? []), limit])
     }
 
     func subscribed(_ db: Database, after: PersonID, limit: Int) throws -> [SubscriptionState] {

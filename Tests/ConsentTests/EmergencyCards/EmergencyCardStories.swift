@@ -111,6 +111,33 @@ struct EmergencyCardStories {
         }
     }
 
+    @Test("As many people with damaged keys as are said at once kept everybody behind them from being said, and the loop from resting")
+    func damagedKeys() async throws {
+        try await AccountHouse.run { house in
+            let cards = try await Cards(house)
+            var registered: [PersonID] = []
+            for form in [Applicant.form(), Applicant.form(email: "b@example.org", surname: "Rossi")] {
+                registered.append(try await house.register(form).decoded(as: RegistrationItem.self).person)
+            }
+            let people = registered.sorted { $0.bits < $1.bits }
+            // Forgotten in memory, and whole no more in the file.
+            try await house.opened.keys.destroyKey(of: people[0])
+            let file = house.runtime.settings.storeFolder.appendingPathComponent("consent-keys.db")
+            try await DatabaseQueue(path: file.path).write { [damaged = people[0]] db in
+                try db.execute(
+                    sql: "UPDATE wrapped_keys SET wrapped = x'0102', destroyed_at = NULL WHERE subject = ?",
+                    arguments: [Data(damaged.bytes)])
+            }
+            #expect(throws: DamagedKey.self) { try house.opened.keys.key(of: people[0]) }
+            try await house.opened.store.write { db in
+                for person in people { try EmergencySubscriberStore().note(db, SubscriptionState(person: person, subscribed: true)) }
+            }
+            #expect(try await cards.cards.sayDue(step: 1) == 2)
+            #expect(try await cards.said().compactMap { $0?.person } == [people[1]])
+            #expect(try await cards.cards.sayDue(step: 1) == 1, "it is due until its key is back, and is not said again and again")
+        }
+    }
+
     @Test("A snapshot of subscriptions replaces what was known: who is not in it has left")
     func snapshot() async throws {
         try await AccountHouse.run { house in
