@@ -152,6 +152,8 @@ extension PairLink {
             await mayBeHeard(of: person)
         else { return }
         _ = await supervision.hear([fact], [])
+        // Killed before it has stored it, the other side would not know what is called for here.
+        pair.tell(fact)
     }
 
     private func mayBeHeard(of person: PersonID) async -> Bool {
