@@ -79,7 +79,7 @@ struct ConsentModule: Sendable {
             on: runtime)
         accounts = try AccountModule(
             on: .init(
-                store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox, desk: logIns.desk,
+                store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox, hasher: logIns.hasher,
                 passwordRule: logIns.passwordRule, credentials: logIns.credentials, lookups: lookups,
                 serviceKey: accountsKey, answersKey: runtime.key("answers"), publicOrigin: runtime.settings.publicOrigin,
                 logger: runtime.logger, ending: logIns.ending, profilesWakeUp: profilesWakeUp),
@@ -99,7 +99,7 @@ struct ConsentModule: Sendable {
         erasure = try ErasureModule(
             settings.erasure, on: opened, relay: accountFacts,
             dependencies: .init(
-                vault: accounts.repository.vault, repository: accounts.repository, logIns: logIns.changes.table, desk: logIns.desk,
+                vault: accounts.repository.vault, repository: accounts.repository, logIns: logIns.changes.table, hasher: logIns.hasher,
                 ending: logIns.ending, checker: logIns.checker, sharing: sharing.closing, outbox: outbox,
                 tellPeople: { facts in facts.forEach(people.committed) }),
             further: [sharing.accesses.erasure], runtime: runtime)

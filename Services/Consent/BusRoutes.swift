@@ -35,7 +35,7 @@ struct ConsentSnapshots: Sendable {
 
     func callAsFunction(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
         if let reply = try await logIns.snapshot(asked) { return reply }
-        if asked.stream == StreamFamily.erasuresStream { return try await erasure.ledger.snapshot(asked) }
+        if asked.stream == StreamFamily.erasuresStream { return try await erasure.repository.snapshot(asked) }
         if StreamFamily.emergencyCards.streams.contains(asked.stream) { return try await cards.snapshot(asked) }
         if StreamFamily.people.streams.contains(asked.stream) { return try await accounts.snapshot(asked) }
         return try await sharing.snapshot(asked)

@@ -32,7 +32,7 @@ struct IngestModule: Sendable {
     let server: HTTPServer
     let upkeep: Upkeep
     let devices: Devices
-    let deviceParts: DeviceModule
+    let deviceModule: DeviceModule
     let ownData: OwnDataModule
     let alerts: Follower
     let granted: GrantedModule
@@ -46,17 +46,17 @@ struct IngestModule: Sendable {
         opened = try await OpenedStore(on: runtime, applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
         let (store, answers, epoch) = (opened.store, opened.answers, opened.epoch)
         let (chunks, highestChunk) = try await store.read { db in
-            let chunks = try ChunkTable(db)
+            let chunks = try ChunkStore(db)
             return (chunks, try chunks.highestID(db))
         }
         let vault = ChunkVault(keys: opened.keys, chunks: chunks, damage: DamagedChunks(logger: runtime.logger))
         let memory = SeriesMemory(highestChunk: highestChunk)
 
         let sampleRelay = try await opened.relay(of: .samples)
-        deviceParts = try await DeviceModule(
+        deviceModule = try await DeviceModule(
             settings, store: store, vault: vault, relay: try await opened.relay(of: .devices), epoch: epoch, answers: answers, on: runtime)
-        devices = deviceParts.devices
-        let (registry, people) = (deviceParts.registry, deviceParts.people)
+        devices = deviceModule.devices
+        let (registry, people) = (deviceModule.registry, deviceModule.people)
         let shared = GrantedPeople(try await store.read { db in try GrantProjection().active(db) })
         granted = GrantedModule(
             store: store, vault: vault, epoch: epoch, relay: try await opened.relay(of: .accesses), people: shared, on: runtime)
@@ -74,7 +74,7 @@ struct IngestModule: Sendable {
             settings, uploads: uploads, readings: readings, people: people, registry: registry, answers: answers, on: runtime)
         var methods = IngestBusRoutes(
             devices: devices, readings: readings, manual: ownData.manual, streams: streams,
-            jobs: JobRoutes(store, [deviceParts.outbox.jobs]), answers: answers
+            jobs: JobRoutes(store, [deviceModule.outbox.jobs]), answers: answers
         ).methods
         granted.reading.register(in: &methods)
         WatchedPeople(store: store, vault: vault, registry: registry).register(in: &methods)
@@ -89,14 +89,14 @@ struct IngestModule: Sendable {
                 urgent: RateLimiter(rate: UploadLimits.urgentPerSecond, burst: UploadLimits.urgentAtOnce)
             ).all
             + EntryRoutes(readings: readings, people: people, deviceReading: settings.deviceReading).all
-            + MakerRoutes(uploads: uploads, limiter: limiter).all + deviceParts.routes(settings, limiter: limiter)
+            + MakerRoutes(uploads: uploads, limiter: limiter).all + deviceModule.routes(settings, limiter: limiter)
             + ownData.routes(settings) + AlertRoutes(alerted: uploads.alerted).all
         server = runtime.server(
             .init(title: "TrackMe ingest", version: "1.0.0", summary: "Entries from devices, and back to their people.", prefix: "ingest"),
-            routes: routes, store: store, tokens: deviceParts.tokens,
+            routes: routes, store: store, tokens: deviceModule.tokens,
             remarks: { [damage = vault.damage] in
                 damage.count == 0 ? [] : ["\(damage.count) chunks of entries are damaged and are passed over"]
-            }, authenticate: deviceParts.authenticate, recognise: deviceParts.authenticate,
+            }, authenticate: deviceModule.authenticate, recognise: deviceModule.authenticate,
             isEnded: { ($0.context as? KnownDevice)?.isEnded ?? false })
         upkeep = Upkeep(
             store: store, steps: UpkeepStore(vault: vault), memory: memory, chunks: chunks, synthetic: ownData.manual.synthetic,
@@ -104,10 +104,10 @@ struct IngestModule: Sendable {
         let own: [any Service] = [
             Background { [upkeep] in try await upkeep.run() },
             Background(Scrub(store: store, vault: vault).run),
-            Background(ownData.desk.run),
+            Background(ownData.service.run),
             Background(granted.follower.run),
             Background { [alerts] in try await alerts.run() },
         ]
-        services = opened.parts(publishing: Self.families) + own + deviceParts.services + [server]
+        services = opened.parts(publishing: Self.families) + own + deviceModule.services + [server]
     }
 }

@@ -28,8 +28,8 @@ enum NotifierAssembly: Assembly {
 
 /// The parts by name, so that tests can talk to them.
 struct NotifierModule: Sendable {
-    let store: NotifierStore
-    let people: PersonStore
+    let store: MessageRepository
+    let people: PersonRepository
     let opened: OpenedStore
     let checker: TokenChecker
     let accounts: Follower
@@ -41,8 +41,8 @@ struct NotifierModule: Sendable {
         let stream = StreamFamily.deliveries.streams[0]
         let facts = FactStream(stream: stream, epoch: opened.epoch, relay: try await opened.relay(of: .deliveries))
         let envelopes = try Envelopes(keys: opened.keys, runtime: runtime)
-        let store = NotifierStore(opened.store, envelopes: envelopes, facts: facts)
-        let people = PersonStore(opened.store, envelopes: envelopes)
+        let store = MessageRepository(opened.store, envelopes: envelopes, facts: facts)
+        let people = PersonRepository(opened.store, envelopes: envelopes)
         let checker = try TokenChecker(store: opened.store, issuer: runtime.settings.publicOrigin)
         let metrics = NotifierMetrics()
         let secrets = try NotifierSecrets(settings, runtime)
@@ -89,7 +89,7 @@ struct NotifierModule: Sendable {
             + ReceiptRoutes(service: receipts, addresses: addresses, signed: gateway).all
             + InboundRoutes(service: InboundService(runtime), token: secrets.inbound, signed: gateway).all
         let erasures = try await ErasureFollower(
-            on: runtime, store: opened.store, keys: opened.keys, steps: MessageErasure(store: store).steps)
+            on: runtime, store: opened.store, keys: opened.keys, steps: NotifierErasure(store: store).steps)
         let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures)
         let server = NotifierModule.server(routes, opened.store, checker, upkeep, runtime)
         services =

@@ -81,14 +81,14 @@ struct SOSModule: Sendable {
         // Both dispatchers name the same emergency alike.
         let names = try Names(identity: SymmetricKey(bytes: runtime.secret("emergency-identity.key", of: .sosDispatcher)))
         let answers = try runtime.answers(in: database)
-        let calling = try await CallingModule(settings, secrets, database, answers, pair: pair.desk, on: runtime)
+        let calling = try await CallingModule(settings, secrets, database, answers, pair: pair.state, on: runtime)
 
         let relays = try await pair.relays(database, on: runtime)
         let journal = Journal(
             save: store.save, seal: store.seal,
             publish: { [streams = calling.streams] in if !streams.publish($0) { relays[$0.header.stream]?.committed($0) } },
             logger: logger)
-        pair.desk.speak { fact in
+        pair.state.speak { fact in
             var batch = StoreBatch()
             batch.told = [fact]
             journal.note(batch)
@@ -97,27 +97,27 @@ struct SOSModule: Sendable {
         let tokens = try TokenChecker(store: database, issuer: runtime.settings.publicOrigin)
         let metrics = SOSMetrics()
         let dispatcher = try await calling.dispatcher(
-            settings, names: names, store: store, journal: journal, clock: clock, pair: pair.desk, metrics: metrics)
+            settings, names: names, store: store, journal: journal, clock: clock, pair: pair.state, metrics: metrics)
         let drills = DrillService(
             store: database, keys: keys, journal: journal, dispatcher: dispatcher, registry: calling.registry,
             letterhead: settings.letterhead, names: names, clock: clock, answers: answers, logger: logger)
         let supervision = SupervisionService(
             rules: settings.rules, letterhead: settings.letterhead, names: names, keys: keys, store: store,
-            journal: journal, dispatcher: dispatcher, clock: clock, pair: pair.desk, metrics: metrics, logger: logger)
+            journal: journal, dispatcher: dispatcher, clock: clock, pair: pair.state, metrics: metrics, logger: logger)
         await dispatcher.whenAcknowledged { await supervision.acknowledged($0, $1) }
         await dispatcher.whenRejected { await supervision.rejected($0, $1) }
         await dispatcher.whenDrillEnds(drills.ended)
 
         let people = try await PeopleModule(
-            settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, pair: pair.desk,
+            settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, pair: pair.state,
             clock: clock)
-        let memory = try await store.loadWithoutCanary(pair.desk, supervision)
+        let memory = try await store.loadWithoutCanary(pair.state, supervision)
         let asker = try await runtime.client(of: .ingest)
         let ingest = IngestClient(asker)
         let link = PairLink(
-            on: runtime, supervision: supervision, dispatcher: dispatcher, pair: pair.desk, keys: keys, positions: memory.positions,
+            on: runtime, supervision: supervision, dispatcher: dispatcher, pair: pair.state, keys: keys, positions: memory.positions,
             latest: ingest.latest)
-        supervision.tidings.add(PlaceReading(supervision: supervision, ingest: ingest))
+        supervision.events.add(PlaceReading(supervision: supervision, ingest: ingest))
         await supervision.restore(memory)
         await dispatcher.restore(memory.outboxes, drills: try await database.read { try drills.table.open($0) })
         let fitting = PersonalFitting(supervision: supervision, ingest: ingest, rules: settings.personal, logger: logger)
@@ -130,8 +130,8 @@ struct SOSModule: Sendable {
             supervision: supervision, store: store, enrolment: enrolment,
             preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder,
             country: settings.country)
-        let anchors = AuditAnchors(store: database, signing: secrets.signing, pair: pair.desk, file: settings.auditAnchors, logger: logger)
-        supervision.tidings.add(anchors)
+        let anchors = AuditAnchors(store: database, signing: secrets.signing, pair: pair.state, file: settings.auditAnchors, logger: logger)
+        supervision.events.add(anchors)
         var methods = Methods(memory: answers)
         pair.source(database, store, clock, calling.streams).register(in: &methods)
         let ear = CanaryRoutes(secret: .random())
@@ -156,8 +156,8 @@ struct SOSModule: Sendable {
         await supervision.resume(memory)
         await supervision.saySubscriptions(said: memory.saidSubscribed)
 
-        let erasure = SupervisionErasure(
-            supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, pair: pair.desk, messages: people.messages,
+        let erasure = SOSDispatcherErasure(
+            supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, pair: pair.state, messages: people.messages,
             forget: people.forget)
         let erasures = try await erasure.follower(on: runtime, keys: keys)
         let hearing = try await SOSModule.hearing(journal, supervision, store, watch.heard, runtime)
@@ -186,7 +186,7 @@ struct SOSModule: Sendable {
             ] + hearing + (try watch.services(link))
             + (pair.place.speaks ? [Background(fitting.run), Background(drills.keepSchedule)] : [])
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
-        (self.server, self.people, token, self.pair, canary) = (server, people, secrets.token, pair.desk, watch.canary)
+        (self.server, self.people, token, self.pair, canary) = (server, people, secrets.token, pair.state, watch.canary)
         (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, people.messages, reminders, fitting)
         (self.panel, self.anchors) = (panel, anchors)
     }
@@ -213,7 +213,7 @@ struct SOSModule: Sendable {
                     provisional: { await supervision.hear(provisional: $0) },
                     durable: { journal.durablePositions(of: .samples, begun: begun) })
             },
-            Background(DeviceFollower(store: store, supervision: supervision).follower(on: runtime).run),
+            Background(DeviceStore(store: store, supervision: supervision).follower(on: runtime).run),
         ]
     }
 

@@ -27,7 +27,7 @@ struct PeopleModule: Sendable {
             _ = try await notifier.ask(message, trace: "\(message.message)", deadline: .seconds(2))
         }
         messages = MessageOutbox(in: database, sealedUnder: try runtime.key("outbox"), logger: runtime.logger, hand: hand)
-        let messenger = Messenger(store: database, outbox: messages, hand: hand, logger: runtime.logger)
+        let messenger = MessageEffects(store: database, outbox: messages, hand: hand, logger: runtime.logger)
         // Shared by both dispatchers of a pair, so that a link opens at either.
         let capabilities = Capabilities(
             key: try SymmetricKey(bytes: runtime.secret("capabilities.key", of: .sosDispatcher)),
@@ -40,15 +40,15 @@ struct PeopleModule: Sendable {
             supervision: supervision, emergencies: store, store: contactStore, messenger: messenger, capabilities: capabilities,
             rules: escalation, clock: clock, pair: pair, logger: runtime.logger)
         let letters = PersonLetters(capabilities: capabilities)
-        supervision.tidings.keep { [messages] tiding, subscriber, batch in
-            let begun = ContactCase(begunBy: tiding, of: subscriber, capabilities, alertedAt: clock.now)
+        supervision.events.keep { [messages] event, subscriber, batch in
+            let begun = ContactCase(begunBy: event, of: subscriber, capabilities, alertedAt: clock.now)
             if let begun, let write = try? contactStore.beginning(begun) { batch.further.append(write) }
-            guard let letter = letters.letter(about: tiding, to: subscriber) else { return false }
+            guard let letter = letters.letter(about: event, to: subscriber) else { return false }
             batch.further.append { try messages.enqueue($0, letter) }
             return true
         }
-        supervision.tidings.add(prompts.tidings)
-        supervision.tidings.add(contacts.tidings)
+        supervision.events.add(prompts.events)
+        supervision.events.add(contacts.events)
         await prompts.resume()
         await contacts.resume()
         routes =

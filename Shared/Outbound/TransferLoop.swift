@@ -32,8 +32,8 @@ final class TransferLoop: Sendable {
         let multi = MultiHandle(settings)
         inbox = Mutex(Inbox(multi: multi))
         let thread = Thread { [self] in
-            var desk = TransferTable(settings, multi: multi, logger: logger)
-            desk.run(self)
+            var table = TransferTable(settings, multi: multi, logger: logger)
+            table.run(self)
         }
         thread.name = "outbound"
         thread.start()

@@ -76,17 +76,17 @@ enum ImportTable {
         }
     }
 
-    /// SQL lives in files whose name ends in one of these, and in folders whose name ends in `Store`.
+    /// SQL lives in files whose name, up to a `+`, ends in one of these.
     static let storeSuffixes = ["Store", "Repository", "Effects", "Migration", "Migrations"]
 
     private static func isStore(_ parts: [String]) -> Bool {
-        guard let name = parts.last else { return false }
-        return parts.dropLast().contains { $0.hasSuffix("Store") } || storeSuffixes.contains { name.hasSuffix("\($0).swift") }
+        guard let name = parts.last?.prefix(while: { $0 != "." && $0 != "+" }) else { return false }
+        return storeSuffixes.contains { name.hasSuffix($0) }
     }
 
-    /// Files whose name ends in `Routes`, but for those of the bus, and folders named `HTTPRoutes`.
+    /// Files whose name ends in `Routes`, but for those of the bus.
     private static func isHTTPDoor(_ parts: [String]) -> Bool {
         guard let name = parts.last else { return false }
-        return parts.contains("HTTPRoutes") || name.hasSuffix("Routes.swift") && !name.hasSuffix("BusRoutes.swift")
+        return name.hasSuffix("Routes.swift") && !name.hasSuffix("BusRoutes.swift")
     }
 }

@@ -32,7 +32,7 @@ struct StatementTests {
             let isReplacing = insertions.contains { $0.uppercased().contains("ON CONFLICT") }
             if isReplacing { Issue.record("\(file.path) replaces what is in the audit log") }
         }
-        #expect(adding == ["Services/SOSDispatcher/Store/AuditTable.swift"])
+        #expect(adding == ["Services/SOSDispatcher/Audit/AuditStore.swift"])
     }
 
     /// Where a table's name is put into a statement it could be this one.
@@ -51,7 +51,7 @@ struct StatementTests {
         let deleting = SourceTree.production.flatMap { file in
             Array(repeating: file.path, count: Self.deletions(from: "chunks", in: Self.text(of: file)))
         }
-        #expect(deleting == ["Services/Ingest/Store/ChunkTable.swift"])
+        #expect(deleting == ["Services/Ingest/Chunks/ChunkStore.swift"])
     }
 
     @Test(

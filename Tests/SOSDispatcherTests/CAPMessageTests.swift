@@ -30,7 +30,7 @@ struct CAPDocumentTests {
     @Test("An alert and its cancel are, byte for byte, the golden ones", arguments: [DispatchMessage.Kind.alert, .cancel])
     func golden(kind: DispatchMessage.Kind) throws {
         let earlier = kind == .alert ? [] : [try message(.alert)]
-        let bytes = try CAPMessage.render(message(kind), earlier: earlier, to: "milan")
+        let bytes = try CAPDocument.render(message(kind), earlier: earlier, to: "milan")
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Golden/cap-1-\(kind.rawValue).xml")
         // Written once where it is absent, then only compared.
         guard let golden = FileManager.default.contents(atPath: file.path) else {
@@ -44,7 +44,7 @@ struct CAPDocumentTests {
     @Test("SOS-16, SOS-17: a CAP alert has everything that the standard demands, times as it wants them, and the place as a circle")
     func alert() throws {
         let leaves = Leaves()
-        try XMLReading.read(CAPMessage.render(message(.alert), earlier: [], to: "milan"), into: leaves)
+        try XMLReading.read(CAPDocument.render(message(.alert), earlier: [], to: "milan"), into: leaves)
         #expect(leaves.texts("identifier") == ["\(DispatchMessageTests.emergency)-0"])
         #expect(leaves.texts("sent") == ["2026-01-10T00:00:05+00:00"])
         #expect(leaves.texts("status") == ["Actual"] && leaves.texts("msgType") == ["Alert"] && leaves.texts("scope") == ["Private"])
@@ -65,7 +65,7 @@ struct CAPDocumentTests {
         let body = try DispatchMessage(facts, under: DispatchMessageTests.letterhead).encoded()
         let leaves = Leaves()
         try XMLReading.read(
-            CAPMessage.render(
+            CAPDocument.render(
                 OutboxMessage(id: facts.id, kind: .alert, body: body, createdAt: facts.sent), earlier: [], to: "milan"), into: leaves)
         #expect(leaves.texts("areaDesc") == ["No position is known. Home address from the profile: Via Roma 1 & 2, Milano"])
         #expect(leaves.texts("circle").isEmpty && leaves.texts("contact") == ["+393331234567"])
@@ -74,7 +74,7 @@ struct CAPDocumentTests {
     @Test("A cancel refers to the alert by sender, identifier and time")
     func cancel() throws {
         let leaves = Leaves()
-        try XMLReading.read(CAPMessage.render(message(.cancel), earlier: [message(.alert)], to: "milan"), into: leaves)
+        try XMLReading.read(CAPDocument.render(message(.cancel), earlier: [message(.alert)], to: "milan"), into: leaves)
         #expect(leaves.texts("references") == ["sos@localhost,\(DispatchMessageTests.emergency)-0,2026-01-10T00:00:05+00:00"])
         #expect(leaves.texts("msgType") == ["Cancel"] && leaves.texts("urgency") == ["Past"])
     }
@@ -91,9 +91,9 @@ struct CAPDocumentTests {
 
     @Test("A CAP Ack accepts and a CAP Error rejects with its note")
     func answers() {
-        let accepted = CAPMessage.acknowledgement(answer("Ack", references: "sos@localhost,emg_x-0,2026-01-10T00:00:05+00:00"))
+        let accepted = CAPDocument.acknowledgement(answer("Ack", references: "sos@localhost,emg_x-0,2026-01-10T00:00:05+00:00"))
         #expect(accepted == Acknowledgement(messageId: "emg_x-0", result: .accepted, ackId: "ack-1", reason: nil))
-        let rejected = CAPMessage.acknowledgement(answer("Error", references: "s,emg_x-0,t", note: "not our area"))
+        let rejected = CAPDocument.acknowledgement(answer("Error", references: "s,emg_x-0,t", note: "not our area"))
         #expect(rejected == Acknowledgement(messageId: "emg_x-0", result: .rejected, ackId: "ack-1", reason: "not our area"))
     }
 
@@ -107,7 +107,7 @@ struct CAPDocumentTests {
                 "ack-1", with: "&e;"),
             String(decoding: answer("Error", references: "s,emg_x-0,t"), as: UTF8.self),
         ] {
-            #expect(CAPMessage.acknowledgement(Array(text.utf8)) == nil)
+            #expect(CAPDocument.acknowledgement(Array(text.utf8)) == nil)
         }
     }
 }

@@ -50,7 +50,7 @@ struct ClosedEmergenciesTests {
     }
 
     private func moveAll(_ store: SOSStore) async throws {
-        while try await store.store.write({ try ClosedEmergencies.move($0, closedBefore: .now) }) > 0 {}
+        while try await store.store.write({ try ClosedEmergencyStore.move($0, closedBefore: .now) }) > 0 {}
     }
 
     /// The least of several, so that a busy machine does not decide.
@@ -126,8 +126,8 @@ struct ClosedEmergenciesTests {
                 batch.lines[LineID(message: message.id, integrator: "milan")] = LineState(message: message, stream: nil)
             }
             _ = try await store.save(batch)
-            #expect(try await store.store.write { try ClosedEmergencies.move($0, closedBefore: Self.old) } == 0)
-            #expect(try await store.store.write { try ClosedEmergencies.move($0, closedBefore: .now) } == 1)
+            #expect(try await store.store.write { try ClosedEmergencyStore.move($0, closedBefore: Self.old) } == 0)
+            #expect(try await store.store.write { try ClosedEmergencyStore.move($0, closedBefore: .now) } == 1)
             #expect(try await store.emergencies(of: Self.person, limit: 9).map(\.id) == ids.reversed())
             let moved = try #require(try await store.outbox(of: ids[0]))
             #expect(moved.outbox.isTaken && moved.outbox.decided.map(\.body) == [[0]])
@@ -140,7 +140,7 @@ struct ClosedEmergenciesTests {
             _ = try await store.save(late)
             #expect(try await store.outbox(of: ids[0])?.outbox.isTaken == false)
             #expect(try await store.emergencies(of: Self.person, limit: 9).map(\.id) == ids.reversed(), "each once")
-            #expect(try await store.store.write { try ClosedEmergencies.move($0, closedBefore: .now) } == 1)
+            #expect(try await store.store.write { try ClosedEmergencyStore.move($0, closedBefore: .now) } == 1)
 
             let messages = MessageOutbox(in: store.store, sealedUnder: .random(), logger: Running.quiet) { _ in }
             _ = try await store.store.write { try PersonErasureStore(messages: messages).erase($0, Self.person, scope: .account) }

@@ -24,7 +24,7 @@ struct MigrationTests {
             let key = try await keys.makeKey(for: person)
             for (sequence, ended) in [(0, "acknowledged"), (1, nil)] as [(Int, String?)] {
                 let id = MessageID(emergency: EmergencyID(bits: 3), sequence: sequence)
-                let sealed = try Seal.seal([UInt8(sequence)], key: key, context: SealedBatch.context(of: id))
+                let sealed = try Seal.seal([UInt8(sequence)], key: key, context: SealedBatchStore.context(of: id))
                 try await old.write { db in
                     try db.execute(
                         sql: """

@@ -177,11 +177,11 @@ struct StoreTests {
             let start = Timestamp(milliseconds: 1000)
             let alert = OutboxMessage(
                 id: MessageID(emergency: emergency, sequence: 0), kind: .alert, body: [1], createdAt: start)
-            var file = DispatchFile([alert])
+            var file = DispatchMachine([alert])
             file.add(alert, order: order, at: start)
             let next = file.escalate(after: .seconds(30), order: order, at: start + .seconds(30))
             #expect(next == "north")
-            func save(_ file: DispatchFile) async throws {
+            func save(_ file: DispatchMachine) async throws {
                 var batch = StoreBatch()
                 for (integrator, outbox) in file.lines {
                     for message in outbox.messages {
@@ -250,7 +250,7 @@ struct StoreTests {
             let plain = try JSONEncoder().encode(watched)
             try await store.store.write { [keys = store.keys] db in
                 let key = try #require(try keys.key(of: Self.person))
-                let sealed = try Seal.seal(plain, key: key, context: SealedBatch.context(of: Self.person))
+                let sealed = try Seal.seal(plain, key: key, context: SealedBatchStore.context(of: Self.person))
                 try db.execute(
                     sql: "INSERT INTO subscribers (person, sealed) VALUES (?, ?)", arguments: [Self.person.data, Data(sealed)])
             }

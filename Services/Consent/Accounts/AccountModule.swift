@@ -18,7 +18,7 @@ struct AccountModule: Sendable {
         let keys: PersonKeys
         let epoch: String
         let outbox: MessageOutbox
-        let desk: PasswordHasher
+        let hasher: PasswordHasher
         let passwordRule: PasswordRule
         let credentials: CredentialStore
         let lookups: AccountLookups
@@ -63,7 +63,7 @@ struct AccountModule: Sendable {
         let (store, logger) = (dependencies.store, dependencies.logger)
         let jobs = AccountJobs(store: store, repository: repository, dependencies: others, logger: logger)
         registrations = RegistrationService(
-            store: store, repository: repository, places: places, passwordRule: dependencies.passwordRule, desk: dependencies.desk,
+            store: store, repository: repository, places: places, passwordRule: dependencies.passwordRule, hasher: dependencies.hasher,
             jobs: jobs,
             firstAnswers: FirstAnswers(secret: dependencies.answersKey), tell: tell, logger: logger,
             limits: RegistrationLimits(perHour: settings.registrationsPerHour))

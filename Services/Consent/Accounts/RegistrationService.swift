@@ -59,7 +59,7 @@ struct RegistrationService: Sendable {
     let repository: AccountRepository
     let places: PlaceList
     let passwordRule: PasswordRule
-    let desk: PasswordHasher
+    let hasher: PasswordHasher
     let jobs: AccountJobs
     let firstAnswers: FirstAnswers<RegistrationReceipt>
     let tell: @Sendable ([EventRelay.Committed]) -> Void
@@ -76,7 +76,7 @@ struct RegistrationService: Sendable {
         // Looked for once more: what the same request, sent twice at once, has stored meanwhile must not look like another's.
         if let meanwhile = try await firstAnswers.find(in: store, origin.request) { return try await outcome(meanwhile, isRepeated: true) }
         let mailed = registration.password == nil ? TemporaryPassword.make(from: Random.bytes(TemporaryPassword.randomBytes)) : nil
-        let hash = try await desk.hash(registration.password ?? mailed ?? "")
+        let hash = try await hasher.hash(registration.password ?? mailed ?? "")
         let person = PersonID.random()
         try await repository.vault.makeKey(for: person)
         do {

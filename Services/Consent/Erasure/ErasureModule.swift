@@ -1,4 +1,4 @@
-// Erasure put together: the desk where it is ordered, the ledger that follows it, and consent's own part.
+// Erasure put together: the service that orders it, the repository that follows it, and consent's own part.
 
 import Bus
 import Contracts
@@ -22,8 +22,8 @@ struct ErasureSettings: Sendable {
 
 /// For consent's assembly and for tests.
 struct ErasureModule: Sendable {
-    let desk: ErasureService
-    let ledger: ErasureRepository
+    let service: ErasureService
+    let repository: ErasureRepository
     let duties: ErasureFollower
 
     /// - Parameters:
@@ -37,24 +37,24 @@ struct ErasureModule: Sendable {
         let secrets = ErasureSecrets(
             contacts: try runtime.key("erasures"), capabilities: try runtime.lookupKey(for: "erasure-capability"),
             signing: try SigningKey(seed: runtime.secret("erasures.seed")))
-        let ledger = ErasureRepository(
+        let repository = ErasureRepository(
             store: opened.store, answers: opened.answers, facts: facts, outbox: dependencies.outbox, vault: dependencies.vault,
             secrets: secrets, logger: runtime.logger)
         let duties = ErasureFollower(
             of: runtime.peer, store: opened.store, keys: opened.keys,
             steps: OwnErasureStore(sharing: dependencies.sharing, further: further).steps, logger: runtime.logger
-        ) { try await ledger.confirmed($0, by: .consent) }
-        desk = ErasureService(
+        ) { try await repository.confirmed($0, by: .consent) }
+        service = ErasureService(
             store: opened.store, facts: facts, dependencies: dependencies, wishes: ErasureRequests(), duties: duties, secrets: secrets,
             hours: settings.hours, logger: runtime.logger)
-        (self.ledger, self.duties) = (ledger, duties)
+        (self.repository, self.duties) = (repository, duties)
     }
 
-    var routes: [Route] { ErasureRoutes(desk: desk, ledger: ledger).all }
+    var routes: [Route] { ErasureRoutes(service: service, repository: repository).all }
 
     func register(in methods: inout Methods) {
-        methods.on(ConfirmErasure.self) { [ledger] request, context in try await ledger.confirmed(request, context) }
+        methods.on(ConfirmErasure.self) { [repository] request, context in try await repository.confirmed(request, context) }
     }
 
-    var services: [any Service] { [Background(duties.run), Background(ledger.run)] }
+    var services: [any Service] { [Background(duties.run), Background(repository.run)] }
 }

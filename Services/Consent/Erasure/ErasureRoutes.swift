@@ -5,8 +5,8 @@ import HTTPKit
 import Sealing
 
 struct ErasureRoutes: Sendable {
-    let desk: ErasureService
-    let ledger: ErasureRepository
+    let service: ErasureService
+    let repository: ErasureRepository
 
     var all: [Route] { [wish, order, certificate, keys, list] }
 
@@ -19,8 +19,8 @@ struct ErasureRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let body: ErasureWishBody = try await exchange.json()
-            let wish = await desk.ask(person, body.scope, at: exchange.receivedAt)
-            return try .json(ErasureWishAnswer(wish, hours: desk.hours, language: exchange.language))
+            let wish = await service.ask(person, body.scope, at: exchange.receivedAt)
+            return try .json(ErasureWishAnswer(wish, hours: service.hours, language: exchange.language))
         }
     }
 
@@ -40,7 +40,7 @@ struct ErasureRoutes: Sendable {
             let person = try exchange.person
             let body: ErasureOrderBody = try await exchange.json()
             let ordered = try await AccountRefusal.answering {
-                try await desk.confirm(
+                try await service.confirm(
                     person, body.confirmation, password: body.password, at: exchange.receivedAt,
                     trace: String(exchange.requestID.prefix(32)))
             }
@@ -59,7 +59,8 @@ struct ErasureRoutes: Sendable {
             parameters: [.path("capability", .string(pattern: "^[A-Za-z0-9_-]{43}$"), "What the order's answer gave.")],
             answers: [.json(200, "The erasure", ErasureItem.schema)]
         ) { exchange in
-            guard let row = try await AccountRefusal.answering({ try await ledger.find(capability: exchange.path("capability")) }) else {
+            guard let row = try await AccountRefusal.answering({ try await repository.find(capability: exchange.path("capability")) })
+            else {
                 throw Problem.notFound
             }
             return try .json(ErasureItem(row, withCertificate: true, at: exchange.receivedAt))
@@ -71,7 +72,7 @@ struct ErasureRoutes: Sendable {
             .get, "/consent/v1/erasure-keys", access: .anyone, summary: "The key that signs certificates of erasure",
             answers: [.json(200, "A JSON Web Key Set (RFC 7517)", ReceiptKeySet.schema)]
         ) { _ in
-            let secrets = ledger.secrets
+            let secrets = repository.secrets
             return try .json(ReceiptKeySet(keys: [ReceiptKeyItem(kid: secrets.keyID, x: Base64URL.encode(secrets.publicKey.bytes))]))
         }
     }
@@ -84,7 +85,7 @@ struct ErasureRoutes: Sendable {
         ) { exchange in
             let limit = try exchange.pageLimit
             let before = try exchange.cursor(Int64.init) ?? .max
-            let rows = try await AccountRefusal.answering { try await ledger.page(before: before, limit: limit + 1) }
+            let rows = try await AccountRefusal.answering { try await repository.page(before: before, limit: limit + 1) }
             let items = rows.prefix(limit).map { ErasureItem($0, withCertificate: false, at: exchange.receivedAt) }
             return try .json(Page(items: Array(items), next: rows.count > limit ? String(rows[limit - 1].number) : nil))
         }

@@ -21,7 +21,7 @@ struct ErasureService: Sendable {
         let vault: ProfileVault
         let repository: AccountRepository
         let logIns: LogInStore
-        let desk: PasswordHasher
+        let hasher: PasswordHasher
         let ending: SessionEndingStore
         let checker: TokenChecker
         let sharing: SharingClosingStore
@@ -81,7 +81,7 @@ struct ErasureService: Sendable {
         case .go(let turn): begun = turn
         }
         do {
-            guard case .right = try await dependencies.desk.check(password, against: begun.credential?.hash) else {
+            guard case .right = try await dependencies.hasher.check(password, against: begun.credential?.hash) else {
                 throw Problem.erasureWrongPassword
             }
         } catch let refusal as Refusal {

@@ -16,7 +16,7 @@ struct Invitations: Sendable {
     let store: Store
     let lookups: AccountLookups
     let vault: ProfileVault
-    let desk: PasswordHasher
+    let hasher: PasswordHasher
     let credentials: CredentialStore
     let factors: SecondFactorStore
     let ending: SessionEndingStore
@@ -28,13 +28,13 @@ struct Invitations: Sendable {
     private let links = MailLinkStore()
 
     init(
-        settings: LogInSettings, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault, desk: PasswordHasher,
+        settings: LogInSettings, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault, hasher: PasswordHasher,
         credentials: CredentialStore, factors: SecondFactorStore, ending: SessionEndingStore, outbox: MessageOutbox, answers: StoredAnswers,
         logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.publicOrigin, self.store, self.lookups, self.vault) = (settings, publicOrigin, store, lookups, vault)
-        (self.desk, self.credentials, self.factors, self.ending, self.outbox) = (desk, credentials, factors, ending, outbox)
+        (self.hasher, self.credentials, self.factors, self.ending, self.outbox) = (hasher, credentials, factors, ending, outbox)
         (self.answers, self.logger, self.now) = (answers, logger, now)
     }
 
@@ -50,7 +50,7 @@ struct Invitations: Sendable {
     func makeOperator(_ request: MakeOperator, _ asked: RequestContext) async throws -> MakeOperator.Reply {
         let email = try Self.address(request.email)
         let password = TemporaryPassword.make(from: Random.bytes(TemporaryPassword.randomBytes))
-        let hash = try await desk.hash(password)
+        let hash = try await hasher.hash(password)
         let time = now()
         let contact = AccountContact(name: "", surname: "", email: email, language: request.language)
         let (reply, ended) = try await store.write { [self] db -> (MakeOperator.Reply, EndedSessions) in

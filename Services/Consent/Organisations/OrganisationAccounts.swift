@@ -17,11 +17,11 @@ struct OrganisationAccounts: Sendable {
         var store: Store
         var lookups: AccountLookups
         var vault: ProfileVault
-        var desk: PasswordHasher
+        var hasher: PasswordHasher
         var credentials: CredentialStore
         var ending: SessionEndingStore
         var answers: StoredAnswers
-        var ledger: SharingRepository
+        var repository: SharingRepository
         var relays: SharingRelays
     }
 
@@ -49,9 +49,9 @@ struct OrganisationAccounts: Sendable {
     ) {
         self.init(
             on: Dependencies(
-                store: opened.store, lookups: repository.lookups, vault: repository.vault, desk: logIns.desk,
+                store: opened.store, lookups: repository.lookups, vault: repository.vault, hasher: logIns.hasher,
                 credentials: logIns.credentials,
-                ending: logIns.ending, answers: opened.answers, ledger: sharing.service.ledger, relays: relays),
+                ending: logIns.ending, answers: opened.answers, repository: sharing.service.repository, relays: relays),
             passwordSource: settings.accounts.passwordSource, passwordRule: logIns.passwordRule,
             temporaryLife: settings.logIns.temporaryLife, logger: logger)
     }
@@ -100,7 +100,7 @@ struct OrganisationAccounts: Sendable {
 
     private func hashed(_ password: String) async throws -> String {
         do {
-            return try await dependencies.desk.hash(password)
+            return try await dependencies.hasher.hash(password)
         } catch is Refusal {
             throw Failure(.unavailable, "too many passwords are being hashed; ask again soon")
         }
@@ -172,7 +172,7 @@ struct OrganisationAccounts: Sendable {
                 }
                 let isNew = people.insert(row.request.person).inserted
                 facts.add(
-                    try dependencies.ledger.changed(db, row, by: .organisation, notice: isNew ? .organisationLeft : nil, moment))
+                    try dependencies.repository.changed(db, row, by: .organisation, notice: isNew ? .organisationLeft : nil, moment))
             }
             return (rows.count, people, facts)
         }

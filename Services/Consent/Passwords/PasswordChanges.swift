@@ -11,7 +11,7 @@ struct PasswordChanges: Sendable {
     let store: Store
     let table: LogInStore
     let vault: ProfileVault
-    let desk: PasswordHasher
+    let hasher: PasswordHasher
     let issuer: TokenIssuer
     let ending: SessionEndingStore
     let outbox: MessageOutbox
@@ -20,10 +20,10 @@ struct PasswordChanges: Sendable {
     private let sessions = SessionStore()
 
     init(
-        rule: PasswordRule, store: Store, table: LogInStore, vault: ProfileVault, desk: PasswordHasher, issuer: TokenIssuer,
+        rule: PasswordRule, store: Store, table: LogInStore, vault: ProfileVault, hasher: PasswordHasher, issuer: TokenIssuer,
         ending: SessionEndingStore, outbox: MessageOutbox, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.rule, self.store, self.table, self.vault, self.desk) = (rule, store, table, vault, desk)
+        (self.rule, self.store, self.table, self.vault, self.hasher) = (rule, store, table, vault, hasher)
         (self.issuer, self.ending, self.outbox, self.logger, self.now) = (issuer, ending, outbox, logger, now)
     }
 
@@ -52,8 +52,8 @@ struct PasswordChanges: Sendable {
         }
         let hash: String
         do {
-            guard case .right = try await desk.check(change.old, against: begun.credential?.hash) else { throw Problem.wrongOldPassword }
-            hash = try await desk.hash(change.new.typed)
+            guard case .right = try await hasher.check(change.old, against: begun.credential?.hash) else { throw Problem.wrongOldPassword }
+            hash = try await hasher.hash(change.new.typed)
         } catch let refusal as Refusal {
             try? await store.write { [table] db in try table.tookBack(db, begun) }
             throw refusal

@@ -32,13 +32,13 @@ struct ReceiptKeySet: Codable, Sendable {
 
 struct ReceiptRoutes: Sendable {
     let store: Store
-    let desk: ReceiptService
+    let service: ReceiptService
     let people: SharingPersonStore
     let keys: PersonKeys
     private let table = ReceiptStore()
 
-    init(store: Store, desk: ReceiptService, people: SharingPersonStore, keys: PersonKeys) {
-        (self.store, self.desk, self.people, self.keys) = (store, desk, people, keys)
+    init(store: Store, service: ReceiptService, people: SharingPersonStore, keys: PersonKeys) {
+        (self.store, self.service, self.people, self.keys) = (store, service, people, keys)
     }
 
     var all: [Route] { [receipts, receiptKeys] }
@@ -73,7 +73,7 @@ struct ReceiptRoutes: Sendable {
             .get, "/consent/v1/receipt-keys", access: .anyone, summary: "The key that signs consent receipts",
             answers: [.json(200, "A JSON Web Key Set (RFC 7517)", ReceiptKeySet.schema)]
         ) { _ in
-            try .json(ReceiptKeySet(keys: [ReceiptKeyItem(kid: desk.keyID, x: Base64URL.encode(desk.publicKey.bytes))]))
+            try .json(ReceiptKeySet(keys: [ReceiptKeyItem(kid: service.keyID, x: Base64URL.encode(service.publicKey.bytes))]))
         }
     }
 }

@@ -23,7 +23,7 @@ struct Recoveries: Sendable {
     let store: Store
     let lookups: AccountLookups
     let vault: ProfileVault
-    let desk: PasswordHasher
+    let hasher: PasswordHasher
     let logIns: LogInStore
     let factors: SecondFactorStore
     let ending: SessionEndingStore
@@ -40,13 +40,13 @@ struct Recoveries: Sendable {
 
     init(
         settings: LogInSettings, rule: PasswordRule, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault,
-        desk: PasswordHasher, logIns: LogInStore, factors: SecondFactorStore, ending: SessionEndingStore, outbox: MessageOutbox,
+        hasher: PasswordHasher, logIns: LogInStore, factors: SecondFactorStore, ending: SessionEndingStore, outbox: MessageOutbox,
         people: PeopleEventStore, tellPeople: @escaping @Sendable ([EventRelay.Committed]) -> Void, wishes: RecoveryRequests,
         logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.publicOrigin, self.store, self.lookups, self.vault) = (settings, publicOrigin, store, lookups, vault)
-        (self.desk, self.logIns, self.factors, self.ending, self.outbox) = (desk, logIns, factors, ending, outbox)
+        (self.hasher, self.logIns, self.factors, self.ending, self.outbox) = (hasher, logIns, factors, ending, outbox)
         (self.people, self.tellPeople) = (people, tellPeople)
         (self.rule, self.wishes, self.logger, self.now) = (rule, wishes, logger, now)
         limiter = RateLimiter(rate: Double(settings.recoveriesPerHour) / 3600, burst: Double(settings.recoveriesPerHour))
@@ -144,7 +144,7 @@ struct Recoveries: Sendable {
         let contact = try vault.contact(account)
         let faults = new.faults(rule.asked(of: account.subject.kind), of: contact, at: pointers)
         guard faults.isEmpty else { throw Problem.newPasswordRefused(faults) }
-        let hash = try await desk.hash(new.typed)
+        let hash = try await hasher.hash(new.typed)
         let time = now()
         let (ended, news) = try await store.write { [self] db -> (EndedSessions, [EventRelay.Committed]) in
             guard try links.use(db, token, purpose: purpose, at: time)?.account == account.number else { throw Problem.linkNotValid }

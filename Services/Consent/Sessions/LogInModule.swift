@@ -10,7 +10,7 @@ import Storage
 
 /// The parts of log-in, sessions, passwords, recovery, invitations and signing keys.
 struct LogInModule: Sendable {
-    let desk: PasswordHasher
+    let hasher: PasswordHasher
     /// Of people and members; `asked(of:)` has those of operators.
     let passwordRule: PasswordRule
     let credentials: CredentialStore
@@ -59,7 +59,7 @@ struct LogInModule: Sendable {
         let ending = SessionEndingStore(
             facts: FactStream(stream: StreamFamily.sessionsStream, epoch: dependencies.epoch, relay: dependencies.relay), checker: checker,
             revoked: dependencies.revoked)
-        let desk = try PasswordHasher(cost: dependencies.cost)
+        let hasher = try PasswordHasher(cost: dependencies.cost)
         let common = try PublishedPasswords.shipped()
         passwordRule = PasswordRule(least: settings.leastPasswordLength, isCommon: common.contain)
         let credentials = CredentialStore(key: try runtime.key("credentials"))
@@ -74,31 +74,32 @@ struct LogInModule: Sendable {
             vault: dependencies.vault, outbox: dependencies.outbox)
         self.factors = SecondFactors(store: store, factors: factors, issuer: issuer, ending: ending, logger: logger, now: now)
         reauthentications = Reauthentications(
-            store: store, table: table, desk: desk, factors: factors, issuer: issuer, logger: logger, now: now)
+            store: store, table: table, hasher: hasher, factors: factors, issuer: issuer, logger: logger, now: now)
         logIns = LogIns(
             settings: settings, store: store, table: table, browsers: KnownBrowsers(key: try runtime.lookupKey(for: "known-browsers")),
-            factors: factors, vault: dependencies.vault, desk: desk, issuer: issuer, ending: ending, outbox: dependencies.outbox,
+            factors: factors, vault: dependencies.vault, hasher: hasher, issuer: issuer, ending: ending, outbox: dependencies.outbox,
             logger: logger,
             now: now)
         sessions = Sessions(
             settings: settings, store: store, vault: dependencies.vault, logIns: table, issuer: issuer, ending: ending,
             rotation: try runtime.key("refresh"), logger: logger, now: now)
         changes = PasswordChanges(
-            rule: passwordRule, store: store, table: table, vault: dependencies.vault, desk: desk, issuer: issuer, ending: ending,
+            rule: passwordRule, store: store, table: table, vault: dependencies.vault, hasher: hasher, issuer: issuer, ending: ending,
             outbox: dependencies.outbox, logger: logger, now: now)
         recoveries = Recoveries(
             settings: settings, rule: passwordRule, publicOrigin: origin, store: store, lookups: dependencies.lookups,
             vault: dependencies.vault,
-            desk: desk, logIns: table,
+            hasher: hasher, logIns: table,
             factors: factors, ending: ending, outbox: dependencies.outbox,
             people: PeopleEventStore(epoch: dependencies.epoch, vault: dependencies.vault), tellPeople: dependencies.tellPeople,
             wishes: RecoveryRequests(key: try runtime.key("recovery")), logger: logger, now: now)
         invitations = Invitations(
-            settings: settings, publicOrigin: origin, store: store, lookups: dependencies.lookups, vault: dependencies.vault, desk: desk,
+            settings: settings, publicOrigin: origin, store: store, lookups: dependencies.lookups, vault: dependencies.vault,
+            hasher: hasher,
             credentials: credentials, factors: factors, ending: ending, outbox: dependencies.outbox, answers: dependencies.answers,
             logger: logger,
             now: now)
-        (self.desk, self.credentials, self.ending, self.checker, self.keys) = (desk, credentials, ending, checker, keys)
+        (self.hasher, self.credentials, self.ending, self.checker, self.keys) = (hasher, credentials, ending, checker, keys)
         (self.store, self.now) = (store, now)
         try await keys.rotate()
         try await ending.load(from: store, at: now())

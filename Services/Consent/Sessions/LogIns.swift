@@ -39,7 +39,7 @@ struct LogIns: Sendable {
     let browsers: KnownBrowsers
     let factors: SecondFactorStore
     let vault: ProfileVault
-    let desk: PasswordHasher
+    let hasher: PasswordHasher
     let issuer: TokenIssuer
     let ending: SessionEndingStore
     let outbox: MessageOutbox
@@ -51,10 +51,10 @@ struct LogIns: Sendable {
 
     init(
         settings: LogInSettings, store: Store, table: LogInStore, browsers: KnownBrowsers, factors: SecondFactorStore, vault: ProfileVault,
-        desk: PasswordHasher, issuer: TokenIssuer, ending: SessionEndingStore, outbox: MessageOutbox, logger: Logger,
+        hasher: PasswordHasher, issuer: TokenIssuer, ending: SessionEndingStore, outbox: MessageOutbox, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.settings, self.store, self.table, self.browsers, self.vault, self.desk) = (settings, store, table, browsers, vault, desk)
+        (self.settings, self.store, self.table, self.browsers, self.vault, self.hasher) = (settings, store, table, browsers, vault, hasher)
         (self.issuer, self.ending, self.outbox, self.logger, self.now) = (issuer, ending, outbox, logger, now)
         self.factors = factors
         perAddress = Self.limiter(perMinute: settings.logInsPerMinute)
@@ -83,7 +83,7 @@ struct LogIns: Sendable {
         }
         let finding: PasswordFinding
         do {
-            finding = try await desk.check(attempt.password, against: begun.credential?.hash)
+            finding = try await hasher.check(attempt.password, against: begun.credential?.hash)
         } catch {
             try? await store.write { [table] db in try table.tookBack(db, begun) }
             throw error

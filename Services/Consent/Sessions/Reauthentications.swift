@@ -9,7 +9,7 @@ import Storage
 struct Reauthentications: Sendable {
     let store: Store
     let table: LogInStore
-    let desk: PasswordHasher
+    let hasher: PasswordHasher
     let factors: SecondFactorStore
     let issuer: TokenIssuer
     let logger: Logger
@@ -17,10 +17,10 @@ struct Reauthentications: Sendable {
     private let sessions = SessionStore()
 
     init(
-        store: Store, table: LogInStore, desk: PasswordHasher, factors: SecondFactorStore, issuer: TokenIssuer, logger: Logger,
+        store: Store, table: LogInStore, hasher: PasswordHasher, factors: SecondFactorStore, issuer: TokenIssuer, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
     ) {
-        (self.store, self.table, self.desk, self.factors) = (store, table, desk, factors)
+        (self.store, self.table, self.hasher, self.factors) = (store, table, hasher, factors)
         (self.issuer, self.logger, self.now) = (issuer, logger, now)
     }
 
@@ -88,7 +88,7 @@ struct Reauthentications: Sendable {
 
     private func check(_ password: String, _ begun: LogInTry) async throws {
         do {
-            guard case .right = try await desk.check(password, against: begun.credential?.hash) else { throw Problem.wrongProof }
+            guard case .right = try await hasher.check(password, against: begun.credential?.hash) else { throw Problem.wrongProof }
         } catch let refusal as Refusal {
             try? await store.write { [table] db in try table.tookBack(db, begun) }
             throw refusal

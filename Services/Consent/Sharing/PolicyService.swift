@@ -16,7 +16,7 @@ struct PolicyService: Sendable {
     func anonymous(of person: PersonID) async throws -> [Metric: AnonymousChoice] {
         let now = sharing.clock()
         let chosen = try await store.read { [self] db -> [AnonymousChoice] in
-            guard let account = try sharing.ledger.people.withID(db, person, now)?.account else { return [] }
+            guard let account = try sharing.repository.people.withID(db, person, now)?.account else { return [] }
             return try choices.choices(db, of: account)
         }
         return Dictionary(uniqueKeysWithValues: chosen.map { ($0.metric, $0) })
@@ -33,11 +33,11 @@ struct PolicyService: Sendable {
     func choose(_ metric: Metric, shared: Bool, of person: PersonID, by source: AnswerSource = .person) async throws -> Outcome {
         let now = sharing.clock()
         return try await store.write { [self] db -> Outcome in
-            guard let known = try sharing.ledger.people.withID(db, person, now) else { return .notFound }
+            guard let known = try sharing.repository.people.withID(db, person, now) else { return .notFound }
             if shared, known.needsGuardian, source == .person { return .guardianMustAnswer }
             let before = try choices.choices(db, of: known.account).first { $0.metric == metric }
             let choice = try choices.choose(db, known.account, metric, shared: shared, at: now)
-            if shared != (before?.isShared ?? false) { try sharing.ledger.people.recordChoice(db, known, choice, source) }
+            if shared != (before?.isShared ?? false) { try sharing.repository.people.recordChoice(db, known, choice, source) }
             return .chosen(choice)
         }
     }

@@ -5,13 +5,13 @@ import GRDB
 
 /// Ends what a person allowed when data or profile go (table SHR-S, SHR-15). The caller tells the facts after its commit.
 struct SharingClosingStore: Sendable {
-    let ledger: SharingRepository
+    let repository: SharingRepository
     let relays: SharingRelays
     private let table = SharingStore()
     private let receipts = ReceiptStore()
 
-    init(ledger: SharingRepository, relays: SharingRelays) {
-        (self.ledger, self.relays) = (ledger, relays)
+    init(repository: SharingRepository, relays: SharingRelays) {
+        (self.repository, self.relays) = (repository, relays)
     }
 
     /// The person deletes what was collected: every grant is revoked, requests that wait go on waiting.
@@ -19,7 +19,7 @@ struct SharingClosingStore: Sendable {
         var facts = SharingFacts()
         for var row in try table.inForce(db, of: account) {
             try row.request.withdrawn(at: now)
-            facts.add(try ledger.changed(db, row, by: .person, SharingRepository.Moment(now: now, trace: trace)))
+            facts.add(try repository.changed(db, row, by: .person, SharingRepository.Moment(now: now, trace: trace)))
         }
         return facts
     }
@@ -36,7 +36,7 @@ struct SharingClosingStore: Sendable {
             } else {
                 try row.request.denied(at: now)
             }
-            facts.add(try ledger.closed(db, row, SharingRepository.Moment(now: now, trace: trace)))
+            facts.add(try repository.closed(db, row, SharingRepository.Moment(now: now, trace: trace)))
         }
         return facts
     }

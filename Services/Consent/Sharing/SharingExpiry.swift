@@ -67,7 +67,7 @@ struct SharingExpiry: Sendable {
                     case .runOut: try row.request.ended(at: now)
                     }
                     facts.add(
-                        try service.ledger.changed(
+                        try service.repository.changed(
                             db, row, by: .suite, notice: course.notice, SharingRepository.Moment(now: now, trace: "")))
                 }
                 return (rows.count, facts)

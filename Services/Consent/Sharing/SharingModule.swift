@@ -36,18 +36,20 @@ struct SharingModule: Sendable {
         on dependencies: Dependencies, settings: SharingSettings, people: SharingPersonStore, runtime: Runtime,
         clock: @escaping @Sendable () -> Timestamp = { .now }
     ) throws {
-        let desk = ReceiptService(try SigningKey(seed: runtime.secret("receipts.seed")))
+        let receiptService = ReceiptService(try SigningKey(seed: runtime.secret("receipts.seed")))
         let news = SharingEventStore(epoch: dependencies.epoch, keys: dependencies.keys)
-        let ledger = SharingRepository(news: news, receipts: desk, people: people, keys: dependencies.keys, outbox: dependencies.outbox)
+        let repository = SharingRepository(
+            news: news, receipts: receiptService, people: people, keys: dependencies.keys, outbox: dependencies.outbox)
         service = SharingService(
-            store: dependencies.store, settings: settings, ledger: ledger, relays: dependencies.relays, answers: dependencies.answers,
+            store: dependencies.store, settings: settings, repository: repository, relays: dependencies.relays,
+            answers: dependencies.answers,
             unknownCodes: try runtime.lookupKey(for: "unknown-fiscal-code"), logger: runtime.logger, clock: clock)
         policy = PolicyService(store: dependencies.store, sharing: service)
-        closing = SharingClosingStore(ledger: ledger, relays: dependencies.relays)
+        closing = SharingClosingStore(repository: repository, relays: dependencies.relays)
         expiry = SharingExpiry(service: service)
-        receipts = ReceiptRoutes(store: dependencies.store, desk: desk, people: people, keys: dependencies.keys)
+        receipts = ReceiptRoutes(store: dependencies.store, service: receiptService, people: people, keys: dependencies.keys)
         accesses = AccessService(
-            store: dependencies.accesses, consent: dependencies.store, sharing: ledger, retention: settings.accessTime, clock: clock)
+            store: dependencies.accesses, consent: dependencies.store, sharing: repository, retention: settings.accessTime, clock: clock)
         accessFollower = accesses.follower(on: runtime)
         self.news = news
     }

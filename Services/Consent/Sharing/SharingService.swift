@@ -36,7 +36,7 @@ struct SharingService: Sendable {
 
     let store: Store
     let settings: SharingSettings
-    let ledger: SharingRepository
+    let repository: SharingRepository
     let relays: SharingRelays
     let answers: StoredAnswers
     let unknownCodes: LookupKey
@@ -47,10 +47,10 @@ struct SharingService: Sendable {
 
     /// - Parameter unknownCodes: hides the fiscal codes of nobody that were asked for, which are counted.
     init(
-        store: Store, settings: SharingSettings, ledger: SharingRepository, relays: SharingRelays, answers: StoredAnswers,
+        store: Store, settings: SharingSettings, repository: SharingRepository, relays: SharingRelays, answers: StoredAnswers,
         unknownCodes: LookupKey, logger: Logger, clock: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.store, self.settings, self.ledger, self.relays) = (store, settings, ledger, relays)
+        (self.store, self.settings, self.repository, self.relays) = (store, settings, repository, relays)
         (self.answers, self.unknownCodes, self.logger, self.clock) = (answers, unknownCodes, logger, clock)
         wakeUp = WakeUpSignal()
     }
@@ -81,7 +81,8 @@ struct SharingService: Sendable {
                         "too many unknown fiscal codes were asked for today (at most \(settings.unknownPerDay)); ask again tomorrow"),
                     SharingFacts())
             }
-            guard let person = try ledger.people.withFiscalCode(db, form.fiscalCode, now), let key = try ledger.keys.key(of: person.person)
+            guard let person = try repository.people.withFiscalCode(db, form.fiscalCode, now),
+                let key = try repository.keys.key(of: person.person)
             else {
                 try table.noteUnknown(db, unknownCodes.lookup(form.fiscalCode.uppercased()), of: form.organisation, day: day)
                 return .refused(Failure(.notFound, "fiscalCode: no such person; check the code"), SharingFacts())
@@ -90,7 +91,7 @@ struct SharingService: Sendable {
             let earlier = try table.all(db, of: person.account, by: form.organisation).map { row in
                 guard row.request.isOverdue(at: now) else { return row.request }
                 var late = row
-                facts.add(try expire(&late) { try ledger.changed(db, $0, by: .suite, notice: .requestExpired, moment) })
+                facts.add(try expire(&late) { try repository.changed(db, $0, by: .suite, notice: .requestExpired, moment) })
                 return late.request
             }
             if let reason = RequestHistory(earlier).refusal(of: form.scope, at: now, wait: settings.retryWait) {
@@ -101,7 +102,7 @@ struct SharingService: Sendable {
                 openedAt: now, answerWithin: settings.answerTime)
             let details = RequestDetails(organisationName: form.organisationName, purpose: form.purpose)
             let sealed = try SharingRepository.seal(details, of: request.id, key: key)
-            facts.add(try ledger.opened(db, request, by: person, details, sealed: sealed, moment))
+            facts.add(try repository.opened(db, request, by: person, details, sealed: sealed, moment))
             let reply = OpenRequest.Reply(
                 request: request.id, status: request.status, isSubscription: request.scope.isSubscription(at: now),
                 answerBy: request.answerBy)
@@ -157,7 +158,7 @@ struct SharingService: Sendable {
                 } catch {
                     throw Failure(.conflict, "only an approved request can be ended; this one is \(row.request.status.rawValue)")
                 }
-                facts = try ledger.changed(
+                facts = try repository.changed(
                     db, row, by: .organisation, notice: .grantEnded, SharingRepository.Moment(now: now, trace: context.trace))
             }
             let state = RequestState(row.request, receipt: nil)
@@ -218,17 +219,17 @@ struct SharingService: Sendable {
         let (outcome, facts) = try await store.write { [self] db -> (Outcome, SharingFacts) in
             guard var row = try table.find(db, id), row.request.person == person else { return (.notFound, SharingFacts()) }
             let moment = SharingRepository.Moment(now: now, trace: trace)
-            let details = try ledger.details(of: row)
+            let details = try repository.details(of: row)
             guard !row.request.isOverdue(at: now) else {
                 // Committed, so that what the person is told now stays true.
                 let since = row.request.answerBy
-                let facts = try expire(&row) { try ledger.changed(db, $0, by: .suite, notice: .requestExpired, moment) }
+                let facts = try expire(&row) { try repository.changed(db, $0, by: .suite, notice: .requestExpired, moment) }
                 return (.refused(.noLongerOpen(since: since)), facts)
             }
             do {
-                let isChild = try ledger.people.withID(db, person, now)?.needsGuardian ?? false
+                let isChild = try repository.people.withID(db, person, now)?.needsGuardian ?? false
                 guard let transition = try decide(&row, isChild) else { return (.unchanged(row, details), SharingFacts()) }
-                let facts = try ledger.changed(db, row, event: transition.event, by: transition.by, moment)
+                let facts = try repository.changed(db, row, event: transition.event, by: transition.by, moment)
                 return (.done(row, details), facts)
             } catch let refusal as RequestRefusal {
                 return (.refused(refusal), SharingFacts())
@@ -248,9 +249,9 @@ struct SharingService: Sendable {
     ) async throws -> (rows: [ShownRequest], next: Int64?) {
         let now = clock()
         return try await store.read { [self] db -> ([ShownRequest], Int64?) in
-            guard let account = try ledger.people.withID(db, person, now)?.account else { return ([], nil) }
+            guard let account = try repository.people.withID(db, person, now)?.account else { return ([], nil) }
             let found = try table.page(db, of: account, pending: pending, before: before, limit: limit + 1)
-            let rows = try found.prefix(limit).map { row in ShownRequest(row: row, details: try ledger.details(of: row)) }
+            let rows = try found.prefix(limit).map { row in ShownRequest(row: row, details: try repository.details(of: row)) }
             return (rows, found.count > limit ? rows.last?.row.number : nil)
         }
     }
@@ -258,7 +259,7 @@ struct SharingService: Sendable {
     func request(_ id: RequestID, of person: PersonID) async throws -> ShownRequest? {
         try await store.read { [self] db -> ShownRequest? in
             guard let row = try table.find(db, id), row.request.person == person else { return nil }
-            return ShownRequest(row: row, details: try ledger.details(of: row))
+            return ShownRequest(row: row, details: try repository.details(of: row))
         }
     }
 
@@ -266,8 +267,8 @@ struct SharingService: Sendable {
     func grants(of person: PersonID) async throws -> [ShownRequest] {
         let now = clock()
         return try await store.read { [self] db -> [ShownRequest] in
-            guard let account = try ledger.people.withID(db, person, now)?.account else { return [] }
-            return try table.inForce(db, of: account).map { ShownRequest(row: $0, details: try ledger.details(of: $0)) }
+            guard let account = try repository.people.withID(db, person, now)?.account else { return [] }
+            return try table.inForce(db, of: account).map { ShownRequest(row: $0, details: try repository.details(of: $0)) }
         }
     }
 }

@@ -8,9 +8,9 @@ import ServiceKit
 /// somebody moves elsewhere do not open.
 struct ChunkVault: Sendable {
     let keys: PersonKeys
-    let chunks: ChunkTable
+    let chunks: ChunkStore
     let damage: DamagedChunks
-    let days = DayTable()
+    let days = DayStore()
 
     /// - Throws: `KeyDestroyed` where the person's key is gone: nothing may be stored or read any more. `DamagedKey`.
     func key(of person: PersonID) throws -> SymmetricKey {

@@ -4,7 +4,7 @@ import Contracts
 import Synchronization
 
 /// The chunks of late, by series, in memory. Written into the index one by one, each upload's chunk would change a page of its own;
-/// upkeep writes all that a series got meanwhile at once (`ChunkTable.settle`).
+/// upkeep writes all that a series got meanwhile at once (`ChunkStore.settle`).
 ///
 /// Holds every chunk above a certain id, and may hold some that are gone or were never committed: whoever finds one here reads its
 /// row. Ids are not given twice as long as a process lives.

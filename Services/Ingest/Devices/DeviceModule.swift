@@ -12,7 +12,7 @@ struct DeviceModule: Sendable {
     let registry: DeviceRegistry
     let people: People
     let devices: Devices
-    let desk: DeviceService
+    let service: DeviceService
     let pairings: Pairings
     let trackings: Trackings
     let monitoring: Monitoring
@@ -28,17 +28,17 @@ struct DeviceModule: Sendable {
     ) async throws {
         let logger = runtime.logger
         let (households, accounts) = try await store.read { db in
-            (try DeviceTable().households(db), try KnownAccountTable().all(db))
+            (try DeviceStore().households(db), try KnownAccountStore().all(db))
         }
         let registry = DeviceRegistry(
             households, accounts: accounts, lookupKey: try runtime.lookupKey(for: "device-token"), startedAt: .now)
-        let changes = Households(store: store, registry: registry, relay: relay)
+        let changes = HouseholdRepository(store: store, registry: registry, relay: relay)
         let people = People(store: store, vault: vault, registry: registry, households: changes)
         let news = DeviceEventStore(epoch: epoch)
         let outbox = try await MessageOutbox(in: store, on: runtime)
-        let ending = DeviceEnding(registry: registry, news: news, outbox: outbox)
+        let ending = DeviceEndingStore(registry: registry, news: news, outbox: outbox)
         let tokens = try TokenChecker(store: store, issuer: runtime.settings.publicOrigin)
-        let desk = DeviceService(
+        let service = DeviceService(
             store: store, vault: vault, registry: registry, households: changes, people: people, ending: ending, settings: settings,
             logger: logger)
         devices = Devices(
@@ -46,14 +46,14 @@ struct DeviceModule: Sendable {
             logger: logger)
         pairings = Pairings(
             store: store, vault: vault, registry: registry, households: changes, people: people,
-            pairingStore: PairingStore(
+            pairingStore: PairingRepository(
                 offers: PairingSeals(key: try runtime.key("pairings")), vault: vault, news: news, ending: ending, outbox: outbox),
             logger: logger)
         trackings = Trackings(registry: registry, households: changes, people: people)
         monitoring = Monitoring(
-            registry: registry, households: changes, people: people, desk: desk, news: news, outbox: outbox,
+            registry: registry, households: changes, people: people, service: service, news: news, outbox: outbox,
             supervision: Monitoring.asking(try await runtime.client(of: .sosDispatcher)), logger: logger)
-        let erasure = CollectedDataErasure(
+        let erasure = IngestErasure(
             store: store, vault: vault, registry: registry,
             tables: PersonErasureStore(
                 vault: vault, outbox: outbox, files: SealedFiles(in: runtime.settings.storeFolder, named: "transfers")))
@@ -63,12 +63,12 @@ struct DeviceModule: Sendable {
             Background(people.follower(on: runtime).run), Background(accountFollower.run), Background(outbox.run),
             Background(erasures.run),
         ]
-        (self.registry, self.people, self.desk, self.outbox, self.tokens) = (registry, people, desk, outbox, tokens)
+        (self.registry, self.people, self.service, self.outbox, self.tokens) = (registry, people, service, outbox, tokens)
     }
 
     /// The doors of pairing, tracking and monitoring.
     func routes(_ settings: IngestSettings, limiter: RateLimiter<Int64>) -> [Route] {
-        PairingRoutes(pairings: pairings, settings: settings).all + TrackingRoutes(desk: desk, trackings: trackings).all
+        PairingRoutes(pairings: pairings, settings: settings).all + TrackingRoutes(service: service, trackings: trackings).all
             + MonitoringRoutes(monitoring: monitoring, limiter: limiter).all
     }
 

@@ -14,15 +14,16 @@ struct DeviceService: Sendable {
     let store: Store
     let vault: ChunkVault
     let registry: DeviceRegistry
-    let households: Households
+    let households: HouseholdRepository
     let people: People
-    let ending: DeviceEnding
+    let ending: DeviceEndingStore
     let settings: IngestSettings
     let logger: Logger
-    private let table = DeviceTable()
+    private let table = DeviceStore()
 
     init(
-        store: Store, vault: ChunkVault, registry: DeviceRegistry, households: Households, people: People, ending: DeviceEnding,
+        store: Store, vault: ChunkVault, registry: DeviceRegistry, households: HouseholdRepository, people: People,
+        ending: DeviceEndingStore,
         settings: IngestSettings, logger: Logger
     ) {
         (self.store, self.vault, self.registry, self.households, self.people) = (store, vault, registry, households, people)

@@ -18,16 +18,17 @@ struct Devices: Sendable {
     let store: Store
     let vault: ChunkVault
     let registry: DeviceRegistry
-    let households: Households
+    let households: HouseholdRepository
     let answers: StoredAnswers
     let news: DeviceEventStore
     let logger: Logger
-    private let table = DeviceTable()
-    private let ending: DeviceEnding
+    private let table = DeviceStore()
+    private let ending: DeviceEndingStore
 
     init(
-        store: Store, vault: ChunkVault, registry: DeviceRegistry, households: Households, answers: StoredAnswers, news: DeviceEventStore,
-        ending: DeviceEnding, logger: Logger
+        store: Store, vault: ChunkVault, registry: DeviceRegistry, households: HouseholdRepository, answers: StoredAnswers,
+        news: DeviceEventStore,
+        ending: DeviceEndingStore, logger: Logger
     ) {
         (self.store, self.vault, self.registry, self.households) = (store, vault, registry, households)
         (self.answers, self.news, self.ending, self.logger) = (answers, news, ending, logger)

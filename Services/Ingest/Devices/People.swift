@@ -18,10 +18,10 @@ struct People: Sendable {
     let store: Store
     let vault: ChunkVault
     let registry: DeviceRegistry
-    let households: Households
-    private let table = DeviceTable()
+    let households: HouseholdRepository
+    private let table = DeviceStore()
 
-    init(store: Store, vault: ChunkVault, registry: DeviceRegistry, households: Households) {
+    init(store: Store, vault: ChunkVault, registry: DeviceRegistry, households: HouseholdRepository) {
         (self.store, self.vault, self.registry, self.households) = (store, vault, registry, households)
     }
 
@@ -68,7 +68,7 @@ struct People: Sendable {
 
     /// Follows the accounts: only who is known and active may have entries taken (ING-10).
     func follower(on runtime: Runtime) -> Follower {
-        let accounts = KnownAccountTable()
+        let accounts = KnownAccountStore()
         let keys = vault.keys
         let states: @Sendable ([StreamEvent]) -> [PersonState] = { events in
             events.compactMap { try? $0.fact(PersonState.self, type: PersonState.type) }

@@ -10,8 +10,8 @@ struct PersonErasureStore: Sendable {
     /// Rows that one transaction deletes of one table at most: uploads of others must not wait for long.
     static let slice = 200
 
-    let chunks: ChunkTable
-    let days: DayTable
+    let chunks: ChunkStore
+    let days: DayStore
     let outbox: MessageOutbox
     let files: SealedFiles
 
@@ -23,7 +23,7 @@ struct PersonErasureStore: Sendable {
     /// - Returns: how many rows; to be called again until it is none.
     func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         var count = scope == .account ? try eraseWithoutNumber(db, person) : 0
-        guard let number = try DeviceTable().personNumber(db, person) else { return count }
+        guard let number = try DeviceStore().personNumber(db, person) else { return count }
         let erased = try chunks.erase(db, of: number, limit: Self.slice)
         // Everything else is less, and comes when the chunks are gone.
         guard erased < Self.slice else { return count + erased }
@@ -72,7 +72,7 @@ struct PersonErasureStore: Sendable {
 
     /// What people called their devices was sealed under the old key: under the new one each is called what it is.
     func rename(_ db: Database, _ person: PersonID, seal: (_ text: String, _ place: String) throws -> [UInt8]) throws {
-        guard let number = try DeviceTable().personNumber(db, person) else { return }
+        guard let number = try DeviceStore().personNumber(db, person) else { return }
         for row in try Row.fetchAll(db, sql: "SELECT device, kind FROM devices WHERE person = ?", arguments: [number]) {
             guard let device = DeviceID(bytes: row[0] as Data) else { continue }
             try db.execute(

@@ -23,7 +23,7 @@ struct GranuleStore: Sendable {
         // A minute or an hour may hold as many entries as a device can measure.
         if isBrief, plan.width > GrantGranularity.seconds.width { throw TakesLonger() }
         let key = try vault.key(of: person)
-        guard let number = try DeviceTable().personNumber(db, person) else { return (EntryColumns(), false, []) }
+        guard let number = try DeviceStore().personNumber(db, person) else { return (EntryColumns(), false, []) }
         let entries = ReadStore(vault: vault, person: person, number: number, key: key)
         let (granules, hasMore) = try GranuleStore(entries: entries, metric: metric, plan: plan, isBrief: isBrief).first(limit, db)
         return (granules, hasMore, entries.damaged.told(in: plan.range) ?? [])

@@ -27,23 +27,23 @@ enum SupervisionStatus: String, CaseIterable, Sendable {
 
 struct Monitoring: Sendable {
     let registry: DeviceRegistry
-    let households: Households
+    let households: HouseholdRepository
     let people: People
-    let desk: DeviceService
+    let service: DeviceService
     let news: DeviceEventStore
     let outbox: MessageOutbox
     /// Asks the dispatcher, briefly: nobody's pause waits for it.
     let supervision: @Sendable (PersonID) async -> SupervisionStatus
     let logger: Logger
-    private let pauses = PauseTable()
-    private let devices = DeviceTable()
+    private let pauses = PauseStore()
+    private let devices = DeviceStore()
 
     init(
-        registry: DeviceRegistry, households: Households, people: People, desk: DeviceService, news: DeviceEventStore,
+        registry: DeviceRegistry, households: HouseholdRepository, people: People, service: DeviceService, news: DeviceEventStore,
         outbox: MessageOutbox,
         supervision: @escaping @Sendable (PersonID) async -> SupervisionStatus, logger: Logger
     ) {
-        (self.registry, self.households, self.people, self.desk) = (registry, households, people, desk)
+        (self.registry, self.households, self.people, self.service) = (registry, households, people, service)
         (self.news, self.outbox, self.supervision, self.logger) = (news, outbox, supervision, logger)
     }
 
@@ -92,7 +92,7 @@ struct Monitoring: Sendable {
 
     private func report(_ household: Household?, isBarred: Bool, at now: Timestamp) -> [ParameterReport] {
         let rows = household?.active ?? []
-        let sources = Dictionary(rows.map { ($0.device, desk.reported($0)) }) { $1 }
+        let sources = Dictionary(rows.map { ($0.device, service.reported($0)) }) { $1 }
         let report = MonitoringReport(
             plan: household?.plan ?? TrackingPlan([]), sources: sources, isPaused: household?.pausedSince != nil, isBarred: isBarred)
         return report.parameters(at: now)

@@ -13,7 +13,7 @@ struct OwnDataModule: Sendable {
     let transfers: Transfers
     let exports: Exports
     let imports: Imports
-    let desk: TransferService
+    let service: TransferService
     private let people: People
     let arrivals: Watchers<PersonID>
 
@@ -32,7 +32,7 @@ struct OwnDataModule: Sendable {
             transfers: transfers, registry: registry, activities: activities, perDay: settings.exportsPerDay, kept: settings.exportsKept,
             cutAt: settings.exportFileMebibytes << 20)
         imports = Imports(transfers: transfers, uploads: uploads, people: people, registry: registry, activities: activities)
-        desk = TransferService(transfers: transfers, exports: exports, imports: imports, logger: runtime.logger)
+        service = TransferService(transfers: transfers, exports: exports, imports: imports, logger: runtime.logger)
     }
 
     func routes(_ settings: IngestSettings) -> [Route] {

@@ -26,14 +26,15 @@ struct Pairings: Sendable {
     let store: Store
     let vault: ChunkVault
     let registry: DeviceRegistry
-    let households: Households
+    let households: HouseholdRepository
     let people: People
-    let pairingStore: PairingStore
+    let pairingStore: PairingRepository
     let logger: Logger
-    private let table = PairingTable()
+    private let table = PairingStore()
 
     init(
-        store: Store, vault: ChunkVault, registry: DeviceRegistry, households: Households, people: People, pairingStore: PairingStore,
+        store: Store, vault: ChunkVault, registry: DeviceRegistry, households: HouseholdRepository, people: People,
+        pairingStore: PairingRepository,
         logger: Logger
     ) {
         (self.store, self.vault, self.registry, self.households) = (store, vault, registry, households)

@@ -110,7 +110,7 @@ struct Readings: Sendable {
 
     /// For a peer on the bus: the newest entries of anybody. A person without entries, or erased, has none.
     func latest(_ request: ReadLatest) async throws -> ReadLatest.Reply {
-        guard let number = try await store.read({ db in try DeviceTable().personNumber(db, request.person) }),
+        guard let number = try await store.read({ db in try DeviceStore().personNumber(db, request.person) }),
             try vault.keyForPeer(of: request.person) != nil
         else { return ReadLatest.Reply(samples: []) }
         let reader = Reader(person: request.person, number: number)

@@ -4,7 +4,7 @@ import Contracts
 import HTTPKit
 
 struct TrackingRoutes: Sendable {
-    let desk: DeviceService
+    let service: DeviceService
     let trackings: Trackings
 
     var all: [Route] { [devices, device, change, remove, tracking, choose, prefer] }
@@ -21,7 +21,7 @@ struct TrackingRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             return try await IngestDoor.answering {
-                try .json(Page(items: try await desk.list(of: person, at: exchange.receivedAt), next: nil))
+                try .json(Page(items: try await service.list(of: person, at: exchange.receivedAt), next: nil))
             }
         }
     }
@@ -33,7 +33,7 @@ struct TrackingRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let device = try exchange.identifier("device", of: Device.self)
-            return try await IngestDoor.answering { try .json(try await desk.device(device, of: person, at: exchange.receivedAt)) }
+            return try await IngestDoor.answering { try .json(try await service.device(device, of: person, at: exchange.receivedAt)) }
         }
     }
 
@@ -47,8 +47,8 @@ struct TrackingRoutes: Sendable {
             let device = try exchange.identifier("device", of: Device.self)
             let change = try await exchange.json(DeviceChange.self)
             return try await IngestDoor.answering {
-                try await desk.change(device, of: person, name: change.name, kind: change.kind)
-                return try .json(try await desk.device(device, of: person, at: exchange.receivedAt))
+                try await service.change(device, of: person, name: change.name, kind: change.kind)
+                return try .json(try await service.device(device, of: person, at: exchange.receivedAt))
             }
         }
     }
@@ -63,7 +63,7 @@ struct TrackingRoutes: Sendable {
             let person = try exchange.person
             let device = try exchange.identifier("device", of: Device.self)
             return try await IngestDoor.answering {
-                try await desk.remove(device, of: person, trace: String(exchange.requestID.prefix(32)))
+                try await service.remove(device, of: person, trace: String(exchange.requestID.prefix(32)))
                 return .empty()
             }
         }

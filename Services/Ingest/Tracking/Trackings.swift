@@ -14,10 +14,10 @@ enum TrackingVerdict: Sendable {
 
 struct Trackings: Sendable {
     let registry: DeviceRegistry
-    let households: Households
+    let households: HouseholdRepository
     let people: People
 
-    init(registry: DeviceRegistry, households: Households, people: People) {
+    init(registry: DeviceRegistry, households: HouseholdRepository, people: People) {
         (self.registry, self.households, self.people) = (registry, households, people)
     }
 
@@ -35,7 +35,7 @@ struct Trackings: Sendable {
             case .faulty(let faults): return .faulty(faults)
             case .undecided(let items): return .undecided(items)
             case .settled(let moved, let kept):
-                try Households.keep(db, plan, of: household)
+                try HouseholdRepository.keep(db, plan, of: household)
                 var answer = Self.answer(plan)
                 (answer.moved, answer.kept) = (moved.map(TrackedElsewhereItem.init), kept.map(TrackedElsewhereItem.init))
                 return .settled(answer)
@@ -47,7 +47,7 @@ struct Trackings: Sendable {
     func prefer(_ priority: SourcePriority, by person: PersonID) async throws -> TrackingAnswer {
         let number = try await people.number(of: person)
         return try await households.change(number) { db, household, _ in
-            try DeviceTable().setPriority(db, of: household.number, priority)
+            try DeviceStore().setPriority(db, of: household.number, priority)
             return Self.answer(TrackingPlan(household.plan.sources, priority: priority))
         }
     }

@@ -47,8 +47,8 @@ struct TransferService: Sendable {
         let found = try await transfers.store.read { [transfers] db in
             // Whose key is damaged has to wait until it is put back, and holds up nobody else.
             try transfers.table.next(db, kind) { number in
-                try DeviceTable().person(db, number).map { try transfers.vault.isReachable($0) } ?? true
-            }.map { row in (row, try DeviceTable().person(db, row.person)) }
+                try DeviceStore().person(db, number).map { try transfers.vault.isReachable($0) } ?? true
+            }.map { row in (row, try DeviceStore().person(db, row.person)) }
         }
         guard let (row, owner) = found else { return false }
         guard let owner else { throw KeyDestroyed() }

@@ -29,7 +29,7 @@ struct Upkeep: Sendable {
     let store: Store
     let steps: UpkeepStore
     let memory: SeriesMemory
-    let chunks: ChunkTable
+    let chunks: ChunkStore
     let synthetic: SyntheticPeople
     let interval: Duration
     let logger: Logger

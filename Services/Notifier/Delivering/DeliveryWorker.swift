@@ -27,8 +27,8 @@ actor DeliveryWorker: Service {
 
     private let channel: Channel
     private let carrier: any Carrier
-    private let store: NotifierStore
-    private let people: PersonStore
+    private let store: MessageRepository
+    private let people: PersonRepository
     private let terms: Terms
     private let metrics: NotifierMetrics
     private let logger: Logger
@@ -38,7 +38,8 @@ actor DeliveryWorker: Service {
     private var others = 0
 
     init(
-        _ channel: Channel, _ carrier: any Carrier, store: NotifierStore, people: PersonStore, terms: Terms, metrics: NotifierMetrics,
+        _ channel: Channel, _ carrier: any Carrier, store: MessageRepository, people: PersonRepository, terms: Terms,
+        metrics: NotifierMetrics,
         logger: Logger
     ) {
         (self.channel, self.carrier, self.store, self.people) = (channel, carrier, store, people)

@@ -13,7 +13,7 @@ final class Upkeep: Sendable {
     /// Rounds between looks for what is old.
     private static let roundsPerExpiry = 3600
 
-    private let store: NotifierStore
+    private let store: MessageRepository
     private let pace: Pace
     private let keep: Duration
     private let keepInbox: Duration
@@ -24,7 +24,7 @@ final class Upkeep: Sendable {
 
     /// - Parameter configured: channels that have a provider.
     init(
-        store: NotifierStore, pace: Pace, keep: Duration, keepInbox: Duration, configured: Set<Channel>, metrics: NotifierMetrics,
+        store: MessageRepository, pace: Pace, keep: Duration, keepInbox: Duration, configured: Set<Channel>, metrics: NotifierMetrics,
         logger: Logger
     ) {
         (self.store, self.pace, self.keep, self.keepInbox) = (store, pace, keep, keepInbox)

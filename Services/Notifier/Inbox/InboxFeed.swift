@@ -13,7 +13,7 @@ actor InboxFeed {
     private static let page = 50
 
     private let person: PersonID
-    private let people: PersonStore
+    private let people: PersonRepository
     private let watcher: Watchers<PersonID>.Watcher
     private var after: Int64
     private var waiting: [InboxItem] = []
@@ -21,7 +21,7 @@ actor InboxFeed {
 
     /// - Parameter last: the number that the caller has seen last; nil for one who wants only what comes from now on.
     /// - Returns: nil where the person has as many streams open as they may.
-    init?(of person: PersonID, after last: Int64?, people: PersonStore, watchers: Watchers<PersonID>) async throws {
+    init?(of person: PersonID, after last: Int64?, people: PersonRepository, watchers: Watchers<PersonID>) async throws {
         guard let watcher = watchers.watch(person) else { return nil }
         (self.person, self.people, self.watcher) = (person, people, watcher)
         after = last ?? 0

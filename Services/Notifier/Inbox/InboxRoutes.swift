@@ -12,7 +12,7 @@ struct InboxRoutes: Sendable {
     /// Choices and addresses are small.
     static let bodyLimit = 4 << 10
 
-    let people: PersonStore
+    let people: PersonRepository
     let inboxes: Watchers<PersonID>
     /// Channels that have a provider.
     let configured: Set<Channel>

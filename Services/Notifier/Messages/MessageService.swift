@@ -11,7 +11,7 @@ struct MessageService: Sendable {
     /// How long a message is tried that does not say.
     static let usualLife = Duration.seconds(24 * 3600)
 
-    let store: NotifierStore
+    let store: MessageRepository
     let answers: StoredAnswers
     let inboxes: Watchers<PersonID>
     let metrics: NotifierMetrics

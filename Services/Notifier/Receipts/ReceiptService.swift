@@ -4,7 +4,7 @@ import Contracts
 import ServiceKit
 
 struct ReceiptService: Sendable {
-    let store: NotifierStore
+    let store: MessageRepository
     let pace: Pace
     /// The providers of each channel, the preferred one first.
     let orders: [Channel: [String]]

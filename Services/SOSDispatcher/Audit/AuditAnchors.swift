@@ -55,8 +55,8 @@ struct AuditAnchors: SupervisionEventConsumer {
         }
     }
 
-    func heard(_ tidings: [SupervisionEvent]) async {
-        if tidings.contains(where: { $0.kind == .opened || $0.kind == .dispatched || $0.kind == .closed }) { wake.notify() }
+    func heard(_ events: [SupervisionEvent]) async {
+        if events.contains(where: { $0.kind == .opened || $0.kind == .dispatched || $0.kind == .closed }) { wake.notify() }
     }
 
     func anchor(at now: Timestamp) async throws {
@@ -95,7 +95,7 @@ struct AuditAnchors: SupervisionEventConsumer {
             let own = try AuditAnchorStore.lines(db, of: place.peer.name)
             let named = (lines + own).compactMap(AuditAnchor.init(line:)).filter { $0.peer == place.peer.name }
             let anchors = named.filter { AuditAnchors.isGenuine($0, key) }
-            let (verifier, heads) = try AuditTable.verify(db, headsAt: Set(anchors.map(\.rows)))
+            let (verifier, heads) = try AuditStore.verify(db, headsAt: Set(anchors.map(\.rows)))
             var faults = anchors.sorted { $0.number < $1.number }.compactMap { anchor in
                 anchor.fault(rows: verifier.rows, head: heads[anchor.rows])
             }

@@ -22,7 +22,7 @@ actor ContactAlarms {
     private let supervision: SupervisionService
     private let emergencies: SOSStore
     private let store: ContactStore
-    private let messenger: Messenger
+    private let messenger: MessageEffects
     private let capabilities: Capabilities
     private let rules: ContactEscalation.Rules
     let clock: SteadyClock
@@ -36,10 +36,10 @@ actor ContactAlarms {
     /// Nobody is called again before it runs: somebody may have answered at the other dispatcher meanwhile.
     private var isRunning = false
     private let wakeUp = WakeUpSignal()
-    nonisolated let tidings = SupervisionEventQueue()
+    nonisolated let events = SupervisionEventQueue()
 
     init(
-        supervision: SupervisionService, emergencies: SOSStore, store: ContactStore, messenger: Messenger, capabilities: Capabilities,
+        supervision: SupervisionService, emergencies: SOSStore, store: ContactStore, messenger: MessageEffects, capabilities: Capabilities,
         rules: ContactEscalation.Rules, clock: SteadyClock, pair: PairState, logger: Logger
     ) {
         (self.supervision, self.emergencies, self.store, self.messenger) = (supervision, emergencies, store, messenger)
@@ -62,7 +62,7 @@ actor ContactAlarms {
         isRunning = true
         hearWords()
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.tidings.run { await self.follow($0) } }
+            group.addTask { await self.events.run { await self.follow($0) } }
             group.addTask { await self.watchTime() }
         }
     }
@@ -95,26 +95,26 @@ actor ContactAlarms {
     // MARK: What happens to the person
 
     func follow(_ heard: [SupervisionEvent]) async {
-        for tiding in heard {
-            switch tiding.kind {
-            case .dispatched: await begin(.emergency, tiding, at: tiding.at)
-            case .gotWorse: if tiding.worse?.isNewsToContacts == true { change(tiding) { $0.worsened(at: tiding.at) } }
-            case .doubted, .lateCritical: await begin(.concern, tiding, at: tiding.episode?.trigger.at ?? tiding.at)
-            case .fallUnanswered: await begin(.fall, tiding, at: tiding.episode?.trigger.at ?? tiding.at)
-            case .helpTooLate: await begin(.concern, tiding, at: tiding.since ?? tiding.at)
-            case .doubtEnded, .fallEnded: change(tiding) { $0.ended(.over, at: tiding.at) }
-            case .shakingAlarm: await begin(.shaking, tiding, at: tiding.since ?? tiding.at)
-            case .silenceContacts: await begin(.silence, tiding, at: tiding.since ?? tiding.at)
+        for event in heard {
+            switch event.kind {
+            case .dispatched: await begin(.emergency, event, at: event.at)
+            case .gotWorse: if event.worse?.isNewsToContacts == true { change(event) { $0.worsened(at: event.at) } }
+            case .doubted, .lateCritical: await begin(.concern, event, at: event.episode?.trigger.at ?? event.at)
+            case .fallUnanswered: await begin(.fall, event, at: event.episode?.trigger.at ?? event.at)
+            case .helpTooLate: await begin(.concern, event, at: event.since ?? event.at)
+            case .doubtEnded, .fallEnded: change(event) { $0.ended(.over, at: event.at) }
+            case .shakingAlarm: await begin(.shaking, event, at: event.since ?? event.at)
+            case .silenceContacts: await begin(.silence, event, at: event.since ?? event.at)
             case .goesOn:
-                await goesOn(tiding)
-            case .acknowledged: change(tiding) { $0.informed(at: tiding.at) }
-            case .cancelled: change(tiding) { $0.ended(.falseAlarm, at: tiding.at) }
-            case .closed: change(tiding) { $0.ended(.over, at: tiding.at) }
-            case .shakingCalledOff: end(.shaking, of: tiding.person, .falseAlarm, at: tiding.at)
+                await goesOn(event)
+            case .acknowledged: change(event) { $0.informed(at: event.at) }
+            case .cancelled: change(event) { $0.ended(.falseAlarm, at: event.at) }
+            case .closed: change(event) { $0.ended(.over, at: event.at) }
+            case .shakingCalledOff: end(.shaking, of: event.person, .falseAlarm, at: event.at)
             // A sign of life.
-            case .signalReturned, .paused, .resumed: end(.silence, of: tiding.person, .over, at: tiding.at)
+            case .signalReturned, .paused, .resumed: end(.silence, of: event.person, .over, at: event.at)
             case .unsubscribed:
-                for kind in [ContactCase.Kind.silence, .shaking] { end(kind, of: tiding.person, .over, at: tiding.at) }
+                for kind in [ContactCase.Kind.silence, .shaking] { end(kind, of: event.person, .over, at: event.at) }
             case .opened, .confirmed, .askedAgain, .fell, .located, .helpArrived, .transient, .muted, .signalLost, .charging,
                 .subscribed:
                 break
@@ -126,11 +126,11 @@ actor ContactAlarms {
         for alarm in cases.values where alarm.person == person && alarm.kind == kind { change(alarm.id) { $0.ended(end, at: time) } }
     }
 
-    private func goesOn(_ tiding: SupervisionEvent) async {
-        guard let emergency = tiding.emergency, let record = try? await emergencies.emergency(emergency),
+    private func goesOn(_ event: SupervisionEvent) async {
+        guard let emergency = event.emergency, let record = try? await emergencies.emergency(emergency),
             let dispatchedAt = record.dispatchedAt
         else { return }
-        if cases[Self.occasion(emergency)] == nil, record.state != .stoodDown { await begin(.emergency, tiding, at: dispatchedAt) }
+        if cases[Self.occasion(emergency)] == nil, record.state != .stoodDown { await begin(.emergency, event, at: dispatchedAt) }
         if let alarm = cases[Self.occasion(emergency)] { await readUp(alarm) }
     }
 
@@ -153,17 +153,17 @@ actor ContactAlarms {
         settle(alarm.id, [])
     }
 
-    private func begin(_ kind: ContactCase.Kind, _ tiding: SupervisionEvent, at time: Timestamp) async {
-        let occasion = tiding.emergency.map(Self.occasion) ?? capabilities.occasion(tiding.name)
+    private func begin(_ kind: ContactCase.Kind, _ event: SupervisionEvent, at time: Timestamp) async {
+        let occasion = event.emergency.map(Self.occasion) ?? capabilities.occasion(event.name)
         if cases[occasion] != nil {
             change(occasion) { [now = clock.now] in
-                let becomesEmergency = kind == .emergency && $0.becomesEmergency(tiding.emergency)
+                let becomesEmergency = kind == .emergency && $0.becomesEmergency(event.emergency)
                 return $0.takenUpAgain(at: time, now, evenIfOpen: becomesEmergency)
             }
             return hearWords(of: occasion)
         }
-        let facts = await supervision.contactFacts(of: tiding.person)
-        let begun = ContactCase(kind, tiding, named: occasion, facts, at: time, alertedAt: clock.now)
+        let facts = await supervision.contactFacts(of: event.person)
+        let begun = ContactCase(kind, event, named: occasion, facts, at: time, alertedAt: clock.now)
         guard let begun, cases[occasion] == nil else { return }
         keep(begun)
         hearWords(of: occasion)
@@ -174,8 +174,8 @@ actor ContactAlarms {
         OccasionID(bits: emergency.bits)
     }
 
-    private func change(_ tiding: SupervisionEvent, _ body: (inout ContactCase) -> Bool) {
-        if let emergency = tiding.emergency { change(Self.occasion(emergency), body) }
+    private func change(_ event: SupervisionEvent, _ body: (inout ContactCase) -> Bool) {
+        if let emergency = event.emergency { change(Self.occasion(emergency), body) }
     }
 
     private func change(_ occasion: OccasionID, _ body: (inout ContactCase) -> Bool) {

@@ -17,18 +17,18 @@ extension ContactCase {
     }
 
     /// nil where there is nobody to be told.
-    init?(_ kind: Kind, _ tiding: SupervisionEvent, named id: OccasionID, _ facts: Facts, at time: Timestamp, alertedAt: Timestamp) {
+    init?(_ kind: Kind, _ event: SupervisionEvent, named id: OccasionID, _ facts: Facts, at time: Timestamp, alertedAt: Timestamp) {
         guard !facts.contacts.isEmpty else { return nil }
         self.init(
-            id: id, person: tiding.person, kind: kind, emergency: tiding.emergency, name: facts.name,
-            contacts: facts.contacts.map { Contact(who: $0) }, place: facts.place, happenedAt: time, beganAt: tiding.at,
+            id: id, person: event.person, kind: kind, emergency: event.emergency, name: facts.name,
+            contacts: facts.contacts.map { Contact(who: $0) }, place: facts.place, happenedAt: time, beganAt: event.at,
             alertedAt: alertedAt)
     }
 
-    /// The case that a tiding begins by itself; nil for all others. What an emergency begins is begun again by `goesOn`.
-    init?(begunBy tiding: SupervisionEvent, of subscriber: Subscriber, _ capabilities: Capabilities, alertedAt: Timestamp) {
+    /// The case that an event begins by itself; nil for all others. What an emergency begins is begun again by `goesOn`.
+    init?(begunBy event: SupervisionEvent, of subscriber: Subscriber, _ capabilities: Capabilities, alertedAt: Timestamp) {
         let kind: Kind
-        switch tiding.kind {
+        switch event.kind {
         case .silenceContacts: kind = .silence
         case .shakingAlarm: kind = .shaking
         case .doubted, .lateCritical, .helpTooLate: kind = .concern
@@ -36,7 +36,7 @@ extension ContactCase {
         default: return nil
         }
         self.init(
-            kind, tiding, named: tiding.emergency.map(ContactAlarms.occasion) ?? capabilities.occasion(tiding.name), Facts(subscriber),
-            at: tiding.since ?? tiding.episode?.trigger.at ?? tiding.at, alertedAt: alertedAt)
+            kind, event, named: event.emergency.map(ContactAlarms.occasion) ?? capabilities.occasion(event.name), Facts(subscriber),
+            at: event.since ?? event.episode?.trigger.at ?? event.at, alertedAt: alertedAt)
     }
 }

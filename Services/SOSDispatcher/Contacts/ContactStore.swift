@@ -93,7 +93,7 @@ struct ContactStore: Sendable {
                     sql: "INSERT OR IGNORE INTO contact_notices (message, person, object, position, matter, at) VALUES (?, ?, ?, ?, ?, ?)"
                 ).execute(arguments: [message.data, alarm.person.data, object, notice.to, notice.word, now.milliseconds])
             }
-            if !notes.isEmpty { try AuditTable.append(notes, db) }
+            if !notes.isEmpty { try AuditStore.append(notes, db) }
         }
     }
 
@@ -132,7 +132,7 @@ struct ContactStore: Sendable {
         let position: Int = row["position"]
         let matter: String = row["matter"]
         let why = settled.reason.map { ": \($0)" } ?? ""
-        try AuditTable.append(
+        try AuditStore.append(
             [
                 AuditNote(
                     at: event.header.at, actor: "notifier", action: "contact-unreached", object: row["object"],

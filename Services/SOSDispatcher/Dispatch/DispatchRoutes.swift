@@ -37,14 +37,14 @@ struct DispatchRoutes: Sendable {
                 + "on. A CAP 1.2 `Ack` or `Error` counts as much. The same acknowledgement may be sent again.",
             parameters: [.path("messageId", .string(length: 1...64), "As in the message.")],
             body: BodyShape(
-                [.init(MediaType.json, AcknowledgementBody.schema), .init(CAPMessage.contentType, .string())],
+                [.init(MediaType.json, AcknowledgementBody.schema), .init(CAPDocument.contentType, .string())],
                 limit: DispatchRoutes.bodyLimit, inflatedLimit: DispatchRoutes.bodyLimit),
             answers: [.json(200, "Stored", AcknowledgementReceipt.schema), .problem(422, "malformed-acknowledgement")], usesReserve: true
         ) { exchange in
             let message = exchange.path("messageId")
             let integrator = try integrator(exchange)
             let body = Array(try await exchange.body().readableBytesView)
-            guard let acknowledgement = AcknowledgementBody.read(body) ?? CAPMessage.acknowledgement(body),
+            guard let acknowledgement = AcknowledgementBody.read(body) ?? CAPDocument.acknowledgement(body),
                 acknowledgement.messageId == message
             else { throw await refusal(of: body, about: message, exchange) }
             switch try await dispatcher.receive(acknowledgement, from: integrator, form: "call-back") {
@@ -60,7 +60,7 @@ struct DispatchRoutes: Sendable {
         var problem = Problem.malformedAcknowledgement
         if let given = AcknowledgementBody.readAny(body) {
             problem.errors = errors(in: given, about: message) { "/ack/\($0)" }
-        } else if let given = CAPMessage.anyAcknowledgement(body) {
+        } else if let given = CAPDocument.anyAcknowledgement(body) {
             let elements = ["ackId": "identifier", "reason": "note", "messageId": "references"]
             problem.errors = errors(in: given, about: message) { "/alert/\(elements[$0] ?? $0)" }
         } else {
@@ -125,7 +125,7 @@ extension DispatchRoutes {
             answers: [
                 Answer(
                     200, "The message as it is sent",
-                    contents: [.init(DispatchMessage.contentType, .object()), .init(CAPMessage.contentType, .string())])
+                    contents: [.init(DispatchMessage.contentType, .object()), .init(CAPDocument.contentType, .string())])
             ]
         ) { exchange in
             let integrator = try integrator(exchange)
@@ -136,8 +136,8 @@ extension DispatchRoutes {
             switch format {
             case .json: return .bytes(message.body, contentType: DispatchMessage.contentType)
             case .cap:
-                let document = try CAPMessage.render(message, earlier: file.earlier(than: message.id), to: integrator.name)
-                return .bytes(document, contentType: CAPMessage.contentType)
+                let document = try CAPDocument.render(message, earlier: file.earlier(than: message.id), to: integrator.name)
+                return .bytes(document, contentType: CAPDocument.contentType)
             }
         }
     }

@@ -35,8 +35,8 @@ extension Dispatcher {
     }
 
     /// The file of an emergency, where the integrator may know how it goes on.
-    func file(of emergency: EmergencyID, for integrator: String) async throws -> DispatchFile? {
-        let known: DispatchFile?
+    func file(of emergency: EmergencyID, for integrator: String) async throws -> DispatchMachine? {
+        let known: DispatchMachine?
         if let work = works[emergency] { known = work.file } else { known = try await store.outbox(of: emergency)?.outbox }
         return known.flatMap { $0.isOpen(to: integrator) ? $0 : nil }
     }

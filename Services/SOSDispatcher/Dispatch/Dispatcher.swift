@@ -27,7 +27,7 @@ actor Dispatcher: Service {
     /// One emergency.
     struct Work {
         let person: PersonID
-        var file = DispatchFile()
+        var file = DispatchMachine()
         var lines: [String: Line] = [:]
         /// The one integrator of a drill; nil for an emergency.
         var drill: String?
@@ -103,7 +103,7 @@ actor Dispatcher: Service {
     /// Knows again what the last process was sending, before anything is heard of the other dispatcher: what follows from its news goes to
     /// whoever was called.
     /// - Parameter drills: to whom those emergencies go that are drills.
-    func restore(_ outboxes: [EmergencyID: (person: PersonID, outbox: DispatchFile)], drills: [EmergencyID: String] = [:]) {
+    func restore(_ outboxes: [EmergencyID: (person: PersonID, outbox: DispatchMachine)], drills: [EmergencyID: String] = [:]) {
         for (emergency, known) in outboxes {
             let drill = drills[emergency]
             works[emergency] = Work(
@@ -146,7 +146,7 @@ actor Dispatcher: Service {
     /// So that the place in the first message is known before anybody is chosen.
     private func give(_ message: OutboxMessage) {
         guard let work = works[message.id.emergency], work.file.decided.isEmpty else { return }
-        works[message.id.emergency]?.file = DispatchFile([message])
+        works[message.id.emergency]?.file = DispatchMachine([message])
     }
 
     /// The person said that help is here: nothing more is sent of what is unacknowledged.
@@ -181,7 +181,7 @@ actor Dispatcher: Service {
 
     /// Changes an emergency's file; what is new in it is noted, what has ended is called off, what is due is sent.
     @discardableResult
-    func change<Value>(_ emergency: EmergencyID, _ body: (inout DispatchFile, [String]) -> Value) -> Value? {
+    func change<Value>(_ emergency: EmergencyID, _ body: (inout DispatchMachine, [String]) -> Value) -> Value? {
         guard var file = works[emergency]?.file else { return nil }
         let before = file
         let value = body(&file, order(emergency))

@@ -150,12 +150,12 @@ struct Integrator: Sendable {
     private func form(_ message: OutboxMessage, _ earlier: [OutboxMessage]) throws -> (body: [UInt8], contentType: String) {
         switch settings.format {
         case .json: (message.body, DispatchMessage.contentType)
-        case .cap: (try CAPMessage.render(message, earlier: earlier, to: name), CAPMessage.contentType)
+        case .cap: (try CAPDocument.render(message, earlier: earlier, to: name), CAPDocument.contentType)
         }
     }
 
     private func judge(_ response: OutboundResponse, of id: MessageID) -> Delivery {
-        guard let acknowledgement = AcknowledgementBody.read(response.body) ?? CAPMessage.acknowledgement(response.body) else {
+        guard let acknowledgement = AcknowledgementBody.read(response.body) ?? CAPDocument.acknowledgement(response.body) else {
             return response.isSuccess ? .delivered(status: response.status) : .failed("status \(response.status)")
         }
         guard let ackID = response.header(WebhookSignature.idHeader), let timestamp = response.header(WebhookSignature.timestampHeader),

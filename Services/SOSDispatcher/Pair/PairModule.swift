@@ -8,12 +8,12 @@ import Storage
 struct PairModule: Sendable {
     let place: Place
     let tables: PairTables
-    let desk: PairState
+    let state: PairState
 
     init(_ settings: Settings, keys: PersonKeys, on runtime: Runtime) throws {
         place = Place(runtime.peer)
         tables = PairTables(place: place, keys: keys, own: try runtime.key("pair"))
-        desk = PairState(place, lead: settings.lead, retry: settings.retry)
+        state = PairState(place, lead: settings.lead, retry: settings.retry)
     }
 
     /// What this dispatcher says: of two, one alone tells the suite what happens.
@@ -29,7 +29,7 @@ struct PairModule: Sendable {
             for stream in family.streams { relays[stream] = relay }
         }
         guard let relay = relays[place.stream] else { return relays }
-        desk.speakAtOnce { [place] fact in
+        state.speakAtOnce { [place] fact in
             let header = StreamHeader(
                 stream: place.stream, epoch: epoch, sequence: 0, head: 0, type: PairFact.provisionalType,
                 subject: fact.subject.map { "\($0)" } ?? "", at: .now, trace: "")
@@ -45,9 +45,9 @@ struct PairModule: Sendable {
                 if row.stream == place.stream { return try tables.render(row) }
                 return dispatches.holds(row.stream) ? try DispatchStreamStore.payload(db, row, store) : row.body
             },
-            snapshot: { [desk, place] request in
+            snapshot: { [state, place] request in
                 guard request.stream == place.stream else { return try await store.snapshot(request) }
-                return try await store.snapshot(request, neighbours: desk.neighbours, steady: clock.now)
+                return try await store.snapshot(request, neighbours: state.neighbours, steady: clock.now)
             })
     }
 }

@@ -35,14 +35,14 @@ extension SupervisionService {
             // Stored at once: what the other side is told must not be lost on this one.
             effects.people.insert(settings.person)
         }
-        for tiding in effects.tidings where tiding.kind == .opened && tiding.person != canary {
-            guard let emergency = tiding.emergency, let episode = tiding.episode, episode.trigger.kind.isFoundByValues,
+        for event in effects.events where event.kind == .opened && event.person != canary {
+            guard let emergency = event.emergency, let episode = event.episode, episode.trigger.kind.isFoundByValues,
                 pair.opens(emergency)
             else { continue }
             changes.told.append(
                 .opened(
                     OpenedEmergency(
-                        person: tiding.person, trigger: episode.trigger, receivedAt: episode.receivedAt, parameters: episode.parameters,
+                        person: event.person, trigger: episode.trigger, receivedAt: episode.receivedAt, parameters: episode.parameters,
                         breaches: Set(episode.open.keys), firstTriedAt: episode.firstTriedAt)))
         }
     }

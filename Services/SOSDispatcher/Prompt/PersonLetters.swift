@@ -8,28 +8,28 @@ struct PersonLetters: Sendable {
 
     let capabilities: Capabilities
 
-    /// The same whenever it is made of the same tiding; nil for what the person is not told.
-    func letter(about tiding: SupervisionEvent, to subscriber: Subscriber) -> SendMessage? {
-        letter(about: tiding, name: subscriber.card?.name ?? "", subscriber.language)
+    /// The same whenever it is made of the same event; nil for what the person is not told.
+    func letter(about event: SupervisionEvent, to subscriber: Subscriber) -> SendMessage? {
+        letter(about: event, name: subscriber.card?.name ?? "", subscriber.language)
     }
 
-    func letter(about tiding: SupervisionEvent, name: String, _ language: Language) -> SendMessage? {
+    func letter(about event: SupervisionEvent, name: String, _ language: Language) -> SendMessage? {
         let template: MessageTemplate
-        var values = ["time": (tiding.since ?? tiding.at).rfc3339]
-        switch tiding.kind {
+        var values = ["time": (event.since ?? event.at).rfc3339]
+        switch event.kind {
         case .acknowledged:
             template = .sosAmbulanceInformed
             values["name"] = name.isEmpty ? (language == .italian ? "te" : "you") : name
         case .signalLost:
-            template = tiding.signal == nil ? .sosSignalLost : .sosParameterSilent
-            if let signal = tiding.signal { values["what"] = Self.name(of: signal, language) }
+            template = event.signal == nil ? .sosSignalLost : .sosParameterSilent
+            if let signal = event.signal { values["what"] = Self.name(of: signal, language) }
         case .charging: template = .sosCharging
         case .opened, .goesOn, .confirmed, .dispatched, .gotWorse, .located, .helpArrived, .transient, .muted, .cancelled, .closed,
             .askedAgain, .doubted, .doubtEnded, .fell, .fallEnded, .fallUnanswered, .lateCritical, .helpTooLate,
             .signalReturned, .silenceContacts, .shakingAlarm, .shakingCalledOff, .subscribed, .unsubscribed, .paused, .resumed:
             return nil
         }
-        return message(capabilities.message(tiding.name), template, values, to: tiding, language)
+        return message(capabilities.message(event.name), template, values, to: event, language)
     }
 
     private static func name(of signal: Parameter, _ language: Language) -> String {
@@ -38,12 +38,12 @@ struct PersonLetters: Sendable {
     }
 
     /// The way to the prompt of an emergency; the same one again after a crash.
-    func prompt(_ emergency: EmergencyID, since t0: Timestamp, about tiding: SupervisionEvent, _ language: Language) -> SendMessage {
-        let isCall = tiding.kind == .opened || tiding.kind == .goesOn
+    func prompt(_ emergency: EmergencyID, since t0: Timestamp, about event: SupervisionEvent, _ language: Language) -> SendMessage {
+        let isCall = event.kind == .opened || event.kind == .goesOn
         return message(
-            capabilities.message(isCall ? "\(emergency)|prompt" : "\(emergency)|\(tiding.kind.rawValue)"),
-            isCall ? Self.template(of: tiding.episode?.trigger.kind ?? .threshold) : .sosQuestion,
-            ["time": t0.rfc3339, "link": capabilities.promptLink(emergency)], to: tiding, language)
+            capabilities.message(isCall ? "\(emergency)|prompt" : "\(emergency)|\(event.kind.rawValue)"),
+            isCall ? Self.template(of: event.episode?.trigger.kind ?? .threshold) : .sosQuestion,
+            ["time": t0.rfc3339, "link": capabilities.promptLink(emergency)], to: event, language)
     }
 
     /// Words that are true of what the emergency came from: nothing was critical where somebody pressed a button.
@@ -56,12 +56,12 @@ struct PersonLetters: Sendable {
     }
 
     private func message(
-        _ id: Contracts.MessageID, _ template: MessageTemplate, _ values: [String: String], to tiding: SupervisionEvent,
+        _ id: Contracts.MessageID, _ template: MessageTemplate, _ values: [String: String], to event: SupervisionEvent,
         _ language: Language
     ) -> SendMessage {
         SendMessage(
-            message: id, recipient: Recipient(person: tiding.person), channels: tiding.sounds ? [.push, .inbox] : [.inbox],
+            message: id, recipient: Recipient(person: event.person), channels: event.sounds ? [.push, .inbox] : [.inbox],
             template: template, language: language,
-            values: values, notAfter: tiding.at + Self.life)
+            values: values, notAfter: event.at + Self.life)
     }
 }

@@ -32,7 +32,7 @@ actor PromptService {
     private let supervision: SupervisionService
     private let emergencies: SOSStore
     private let store: PromptStore
-    private let messenger: Messenger
+    private let messenger: MessageEffects
     private let capabilities: Capabilities
     private let letters: PersonLetters
     private let abortWindow: Duration
@@ -42,10 +42,10 @@ actor PromptService {
     private var answered: [EmergencyID: Answered] = [:]
     /// Event streams of each person.
     nonisolated let watchers = Watchers<PersonID>(limit: 10)
-    nonisolated let tidings = SupervisionEventQueue()
+    nonisolated let events = SupervisionEventQueue()
 
     init(
-        supervision: SupervisionService, emergencies: SOSStore, store: PromptStore, messenger: Messenger, capabilities: Capabilities,
+        supervision: SupervisionService, emergencies: SOSStore, store: PromptStore, messenger: MessageEffects, capabilities: Capabilities,
         abortWindow: Duration, logger: Logger
     ) {
         (self.supervision, self.emergencies, self.store, self.messenger) = (supervision, emergencies, store, messenger)
@@ -65,7 +65,7 @@ actor PromptService {
     /// What is told while nobody runs it waits.
     func run() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.tidings.run { await self.follow($0) } }
+            group.addTask { await self.events.run { await self.follow($0) } }
             group.addTask {
                 while !Task.isCancelled {
                     await self.forgetOld()
@@ -77,23 +77,23 @@ actor PromptService {
     }
 
     func follow(_ heard: [SupervisionEvent]) async {
-        for tiding in heard {
-            if let emergency = tiding.emergency { follow(tiding, of: emergency) }
-            watchers.notify(tiding.person)
-            guard let message = await message(about: tiding) else { continue }
+        for event in heard {
+            if let emergency = event.emergency { follow(event, of: emergency) }
+            watchers.notify(event.person)
+            guard let message = await message(about: event) else { continue }
             // Nobody's message waits for another's commit. The outbox gets it, or the notifier itself.
             Task { [messenger] in try? await messenger.send([message]) }
         }
     }
 
-    private func follow(_ tiding: SupervisionEvent, of emergency: EmergencyID) {
-        switch tiding.kind {
+    private func follow(_ event: SupervisionEvent, of emergency: EmergencyID) {
+        switch event.kind {
         case .opened, .askedAgain, .doubted, .fell, .lateCritical:
             // Nothing was answered before, or it is asked anew: the store need not be asked.
             answered[emergency] = Answered()
-            openDoor(emergency, of: tiding.person, closedAt: nil)
-        case .transient, .muted, .closed, .doubtEnded, .fallEnded: openDoor(emergency, of: tiding.person, closedAt: tiding.at)
-        default: openDoor(emergency, of: tiding.person, closedAt: nil)
+            openDoor(emergency, of: event.person, closedAt: nil)
+        case .transient, .muted, .closed, .doubtEnded, .fallEnded: openDoor(emergency, of: event.person, closedAt: event.at)
+        default: openDoor(emergency, of: event.person, closedAt: nil)
         }
     }
 
@@ -120,16 +120,16 @@ actor PromptService {
 
     // MARK: Telling the person
 
-    private func message(about tiding: SupervisionEvent) async -> SendMessage? {
-        guard !tiding.isKept else { return nil }
-        let (name, language) = await supervision.address(of: tiding.person)
-        guard [.opened, .goesOn, .askedAgain, .doubted, .fell, .lateCritical].contains(tiding.kind) else {
-            return letters.letter(about: tiding, name: name, language)
+    private func message(about event: SupervisionEvent) async -> SendMessage? {
+        guard !event.isKept else { return nil }
+        let (name, language) = await supervision.address(of: event.person)
+        guard [.opened, .goesOn, .askedAgain, .doubted, .fell, .lateCritical].contains(event.kind) else {
+            return letters.letter(about: event, name: name, language)
         }
-        guard let emergency = tiding.emergency, let prompt = await supervision.prompt(of: tiding.person, abortWindow: abortWindow),
+        guard let emergency = event.emergency, let prompt = await supervision.prompt(of: event.person, abortWindow: abortWindow),
             prompt.emergency == emergency
         else { return nil }
-        return letters.prompt(emergency, since: prompt.t0, about: tiding, language)
+        return letters.prompt(emergency, since: prompt.t0, about: event, language)
     }
 
     // MARK: Looking

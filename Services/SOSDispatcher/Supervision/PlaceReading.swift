@@ -7,9 +7,9 @@ struct PlaceReading: SupervisionEventConsumer {
     let supervision: SupervisionService
     let ingest: IngestClient
 
-    func heard(_ tidings: [SupervisionEvent]) async {
-        for tiding in tidings where [.opened, .askedAgain, .doubted, .fell].contains(tiding.kind) {
-            let person = tiding.person
+    func heard(_ events: [SupervisionEvent]) async {
+        for event in events where [.opened, .askedAgain, .doubted, .fell].contains(event.kind) {
+            let person = event.person
             Task { await supervision.note(ingest.latest(person), of: person) }
         }
     }

@@ -22,7 +22,7 @@ struct SupervisionEvent: Hashable, Sendable {
         case muted
         case cancelled
         case closed
-        /// A new process found the emergency running: whoever missed a tiding of it reads it up. Comes at every start.
+        /// A new process found the emergency running: whoever missed an event of it reads it up. Comes at every start.
         case goesOn = "goes-on"
         // Of what is asked beside an emergency.
         case doubted
@@ -120,16 +120,16 @@ extension SupervisionEvent.Kind {
     }
 }
 
-/// Hears everybody's tidings, each person's in their order. A crash may take some with it, but for what the person is told of them
+/// Hears everybody's events, each person's in their order. A crash may take some with it, but for what the person is told of them
 /// (`SupervisionEventBus.keep`): `goesOn` comes after it for every emergency that runs.
 protocol SupervisionEventConsumer: Sendable {
     /// Must be quick: others wait for it, though no call does. Takes note and hands over to its own actor.
-    func heard(_ tidings: [SupervisionEvent]) async
+    func heard(_ events: [SupervisionEvent]) async
 }
 
-/// Hands tidings on in the order in which they were decided, after the disk had its chance.
+/// Hands events on in the order in which they were decided, after the disk had its chance.
 final class SupervisionEventBus: Sendable {
-    /// Notes in the batch what the person is told of a tiding; false where that is nothing.
+    /// Notes in the batch what the person is told of an event; false where that is nothing.
     typealias Keep = @Sendable (SupervisionEvent, Subscriber, inout StoreBatch) -> Bool
 
     private struct State {
@@ -150,28 +150,28 @@ final class SupervisionEventBus: Sendable {
         state.withLock { $0.listeners.append(listener) }
     }
 
-    /// From now on what `keep` notes is stored in one transaction with what the tiding tells about: a crash takes both, or neither.
+    /// From now on what `keep` notes is stored in one transaction with what the event tells about: a crash takes both, or neither.
     func keep(by keep: @escaping Keep) {
         state.withLock { $0.keep = keep }
     }
 
-    /// The tiding as it is announced after the batch.
-    func keep(_ tiding: SupervisionEvent, of subscriber: Subscriber, in batch: inout StoreBatch) -> SupervisionEvent {
-        var kept = tiding
-        kept.isKept = state.withLock { $0.keep }?(tiding, subscriber, &batch) ?? false
+    /// The event as it is announced after the batch.
+    func keep(_ event: SupervisionEvent, of subscriber: Subscriber, in batch: inout StoreBatch) -> SupervisionEvent {
+        var kept = event
+        kept.isKept = state.withLock { $0.keep }?(event, subscriber, &batch) ?? false
         return kept
     }
 
     /// Returns at once; what they are about must have been noted in the journal. A hanging disk keeps nobody in the dark: what is
     /// not stored in time is told all the same, and may be told again after a crash.
-    func announce(_ tidings: [SupervisionEvent]) {
-        guard !tidings.isEmpty else { return }
+    func announce(_ events: [SupervisionEvent]) {
+        guard !events.isEmpty else { return }
         state.withLock { state in
             let (listeners, before) = (state.listeners, state.last)
             guard !listeners.isEmpty else { return }
             state.last = Task { [journal] in
                 let isStored = await journal.commit(within: SupervisionService.patience)
-                let heard = isStored ? tidings : tidings.map(\.unkept)
+                let heard = isStored ? events : events.map(\.unkept)
                 await before?.value
                 for listener in listeners { await listener.heard(heard) }
             }

@@ -34,7 +34,7 @@ extension SupervisionService {
     /// - Parameters:
     ///   - next: the number of the emergency's next message.
     ///   - file: its messages, as far as they can be read: those go on by themselves.
-    private func goOn(_ record: EmergencyRecord, from next: Int, _ file: DispatchFile?, _ effects: inout Effects) {
+    private func goOn(_ record: EmergencyRecord, from next: Int, _ file: DispatchMachine?, _ effects: inout Effects) {
         var record = record
         let person = record.person
         let state = people[person]?.subscriber.supervision

@@ -30,7 +30,7 @@ actor SupervisionService {
     /// Whose emergencies are tests of this very chain: nobody is told of them.
     var canary: PersonID?
     /// Where what happened is told to those who show and send it.
-    nonisolated let tidings: SupervisionEventBus
+    nonisolated let events: SupervisionEventBus
     private let metrics: SOSMetrics
     private let logger: Logger
     private let decoder = JSONDecoder()
@@ -70,7 +70,7 @@ actor SupervisionService {
         (self.rules, self.letterhead, self.names, self.keys, self.store) = (rules, letterhead, names, keys, store)
         (self.journal, self.dispatcher, self.clock, self.pair) = (journal, dispatcher, clock, pair)
         (self.metrics, self.logger, beganAt) = (metrics, logger, clock.now)
-        tidings = SupervisionEventBus(journal: journal)
+        events = SupervisionEventBus(journal: journal)
     }
 
     // MARK: Starting and stopping
@@ -93,7 +93,7 @@ actor SupervisionService {
         }
         superviseUnreadable(memory, &effects)
         await settle(effects)
-        tidings.announce(running())
+        events.announce(running())
     }
 
     /// For those who may have missed something while nobody ran.
@@ -113,7 +113,7 @@ actor SupervisionService {
         alarm = nil
         for settlement in underWay.values { await settlement.value }
         try? await journal.commit()
-        await tidings.quiet()
+        await events.quiet()
     }
 
     /// Hands on what was changed without any effect.
@@ -233,7 +233,7 @@ extension SupervisionService {
     struct Effects {
         var messages: [(person: PersonID, message: OutboxMessage, t0: Timestamp)] = []
         var stops: [EmergencyID] = []
-        var tidings: [SupervisionEvent] = []
+        var events: [SupervisionEvent] = []
         /// For whom something happened: their state is stored before it takes effect.
         var people: Set<PersonID> = []
     }
@@ -290,11 +290,11 @@ extension SupervisionService {
             guard person != canary else { return }
             // Beside an emergency the person is asked under the name that it would have.
             let asked = action.question.map { names.emergency(of: person, $0.trigger) }
-            var tiding = SupervisionEvent(person: person, kind: SupervisionEvent.Kind(action.kind), at: at, since: action.since)
-            (tiding.emergency, tiding.episode, tiding.sounds) = (asked, action.question, action.sounds)
+            var event = SupervisionEvent(person: person, kind: SupervisionEvent.Kind(action.kind), at: at, since: action.since)
+            (event.emergency, event.episode, event.sounds) = (asked, action.question, action.sounds)
             // Where nothing at all is heard the warning names no parameter.
-            if case .signalLost(let signal) = action.kind, machine.state.stage != .suspended { tiding.signal = signal }
-            tell(tiding, subscriber, &effects)
+            if case .signalLost(let signal) = action.kind, machine.state.stage != .suspended { event.signal = signal }
+            tell(event, subscriber, &effects)
             changes.audit.append(
                 AuditNote(
                     at: at, actor: action.actor, action: action.word, object: asked.map { "\($0)" } ?? names.auditName(of: person),
@@ -316,10 +316,10 @@ extension SupervisionService {
                 // By the device's clock: it stands first, and whatever follows can be counted from it (SOS-41).
                 changes.audit.append(AuditNote(at: tried, actor: "device", action: "first-tried", object: "\(record.id)", detail: ""))
             }
-            var tiding = SupervisionEvent(
+            var event = SupervisionEvent(
                 person: person, kind: SupervisionEvent.Kind(action.kind), emergency: emergency, episode: episode, at: at)
-            if case .worse(let worse) = action.kind { tiding.worse = worse }
-            tell(tiding, subscriber, &effects)
+            if case .worse(let worse) = action.kind { event.worse = worse }
+            tell(event, subscriber, &effects)
         }
         if let kind = message(of: action, in: emergency, at: at) {
             send(kind, action, episode, subscriber, person, emergency, &effects)
@@ -400,7 +400,7 @@ extension SupervisionService {
         changes = StoreBatch()
         let (urgent, patient) = decided.parted(urgent: effects.people)
         journal.note(urgent, patient: patient)
-        tidings.announce(effects.tidings)
+        events.announce(effects.events)
         setAlarm()
         guard !effects.people.isEmpty else { return }
         journal.hurry()
@@ -531,7 +531,7 @@ extension SupervisionService {
                 AuditNote(at: .now, actor: "person", action: action, object: names.auditName(of: person), detail: detail))
             if let answer { changes.answers.append(answer) }
             if let kind = SupervisionEvent.Kind(rawValue: action) {
-                effects.tidings.append(SupervisionEvent(person: person, kind: kind, at: .now))
+                effects.events.append(SupervisionEvent(person: person, kind: kind, at: .now))
             }
         }
         await settle(effects)
@@ -600,8 +600,8 @@ extension SupervisionService {
     }
 
     /// Announces it once it is stored, together with what the person is told of it.
-    func tell(_ tiding: SupervisionEvent, _ subscriber: Subscriber, _ effects: inout Effects) {
-        effects.tidings.append(tidings.keep(tiding, of: subscriber, in: &changes))
+    func tell(_ event: SupervisionEvent, _ subscriber: Subscriber, _ effects: inout Effects) {
+        effects.events.append(events.keep(event, of: subscriber, in: &changes))
     }
 
     /// The message that an action makes. What the other dispatcher was told while it had heard of no call from here needs not be taken back.
@@ -701,7 +701,7 @@ extension SupervisionService {
             records[person] = record
             changes.emergencies[emergency] = record
             effects.people.insert(person)
-            effects.tidings.append(SupervisionEvent(person: person, kind: .goesOn, emergency: emergency, episode: episode, at: .now))
+            effects.events.append(SupervisionEvent(person: person, kind: .goesOn, emergency: emergency, episode: episode, at: .now))
         }
         await settle(effects)
     }

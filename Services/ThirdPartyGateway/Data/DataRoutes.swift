@@ -9,7 +9,7 @@ struct DataRoutes: Sendable {
     static let most = 10_000
     private static let usual = 1000
 
-    let desk: DataService
+    let service: DataService
     let admit: Admit
 
     var all: [Route] { [page] }
@@ -53,8 +53,8 @@ struct DataRoutes: Sendable {
             let limit = try exchange.queryInteger("limit", in: 1...Self.most) ?? Self.usual
             let after = try exchange.cursor { Int64($0) }
             return try await Self.answering {
-                guard let opened = try await desk.open(id, of: standing.id, type: type, from: from, to: to) else { throw Problem.absent }
-                let reply = try await desk.page(opened, after: after.map(String.init), limit: limit)
+                guard let opened = try await service.open(id, of: standing.id, type: type, from: from, to: to) else { throw Problem.absent }
+                let reply = try await service.page(opened, after: after.map(String.init), limit: limit)
                 return Self.answer(reply, opened.access, format, limit: limit)
             }
         }
@@ -65,7 +65,7 @@ struct DataRoutes: Sendable {
         return DataFormat(mediaType: try exchange.preferred(of: DataFormat.mediaTypes)) ?? .json
     }
 
-    /// Turns what the desk refuses into problems.
+    /// Turns what the service refuses into problems.
     static func answering<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

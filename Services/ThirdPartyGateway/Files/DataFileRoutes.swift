@@ -6,7 +6,7 @@ import HTTPTypes
 import ServiceKit
 
 struct DataFileRoutes: Sendable {
-    let desk: DataFileService
+    let service: DataFileService
     let data: DataService
     let admit: Admit
 
@@ -15,12 +15,12 @@ struct DataFileRoutes: Sendable {
     private static let fileID = Parameter.path("file", .identifier(Job.self), "The file job's id.")
 
     private func item(_ job: DataFileJob, of request: MadeRequest) -> DataFileItem {
-        DataFileItem(job, of: request, expiresAt: desk.expiry(of: job))
+        DataFileItem(job, of: request, expiresAt: service.expiry(of: job))
     }
 
     /// How much was measured and written tells of the person as the values do: it is not told while nobody knows what is allowed.
     private func requireConsentHeard() throws {
-        guard desk.isConsentHeard() else {
+        guard service.isConsentHeard() else {
             throw Refusal(
                 Problem.consentNotHeard.saying(
                     "What the person allows now is not known for the moment. Ask again in a few seconds.",
@@ -35,7 +35,7 @@ struct DataFileRoutes: Sendable {
             summary: "Has the data of a request written as files",
             description: """
                 Needs `data:read`. \
-                Written in the background, normally at once; kept for \(desk.settings.filesKept.wholeMilliseconds / 3_600_000) hours. Asking \
+                Written in the background, normally at once; kept for \(service.settings.filesKept.wholeMilliseconds / 3_600_000) hours. Asking \
                 for the same that is being written gives that one. The manifest holds a SHA-256 for each file.
                 """,
             parameters: [RequestRoutes.requestID],
@@ -61,16 +61,16 @@ struct DataFileRoutes: Sendable {
                     }
                 }
                 do {
-                    switch try await desk.begin(order, of: found.stored.request) {
+                    switch try await service.begin(order, of: found.stored.request) {
                     case .begun(let job):
                         return try .json(item(job, of: found.stored.request), status: 202)
                             .with(.location, "/thirdparty/v1/requests/\(id)/files/\(job.job)")
                     case .exhausted(let wait):
                         throw Refusal(
                             Problem.tooManyFiles.saying(
-                                "At most \(desk.settings.filesPerDay) file jobs in 24 hours. Download what is there, or read pages.",
+                                "At most \(service.settings.filesPerDay) file jobs in 24 hours. Download what is there, or read pages.",
                                 italian:
-                                    "Al massimo \(desk.settings.filesPerDay) file in 24 ore. Scarichi quelli che ci sono, o legga le pagine."
+                                    "Al massimo \(service.settings.filesPerDay) file in 24 ore. Scarichi quelli che ci sono, o legga le pagine."
                             ),
                             retryAfter: wait)
                     }
@@ -95,7 +95,7 @@ struct DataFileRoutes: Sendable {
             let standing = try await admit(exchange, .dataRead)
             let id: RequestID = try exchange.identifier("request")
             // The jobs first: what is withdrawn between the two looks is shown as withdrawn.
-            let jobs = try await desk.list(of: id)
+            let jobs = try await service.list(of: id)
             guard let found = try await data.find(id, of: standing.id) else { throw Problem.absent }
             if jobs.contains(where: { $0.state == .done }) { try requireConsentHeard() }
             return try .json(Page(items: jobs.map { item($0, of: found.stored.request) }, next: nil))
@@ -125,7 +125,7 @@ struct DataFileRoutes: Sendable {
     ) async throws -> (job: DataFileJob, request: MadeRequest, isPaid: Bool) {
         let id: RequestID = try exchange.identifier("request")
         // The job first, as in the list.
-        guard let job = try await desk.find(exchange.identifier("file"), of: id), let found = try await data.find(id, of: standing.id)
+        guard let job = try await service.find(exchange.identifier("file"), of: id), let found = try await data.find(id, of: standing.id)
         else { throw Problem.absent }
         return (job, found.stored.request, found.isPaid)
     }
@@ -165,9 +165,9 @@ struct DataFileRoutes: Sendable {
                 }
                 guard let number = job.parts.firstIndex(where: { $0.name == name }) else { throw Problem.absent }
                 return Self.stream(job.parts[number]) {
-                    try desk.read(job, part: number)
+                    try service.read(job, part: number)
                 } mayGoOn: {
-                    try await desk.mayLeave(job)
+                    try await service.mayLeave(job)
                 }
             }
         }
@@ -206,7 +206,7 @@ struct DataFileRoutes: Sendable {
             parameters: [RequestRoutes.requestID, Self.fileID], answers: [Answer(204, "Removed"), .noAdmission, .problem(404, "not-found")]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
-            try await desk.remove(try await existing(exchange, standing).job)
+            try await service.remove(try await existing(exchange, standing).job)
             return .empty()
         }
     }

@@ -25,7 +25,7 @@ struct OrganisationModule: Sendable {
     let accounts: OrganisationService
     let members: MemberService
     let clients: ClientService
-    let desk: OrganisationReviewService
+    let service: OrganisationReviewService
     let allowance: Allowance
     private let support: SupportRoutes
     let jobs: OrganisationJobs
@@ -59,7 +59,7 @@ struct OrganisationModule: Sendable {
         clients = ClientService(
             settings: settings, store: store, table: ClientStore(key: key), directory: directory, answersKey: answersKey,
             logger: runtime.logger)
-        desk = OrganisationReviewService(
+        service = OrganisationReviewService(
             store: store, table: table, members: memberTable, repository: repository, consent: consent, directory: directory,
             answers: dependencies.opened.answers, logger: runtime.logger, now: now)
         allowance = Allowance(perMinute: settings.callsPerMinute, perDay: settings.callsPerDay)
@@ -75,7 +75,7 @@ struct OrganisationModule: Sendable {
     }
 
     func register(in methods: inout Methods) {
-        desk.register(in: &methods)
+        service.register(in: &methods)
     }
 
     /// Proves who comes to the gateway: an API client by its own token, everybody else by consent's.

@@ -7,7 +7,7 @@ import ServiceKit
 import Storage
 
 struct PaymentBusRoutes: Sendable {
-    let desk: PaymentService
+    let service: PaymentService
 
     func register(in methods: inout Methods) {
         methods.on(ListPayments.self) { asked, _ in try await list(asked) }
@@ -30,7 +30,7 @@ struct PaymentBusRoutes: Sendable {
         }
         let filter = PaymentFilter(
             organisation: asked.organisation, status: asked.status, needsAttention: asked.needsAttention ?? false)
-        let (items, next) = try await desk.list(filter, before: before, limit: ListPayments.most)
+        let (items, next) = try await service.list(filter, before: before, limit: ListPayments.most)
         return ListPayments.Reply(payments: items.map(PaymentEntry.init), next: next.map(String.init))
     }
 
@@ -38,18 +38,18 @@ struct PaymentBusRoutes: Sendable {
         _ payment: PaymentID, _ context: RequestContext, _ line: String,
         _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]
     ) async throws -> PaymentEntry {
-        let now = desk.clock()
+        let now = service.clock()
         do {
-            let entry = try await desk.store.write { [desk] db -> PaymentEntry? in
-                guard try desk.ledger.change(db, payment, at: now, { try event(&$0, now) }) != nil,
-                    let stored = try desk.ledger.table.find(db, payment)
+            let entry = try await service.store.write { [service] db -> PaymentEntry? in
+                guard try service.ledger.change(db, payment, at: now, { try event(&$0, now) }) != nil,
+                    let stored = try service.ledger.table.find(db, payment)
                 else { return nil }
-                let entry = PaymentEntry(try desk.ledger.shown(db, stored))
-                try desk.answers.remember(entry, to: context, in: db)
+                let entry = PaymentEntry(try service.ledger.shown(db, stored))
+                try service.answers.remember(entry, to: context, in: db)
                 return entry
             }
             guard let entry else { throw Failure(.notFound, "there is no such payment") }
-            desk.logger.notice("\(line)", metadata: ["payment": "\(payment)", "asker": "\(context.peer)"])
+            service.logger.notice("\(line)", metadata: ["payment": "\(payment)", "asker": "\(context.peer)"])
             return entry
         } catch let refusal as PaymentRefusal {
             throw await explained(refusal, payment)
@@ -65,7 +65,7 @@ struct PaymentBusRoutes: Sendable {
         case .contested: return Failure(.conflict, "the payer's bank contests it: answer at the payment handler's pages")
         case .nothingToSendBack: return Failure(.conflict, "nothing waits to be sent back by hand")
         case .underWay:
-            try? await desk.giveUp(payment)
+            try? await service.giveUp(payment)
             return Failure(.conflict, "another way of paying was under way and is called off; ask again in a minute")
         }
     }

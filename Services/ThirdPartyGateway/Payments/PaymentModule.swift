@@ -14,7 +14,7 @@ import Storage
 /// For the gateway's assembly and for tests.
 struct PaymentModule: Sendable {
     let repository: PaymentRepository
-    let desk: PaymentService
+    let service: PaymentService
     let jobs: PaymentJobRunner
     let providers: PaymentProviders
     private let prices: PriceBusRoutes
@@ -34,14 +34,14 @@ struct PaymentModule: Sendable {
         repository = PaymentRepository(ledger: ledger, prices: PriceRepository(), settings: settings, clock: clock)
         jobs = PaymentJobRunner(
             store: opened.store, ledger: ledger, lookEvery: settings.lookEvery, logger: runtime.logger, clock: clock)
-        desk = PaymentService(
+        service = PaymentService(
             store: opened.store, ledger: ledger, jobs: jobs, answers: opened.answers, logger: runtime.logger, clock: clock)
         prices = PriceBusRoutes(store: opened.store, answers: opened.answers, clock: clock)
         let signature = try settings.stripe?.webhookSecret.map {
             StripeSignature(secret: Array(try runtime.keys.readSecret($0).utf8))
         }
         ownRoutes =
-            PriceRoutes(store: opened.store, repository: repository).all + PaymentRoutes(desk: desk, admit: admit).all
+            PriceRoutes(store: opened.store, repository: repository).all + PaymentRoutes(service: service, admit: admit).all
             + InvoiceRoutes(store: opened.store, table: ledger.invoices, admit: admit).all
             + ProviderRoutes(jobs: jobs, stripe: signature).all
     }
@@ -50,7 +50,7 @@ struct PaymentModule: Sendable {
 
     func register(in methods: inout Methods) {
         prices.register(in: &methods)
-        PaymentBusRoutes(desk: desk).register(in: &methods)
+        PaymentBusRoutes(service: service).register(in: &methods)
     }
 
     var services: [any Service] {

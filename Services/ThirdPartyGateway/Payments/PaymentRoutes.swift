@@ -4,7 +4,7 @@ import Contracts
 import HTTPKit
 
 struct PaymentRoutes: Sendable {
-    let desk: PaymentService
+    let service: PaymentService
     let admit: Admit
 
     var all: [Route] { [payments, payment, pay, giveUp] }
@@ -37,7 +37,7 @@ struct PaymentRoutes: Sendable {
                 isOpen: try exchange.queryChoice("show", of: Kept.self).map { $0 == .open },
                 request: try exchange.queryIdentifier("request", of: DataRequest.self), from: try exchange.queryTime("from"),
                 to: try exchange.queryTime("to"))
-            let (items, next) = try await desk.list(filter, before: try exchange.cursor(Int64.init), limit: try exchange.pageLimit)
+            let (items, next) = try await service.list(filter, before: try exchange.cursor(Int64.init), limit: try exchange.pageLimit)
             return try .json(Page(items: items.map { PaymentItem($0, methods: methods) }, next: next.map(String.init)))
         }
     }
@@ -49,7 +49,7 @@ struct PaymentRoutes: Sendable {
             answers: [.json(200, "The payment", PaymentItem.schema, example: Examples.due), .noAdmission, .problem(404, "not-found")]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsRead).id
-            guard let shown = try await desk.find(exchange.identifier("payment"), of: organisation) else { throw Problem.absent }
+            guard let shown = try await service.find(exchange.identifier("payment"), of: organisation) else { throw Problem.absent }
             return try .json(PaymentItem(shown, methods: methods))
         }
     }
@@ -78,7 +78,7 @@ struct PaymentRoutes: Sendable {
             let organisation = try await admit(exchange, .paymentsWrite).id
             let id: PaymentID = try exchange.identifier("payment")
             let body: PayBody = try await exchange.json()
-            guard let shown = try await desk.pay(id, of: organisation, by: body.method, token: body.paymentMethod) else {
+            guard let shown = try await service.pay(id, of: organisation, by: body.method, token: body.paymentMethod) else {
                 throw Problem.absent
             }
             return try .json(
@@ -99,10 +99,10 @@ struct PaymentRoutes: Sendable {
             ]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsWrite).id
-            guard let shown = try await desk.abandon(exchange.identifier("payment"), of: organisation) else { throw Problem.absent }
+            guard let shown = try await service.abandon(exchange.identifier("payment"), of: organisation) else { throw Problem.absent }
             return try .json(PaymentItem(shown, methods: methods))
         }
     }
 
-    private var methods: [PaymentMethod] { desk.ledger.providers.methods }
+    private var methods: [PaymentMethod] { service.ledger.providers.methods }
 }

@@ -10,16 +10,16 @@ struct RequestEnding: Sendable {
     private static let look = Duration.seconds(60)
 
     let store: Store
-    let desk: RequestService
+    let service: RequestService
     let settings: RequestSettings
     let logger: Logger
     let clock: @Sendable () -> Timestamp
     private let table = RequestStore()
 
     init(
-        store: Store, desk: RequestService, settings: RequestSettings, logger: Logger, clock: @escaping @Sendable () -> Timestamp
+        store: Store, service: RequestService, settings: RequestSettings, logger: Logger, clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.store, self.desk, self.settings, self.logger, self.clock) = (store, desk, settings, logger, clock)
+        (self.store, self.service, self.settings, self.logger, self.clock) = (store, service, settings, logger, clock)
     }
 
     /// Runs until it is cancelled.
@@ -43,7 +43,7 @@ struct RequestEnding: Sendable {
         var count = 0
         for stored in due {
             do {
-                try await desk.end(stored.request.id, of: stored.request.organisation)
+                try await service.end(stored.request.id, of: stored.request.organisation)
                 count += 1
             } catch let failure as Failure where failure.code != .unavailable && failure.code != .deadline {
                 // Its own fact is on its way; the others do not wait for it.

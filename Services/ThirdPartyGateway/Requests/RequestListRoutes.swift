@@ -13,13 +13,13 @@ struct RequestListRoutes: Sendable {
     private static let bodyLimit = 2 << 20
 
     let store: Store
-    let desk: RequestService
+    let service: RequestService
     let firstAnswers: FirstAnswers<JobID>
     let admit: Admit
     private let intents = PendingRequestStore()
 
-    init(store: Store, desk: RequestService, firstAnswers: FirstAnswers<JobID>, admit: @escaping Admit) {
-        (self.store, self.desk, self.firstAnswers, self.admit) = (store, desk, firstAnswers, admit)
+    init(store: Store, service: RequestService, firstAnswers: FirstAnswers<JobID>, admit: @escaping Admit) {
+        (self.store, self.service, self.firstAnswers, self.admit) = (store, service, firstAnswers, admit)
     }
 
     var all: [Route] { [send, find] }
@@ -48,9 +48,9 @@ struct RequestListRoutes: Sendable {
             let standing = try await admit(exchange, .requestsWrite)
             let bytes = Array(try await exchange.body().readableBytesView)
             let (list, version) = try await Self.read(exchange, bytes)
-            let (id, isRepeated) = try await desk.send(
+            let (id, isRepeated) = try await service.send(
                 list.forms, of: standing, priceListVersion: version, repeated: try firstAnswers.sending(exchange, bytes, "send-list"))
-            desk.wake()
+            service.wake()
             guard let item = try await item(id, of: standing.id, from: 0, limit: PageLimits.usual) else { throw Problem.absent }
             let answer = try HTTPAnswer.json(item, status: 202).with(.location, "/thirdparty/v1/requests/lists/\(id)")
             return isRepeated ? answer.with(.idempotencyReplayed, "true") : answer

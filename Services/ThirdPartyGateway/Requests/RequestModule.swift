@@ -19,7 +19,7 @@ struct RequestDependencies: Sendable {
 
 struct RequestModule: Sendable {
     let repository: RequestRepository
-    let desk: RequestService
+    let service: RequestService
     let news: RequestEventStore
     let watchers: Watchers<OrganisationID>
     let sealer: RequestSealer
@@ -44,7 +44,7 @@ struct RequestModule: Sendable {
             table: RequestStore(), files: fileTable, effects: effects, keys: opened.keys, watchers: watchers,
             origin: runtime.settings.publicOrigin, clock: clock)
         let sealer = RequestSealer(store: store, keys: opened.keys, vault: vault, logger: logger)
-        let desk = RequestService(
+        let service = RequestService(
             store: store, vault: vault, news: news, effects: effects, questions: dependencies.questions, sealer: sealer, logger: logger,
             clock: clock)
         let data = DataService(store: store, data: dependencies.data, effects: effects, clock: clock)
@@ -59,10 +59,12 @@ struct RequestModule: Sendable {
         erasure =
             RequestErasureStore(table: RequestStore(), files: fileTable, sealer: sealer, keeper: keeper, memory: data.memory).steps
         routes =
-            RequestRoutes(repository: repository, desk: desk, watchers: watchers, firstAnswers: firstAnswers, admit: dependencies.admit).all
-            + RequestListRoutes(store: store, desk: desk, firstAnswers: firstAnswers, admit: dependencies.admit).all
-            + DataRoutes(desk: data, admit: dependencies.admit).all
-            + DataFileRoutes(desk: files, data: data, admit: dependencies.admit).all
+            RequestRoutes(
+                repository: repository, service: service, watchers: watchers, firstAnswers: firstAnswers, admit: dependencies.admit
+            ).all
+            + RequestListRoutes(store: store, service: service, firstAnswers: firstAnswers, admit: dependencies.admit).all
+            + DataRoutes(service: data, admit: dependencies.admit).all
+            + DataFileRoutes(service: files, data: data, admit: dependencies.admit).all
         follower = Follower(
             family: .requests, on: runtime, store: store, apply: { db, event in try news.apply(db, event) }, snapshot: news.snapshot,
             after: { _ in
@@ -70,14 +72,14 @@ struct RequestModule: Sendable {
                 sealer.wake()
                 files.wake()
             })
-        ending = RequestEnding(store: store, desk: desk, settings: settings, logger: logger, clock: clock)
-        (self.repository, self.desk, self.news, self.watchers, self.sealer) = (repository, desk, news, watchers, sealer)
+        ending = RequestEnding(store: store, service: service, settings: settings, logger: logger, clock: clock)
+        (self.repository, self.service, self.news, self.watchers, self.sealer) = (repository, service, news, watchers, sealer)
         (self.data, self.files) = (data, files)
     }
 
     var services: [any Service] {
         [
-            Background(follower.run), Background(desk.run), Background(sealer.run), Background(files.run), Background(ending.run),
+            Background(follower.run), Background(service.run), Background(sealer.run), Background(files.run), Background(ending.run),
         ]
     }
 }

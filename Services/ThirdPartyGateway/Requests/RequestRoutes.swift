@@ -27,7 +27,7 @@ extension Exchange {
 
 struct RequestRoutes: Sendable {
     let repository: RequestRepository
-    let desk: RequestService
+    let service: RequestService
     let watchers: Watchers<OrganisationID>
     let firstAnswers: FirstAnswers<JobID>
     let admit: Admit
@@ -64,10 +64,10 @@ struct RequestRoutes: Sendable {
             let form = try Self.reading { () throws(FormFaults) in
                 try body.form.read(fiscalCode: body.fiscalCode, at: exchange.receivedAt)
             }
-            let (list, isRepeated) = try await desk.send(
+            let (list, isRepeated) = try await service.send(
                 [form], of: standing, priceListVersion: body.priceListVersion,
                 repeated: try firstAnswers.sending(exchange, bytes, "open-request"))
-            guard let intent = try await desk.askNow(list) else { throw Problem.absent }
+            guard let intent = try await service.askNow(list) else { throw Problem.absent }
             let answer = try await self.answer(intent, standing, exchange)
             return isRepeated ? answer.with(.idempotencyReplayed, "true") : answer
         }
@@ -233,7 +233,7 @@ struct RequestRoutes: Sendable {
             let id: RequestID = try exchange.identifier("request")
             guard try await repository.find(id, of: standing.id) != nil else { throw Problem.absent }
             do {
-                try await desk.end(id, of: standing.id)
+                try await service.end(id, of: standing.id)
             } catch let failure as Failure {
                 switch failure.code {
                 case .notFound: throw Problem.absent

@@ -25,7 +25,7 @@ package struct AllowedPeer: Sendable {
 /// The allow-list that the ZAP handler and every answer are checked against. Whoever is not in it is refused, and so are a key
 /// that two entries share and a name that two entries share.
 package final class AllowList: Sendable {
-    private struct Book {
+    private struct Index {
         var byKey: [String: AllowedPeer]
         var byName: [Peer: AllowedPeer]
 
@@ -37,25 +37,25 @@ package final class AllowList: Sendable {
         }
     }
 
-    private let book: Mutex<Book>
+    private let index: Mutex<Index>
 
     /// Empty refuses everybody, until `replace`.
     package init(_ peers: [AllowedPeer]) {
-        book = Mutex(Book(peers))
+        index = Mutex(Index(peers))
     }
 
     /// Holds at once for every question and every new connection. A connection to a publishing socket that is already made
     /// lasts until either side closes it: to throw a hearer out at once, restart the publisher.
     package func replace(with peers: [AllowedPeer]) {
-        let fresh = Book(peers)
-        book.withLock { $0 = fresh }
+        let fresh = Index(peers)
+        index.withLock { $0 = fresh }
     }
 
     func peer(withKey publicKey: String) -> AllowedPeer? {
-        book.withLock { $0.byKey[publicKey] }
+        index.withLock { $0.byKey[publicKey] }
     }
 
     func peer(named peer: Peer) -> AllowedPeer? {
-        book.withLock { $0.byName[peer] }
+        index.withLock { $0.byName[peer] }
     }
 }

@@ -53,9 +53,9 @@ package actor BusNode {
             allowed.peer(withKey: key).flatMap { $0.families.contains(family.name) ? $0.peer.name : nil }
         }
         rights.add(family)
-        let desk = PublisherQueue(family: family, epoch: epoch, heads: heads, thread: thread, logger: logger)
-        duties.append(PublisherSocket(socket: socket, desk: desk))
-        return Publisher(family: family, desk: desk)
+        let queue = PublisherQueue(family: family, epoch: epoch, heads: heads, thread: thread, logger: logger)
+        duties.append(PublisherSocket(socket: socket, queue: queue))
+        return Publisher(family: family, queue: queue)
     }
 
     /// Binds an answering socket. Only peers that may ask or hear something can connect; each question is checked again.
@@ -67,7 +67,7 @@ package actor BusNode {
             allowed.peer(withKey: key).flatMap { $0.mayAskAnything ? $0.peer.name : nil }
         }
         duties.append(
-            ServerSocket(socket: socket, methods: methods, rights: rights, desk: ServerRequests(thread: thread), logger: logger))
+            ServerSocket(socket: socket, methods: methods, rights: rights, requests: ServerRequests(thread: thread), logger: logger))
     }
 
     /// Connects to a peer's answering socket; the peer need not be there yet.
@@ -76,9 +76,9 @@ package actor BusNode {
         try checkOpen()
         let socket = try Socket(.asker, .trusting(serverKey: serverKey, keys: keys))
         try socket.connect(to: endpoint)
-        let desk = ClientRequests(thread: thread)
-        duties.append(ClientSocket(socket: socket, desk: desk))
-        return BusClient(peer: peer, desk: desk)
+        let requests = ClientRequests(thread: thread)
+        duties.append(ClientSocket(socket: socket, requests: requests))
+        return BusClient(peer: peer, requests: requests)
     }
 
     /// Subscribes to some or all streams of a family and to its heartbeat; the publisher need not be there yet.

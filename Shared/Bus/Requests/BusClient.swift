@@ -8,7 +8,7 @@ import Foundation
 /// or the task was cancelled, `invalid` for a question of more than 1 MiB, `internal` for an answer of another form.
 package struct BusClient: Sendable {
     package let peer: Peer
-    let desk: ClientRequests
+    let requests: ClientRequests
 
     /// Asks up to `attempts` times, each time waiting for `deadline`, always under the same id: the answerer gives a repeated
     /// question of a mutating method its first answer again. What the answerer says is final, a failure too, unless it says that an
@@ -77,7 +77,7 @@ package struct BusClient: Sendable {
             throw Failure(.invalid, "id and method have 1 to \(BusLimits.wordBytes) printable ASCII characters, no quotes or backslashes")
         }
         let trace = busWord(trace)
-        let outcome = await desk.exchange(id: id, patience: deadline, attempts: attempts) {
+        let outcome = await requests.exchange(id: id, patience: deadline, attempts: attempts) {
             Question(id: id, method: method, deadline: busTime() + deadline, trace: trace, body: body).envelope
         }
         switch outcome {

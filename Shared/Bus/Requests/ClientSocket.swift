@@ -89,23 +89,23 @@ final class ClientRequests: Sendable {
 
 final class ClientSocket: SocketHandler {
     let socket: Socket
-    private let desk: ClientRequests
+    private let requests: ClientRequests
     private var waiting: [String: ClientRequests.Ask] = [:]
     private var unsent = Queue<String>()
     /// No waiting question ends before this; questions that were answered may make it too early.
     private var earliest: ContinuousClock.Instant?
 
-    init(socket: Socket, desk: ClientRequests) {
-        (self.socket, self.desk) = (socket, desk)
+    init(socket: Socket, requests: ClientRequests) {
+        (self.socket, self.requests) = (socket, requests)
     }
 
     var waitsForRoom: Bool { !unsent.isEmpty }
 
     func work(at now: ContinuousClock.Instant) {
-        let new = desk.takeNew()
+        let new = requests.takeNew()
         for ask in new.asks {
             // An id that is asked twice at once: the later one gets the answer.
-            if let former = waiting.updateValue(ask, forKey: ask.id) { desk.finish(former, .cancelled) }
+            if let former = waiting.updateValue(ask, forKey: ask.id) { requests.finish(former, .cancelled) }
             unsent.append(ask.id)
             earliest = min(earliest ?? ask.until, ask.until)
         }
@@ -129,13 +129,13 @@ final class ClientSocket: SocketHandler {
     }
 
     func end() {
-        desk.close()
+        requests.close()
         work(at: .now)
         for id in Array(waiting.keys) { end(id, .closed) }
     }
 
     private func end(_ id: String, _ outcome: AskOutcome) {
-        if let ask = waiting.removeValue(forKey: id) { desk.finish(ask, outcome) }
+        if let ask = waiting.removeValue(forKey: id) { requests.finish(ask, outcome) }
     }
 
     private func sendWaiting() {

@@ -44,7 +44,7 @@ final class ServerSocket: SocketHandler {
     let socket: Socket
     private let methods: Methods
     private let rights: StreamRights
-    private let desk: ServerRequests
+    private let requests: ServerRequests
     private let logger: Logger
     private var inWork: [QuestionKey: InWork] = [:]
     private var slots = AnswerSlots(total: BusLimits.questionsInWork)
@@ -52,8 +52,8 @@ final class ServerSocket: SocketHandler {
     /// Set at shutdown: what is in work is finished, nothing new begins.
     var isEnding = false
 
-    init(socket: Socket, methods: Methods, rights: StreamRights, desk: ServerRequests, logger: Logger) {
-        (self.socket, self.methods, self.rights, self.desk, self.logger) = (socket, methods, rights, desk, logger)
+    init(socket: Socket, methods: Methods, rights: StreamRights, requests: ServerRequests, logger: Logger) {
+        (self.socket, self.methods, self.rights, self.requests, self.logger) = (socket, methods, rights, requests, logger)
     }
 
     var isIdle: Bool { inWork.isEmpty }
@@ -71,7 +71,7 @@ final class ServerSocket: SocketHandler {
     }
 
     func work(at now: ContinuousClock.Instant) {
-        for (key, answer) in desk.take() {
+        for (key, answer) in requests.take() {
             guard let done = inWork.removeValue(forKey: key) else { continue }
             slots.ended(key.peer)
             if done.isReplay { replaysInWork -= 1 }
@@ -130,10 +130,10 @@ final class ServerSocket: SocketHandler {
     private func start(_ method: Methods.Method, _ question: Question, key: QuestionKey, route: [[UInt8]]) {
         let context = RequestContext(
             peer: key.peer, id: question.id, method: question.method, deadline: question.deadline, trace: question.trace)
-        let (memory, rights, desk, logger) = (methods.memory, rights, desk, logger)
+        let (memory, rights, requests, logger) = (methods.memory, rights, requests, logger)
         let task = Task {
             let result = await answer(method, question.body, context, memory: memory, rights: rights, logger: logger)
-            desk.leave(Answer(id: question.id, result), for: key)
+            requests.leave(Answer(id: question.id, result), for: key)
         }
         let isReplay = if case .hearing = method.right { question.method != ConfirmPositions.method } else { false }
         if isReplay { replaysInWork += 1 }

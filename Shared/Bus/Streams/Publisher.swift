@@ -9,29 +9,29 @@ import Synchronization
 package struct Publisher: Sendable {
     /// A fact of a stream that is not the family's is refused, counted and logged, never sent.
     package let family: StreamFamily
-    let desk: PublisherQueue
+    let queue: PublisherQueue
 
     /// To be called after the commit that made the facts, in their order; never waits. `head` becomes each fact's own sequence.
     /// When more wait than the bus takes, frames are dropped: the heads are told all the same, and consumers replay.
     package func publish(_ events: [StreamEvent]) {
-        desk.leave(events)
+        queue.leave(events)
     }
 
     /// As `publish`, for what has no place in a stream: its sequence is 0, no log has it, and heads stay where they are.
     package func publishProvisionally(_ event: StreamEvent) {
         var event = event
         (event.header.sequence, event.header.head) = (0, 0)
-        desk.leave([event])
+        queue.leave([event])
     }
 
     /// Moves the head that heartbeats tell, for facts that were committed but not rendered because nobody listens.
     package func advance(_ stream: String, to head: Int64) {
-        desk.advance(stream, to: head)
+        queue.advance(stream, to: head)
     }
 
     /// Whether a connected peer has subscribed to this stream. It may change at any time: who begins to listen replays.
     package func hasListeners(_ stream: String) -> Bool {
-        desk.hasListeners(stream)
+        queue.hasListeners(stream)
     }
 }
 

@@ -107,7 +107,7 @@ final class AccountHouse: Sendable {
         parts = try AccountModule(
             on: .init(
                 store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox,
-                desk: try PasswordHasher(cost: PasswordHash.Cost(n: 1 << 8, r: 8, p: 1)), passwordRule: PasswordRule(),
+                hasher: try PasswordHasher(cost: PasswordHash.Cost(n: 1 << 8, r: 8, p: 1)), passwordRule: PasswordRule(),
                 credentials: CredentialStore(key: try runtime.key("credentials")),
                 lookups: try AccountLookups { try runtime.lookupKey(for: $0) }, serviceKey: try runtime.key("accounts"),
                 answersKey: try runtime.key("answers"), publicOrigin: Self.origin, logger: logger,

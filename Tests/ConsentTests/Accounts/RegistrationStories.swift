@@ -98,7 +98,7 @@ struct RegistrationStories {
     @Test("ACC-04, CON-06: the address of a member or operator is in use, too")
     func uniqueOverKinds() async throws {
         try await AccountHouse.run { house in
-            let address = try #require(EmailAddress("desk@example.org"))
+            let address = try #require(EmailAddress("hasher@example.org"))
             let repository = house.parts.repository
             let subject = AccountSubject.operator(.random())
             let profile = try repository.vault.seal(
@@ -108,9 +108,10 @@ struct RegistrationStories {
                     db, subject, keys: .init(email: repository.lookups.email(address)), profile: profile, state: .active, at: .now)
             }
             #expect(
-                try await house.register(Applicant.form(email: "desk@example.org")).decoded(as: RegistrationItem.self).state == .unconfirmed
+                try await house.register(Applicant.form(email: "hasher@example.org")).decoded(as: RegistrationItem.self).state
+                    == .unconfirmed
             )
-            _ = try await house.mail.arrived(to: "desk@example.org", .alreadyRegistered)
+            _ = try await house.mail.arrived(to: "hasher@example.org", .alreadyRegistered)
         }
     }
 
@@ -246,7 +247,7 @@ struct RegistrationStories {
             let credential = try await house.opened.store.read { db in try repository.credentials.find(db, account: row.number) }
             let stored = try #require(credential)
             #expect(stored.temporaryUntil == row.createdAt + .seconds(24 * 3600))
-            #expect(try await house.parts.registrations.desk.check(password, against: stored.hash) != .wrong)
+            #expect(try await house.parts.registrations.hasher.check(password, against: stored.hash) != .wrong)
         }
     }
 

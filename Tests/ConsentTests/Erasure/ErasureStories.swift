@@ -82,8 +82,8 @@ private struct ErasureHouse: Sendable {
     }
 
     func order(_ scope: ErasureScope, of person: PersonID, at now: Timestamp = .now) async throws -> OrderedErasure {
-        let wish = await parts.erasure.desk.ask(person, scope, at: now)
-        return try await parts.erasure.desk.confirm(person, wish.confirmation, password: AccountHouse.password, at: now, trace: "")
+        let wish = await parts.erasure.hasher.ask(person, scope, at: now)
+        return try await parts.erasure.hasher.confirm(person, wish.confirmation, password: AccountHouse.password, at: now, trace: "")
     }
 
     func confirm(_ ordered: OrderedErasure, by client: BusClient) async throws {
@@ -92,7 +92,7 @@ private struct ErasureHouse: Sendable {
     }
 
     func state(of ordered: OrderedErasure) async throws -> ErasureRow {
-        try #require(try await parts.erasure.ledger.find(capability: ordered.capability))
+        try #require(try await parts.erasure.repository.find(capability: ordered.capability))
     }
 
     func count(_ sql: String) async throws -> Int {
@@ -130,7 +130,7 @@ struct ErasureInConsentStories {
             try await house.confirm(ordered, by: house.gateway)
             var row = try await house.state(of: ordered)
             #expect(row.erased.waitingFor == [.notifier] && row.certificate == nil && row.person == person)
-            let pending = try await house.parts.erasure.ledger.snapshot(
+            let pending = try await house.parts.erasure.repository.snapshot(
                 SnapshotStream(stream: StreamFamily.erasuresStream, after: nil))
             #expect(pending.facts.count == 1 && pending.facts.first?.payload.contains("\(person)") == true)
 
@@ -140,7 +140,7 @@ struct ErasureInConsentStories {
             #expect(row.person == nil && row.contact == nil)
             let certified = try await house.mail.arrived(to: "anna@example.org", .erasureCompleted)
             #expect(certified.values["certificate"]?.contains("\(ordered.order.erasure)") == true)
-            let after = try await house.parts.erasure.ledger.snapshot(SnapshotStream(stream: StreamFamily.erasuresStream, after: nil))
+            let after = try await house.parts.erasure.repository.snapshot(SnapshotStream(stream: StreamFamily.erasuresStream, after: nil))
             #expect(after.facts.isEmpty)
             let bytes = Data(person.bytes)
             let left = try await house.parts.opened.store.read { db in
@@ -238,26 +238,26 @@ struct ErasureInConsentStories {
     func notConfirmed() async throws {
         try await ErasureHouse.run { house in
             let (anna, bruno) = (try await house.person(), try await house.person("bruno@example.org", surname: "Verdini"))
-            let desk = house.parts.erasure.desk
+            let hasher = house.parts.erasure.hasher
             let now = Timestamp.now
-            let wish = await desk.ask(anna, .account, at: now)
+            let wish = await hasher.ask(anna, .account, at: now)
             let password = AccountHouse.password
             await #expect(throws: Problem.erasureNotConfirmed) {
-                try await desk.confirm(bruno, wish.confirmation, password: password, at: now, trace: "")
+                try await hasher.confirm(bruno, wish.confirmation, password: password, at: now, trace: "")
             }
             await #expect(throws: Problem.erasureNotConfirmed) {
-                try await desk.confirm(anna, wish.confirmation, password: password, at: now + ErasureRequests.lasting, trace: "")
+                try await hasher.confirm(anna, wish.confirmation, password: password, at: now + ErasureRequests.lasting, trace: "")
             }
             await #expect(throws: Problem.erasureWrongPassword) {
-                try await desk.confirm(anna, wish.confirmation, password: "something else", at: now, trace: "")
+                try await hasher.confirm(anna, wish.confirmation, password: "something else", at: now, trace: "")
             }
-            let other = await desk.ask(anna, .data, at: now)
+            let other = await hasher.ask(anna, .data, at: now)
             await #expect(throws: Problem.erasureNotConfirmed) {
-                try await desk.confirm(anna, wish.confirmation, password: password, at: now, trace: "")
+                try await hasher.confirm(anna, wish.confirmation, password: password, at: now, trace: "")
             }
             #expect(try await house.count("SELECT count(*) FROM erasures") == 0)
             #expect(try await house.count("SELECT count(*) FROM accounts WHERE state = 'active'") == 2)
-            #expect(try await desk.confirm(anna, other.confirmation, password: password, at: now, trace: "").order.scope == .data)
+            #expect(try await hasher.confirm(anna, other.confirmation, password: password, at: now, trace: "").order.scope == .data)
         }
     }
 
@@ -266,7 +266,7 @@ struct ErasureInConsentStories {
         try await ErasureHouse.run { house in
             _ = try await house.trackme.ask(MakeOperator(email: "op@example.org", language: .english), deadline: .seconds(5))
             let ordered = try await house.order(.account, of: try await house.person())
-            let ledger = house.parts.erasure.ledger
+            let ledger = house.parts.erasure.repository
             try await ledger.remind(at: ordered.order.orderedAt + .seconds(3000))
             #expect(house.mail.messages(to: "op@example.org", .announcement).isEmpty)
             for _ in 0..<2 { try await ledger.remind(at: ordered.order.orderedAt + .seconds(3700)) }

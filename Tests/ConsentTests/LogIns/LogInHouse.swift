@@ -159,7 +159,7 @@ extension LogInHouse {
     ) async throws -> PersonID {
         let person = PersonID.random()
         try await vault.makeKey(for: person)
-        let hash = try await password.asyncMap(parts.desk.hash)
+        let hash = try await password.asyncMap(parts.hasher.hash)
         let address = try #require(EmailAddress(email))
         let keys = AccountStore.Keys(
             email: lookups.email(address), fiscalCode: try fiscalCode.map { lookups.fiscalCode(try #require(PersonIdentifier($0))) },

@@ -1,4 +1,4 @@
-// Passwords: the rule, the desk, and how they lie in the store.
+// Passwords: the rule, the hasher, and how they lie in the store.
 
 import Contracts
 import Foundation
@@ -91,40 +91,40 @@ struct PasswordTests {
         }
     }
 
-    // MARK: The desk
+    // MARK: The hasher
 
     @Test("ACC-08: what is kept is a salted hash: the right password fits it, another does not, and two hashes of one differ")
     func hashes() async throws {
-        let desk = try PasswordHasher(cost: Self.cheap)
-        let (one, other) = (try await desk.hash("una frase"), try await desk.hash("una frase"))
+        let hasher = try PasswordHasher(cost: Self.cheap)
+        let (one, other) = (try await hasher.hash("una frase"), try await hasher.hash("una frase"))
         #expect(one != other && one.hasPrefix("$scrypt$") && !one.contains("una frase"))
-        #expect(try await desk.check("una frase", against: one) == .right(rehashed: nil))
-        #expect(try await desk.check("una fraso", against: one) == .wrong)
-        #expect(try await desk.check("e\u{301} vero!", against: desk.hash("\u{e9} vero!")) == .right(rehashed: nil))
-        #expect(try await desk.check("una frase", against: nil) == .wrong)
+        #expect(try await hasher.check("una frase", against: one) == .right(rehashed: nil))
+        #expect(try await hasher.check("una fraso", against: one) == .wrong)
+        #expect(try await hasher.check("e\u{301} vero!", against: hasher.hash("\u{e9} vero!")) == .right(rehashed: nil))
+        #expect(try await hasher.check("una frase", against: nil) == .wrong)
     }
 
     @Test("ACC-08: the usual cost is N = 2^15, r = 8, p = 3, and a hash of another cost is made anew at the next log-in")
     func costs() async throws {
         #expect(PasswordHasher.cost == PasswordHash.Cost(n: 32_768, r: 8, p: 3))
         let old = try await PasswordHasher(cost: Self.cheap).hash("una frase")
-        let desk = try PasswordHasher(cost: PasswordHash.Cost(n: 1 << 5, r: 1, p: 1))
-        guard case .right(.some(let rehashed)) = try await desk.check("una frase", against: old) else {
+        let hasher = try PasswordHasher(cost: PasswordHash.Cost(n: 1 << 5, r: 1, p: 1))
+        guard case .right(.some(let rehashed)) = try await hasher.check("una frase", against: old) else {
             Issue.record("a cheap hash was kept")
             return
         }
-        #expect(try await desk.check("una frase", against: rehashed) == .right(rehashed: nil))
+        #expect(try await hasher.check("una frase", against: rehashed) == .right(rehashed: nil))
     }
 
     @Test("two hashes at a time, twenty wait, one more is told to come again, and everybody admitted gets an answer")
     func bounded() async throws {
-        let desk = try PasswordHasher(cost: PasswordHash.Cost(n: 1 << 13, r: 8, p: 1))
+        let hasher = try PasswordHasher(cost: PasswordHash.Cost(n: 1 << 13, r: 8, p: 1))
         let places = PasswordHasher.atOnce + PasswordHasher.waiting
         let outcomes = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<(places * 3) {
                 group.addTask {
                     do {
-                        _ = try await desk.hash("una frase")
+                        _ = try await hasher.hash("una frase")
                         return 200
                     } catch let refusal as Refusal {
                         return refusal.retryAfter == nil ? 0 : refusal.problem.status
@@ -137,7 +137,7 @@ struct PasswordTests {
         }
         #expect(Set(outcomes) == [200, 429])
         #expect(outcomes.count { $0 == 200 } >= places)
-        #expect(try await desk.check("x", against: nil) == .wrong, "the desk goes on")
+        #expect(try await hasher.check("x", against: nil) == .wrong, "the hasher goes on")
     }
 
     // MARK: At rest

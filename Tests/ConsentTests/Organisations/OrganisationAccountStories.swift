@@ -86,7 +86,7 @@ private struct OrganisationAccountHouse: Sendable {
     func logsIn(_ email: String, _ password: String) async throws -> Bool {
         var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/consent/v1/sessions")))
         request.httpMethod = "POST"
-        request.httpBody = try JSONEncoder().encode(["login": email, "password": password, "device": "desk"])
+        request.httpBody = try JSONEncoder().encode(["login": email, "password": password, "device": "hasher"])
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         let (_, response) = try await URLSession.shared.data(for: request)
         return (response as? HTTPURLResponse)?.statusCode == 200

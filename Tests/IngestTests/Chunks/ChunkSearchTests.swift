@@ -17,7 +17,7 @@ struct ChunkSearchTests {
     /// A store with chunks, and a list of what must be in it.
     private final class Shelf {
         let store: Store
-        private(set) var table: ChunkTable
+        private(set) var table: ChunkStore
         private(set) var chunks: [Int64: SealedChunk] = [:]
         private var nextID: Int64 = 1
 
@@ -25,7 +25,7 @@ struct ChunkSearchTests {
             store = try Store.open(
                 folder.appendingPathComponent("store.db"), applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations,
                 settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            table = try await store.read { db in try ChunkTable(db) }
+            table = try await store.read { db in try ChunkStore(db) }
         }
 
         func insert(_ chunk: SealedChunk, undone: Bool) async throws {
@@ -60,7 +60,7 @@ struct ChunkSearchTests {
         }
 
         func restart() async throws {
-            table = try await store.read { db in try ChunkTable(db) }
+            table = try await store.read { db in try ChunkStore(db) }
         }
 
         /// As if what is read were older than the memory.
@@ -244,11 +244,11 @@ struct ChunkSearchTests {
                 #expect(try pages(db) == before, "the same pages of the file")
                 #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"])
                 #expect(try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").isEmpty)
-                let table = try ChunkTable(db)
+                let table = try ChunkStore(db)
                 #expect(try table.highestID(db) == 8)
-                #expect(try ChunkTable.filled(db) == 3)
+                #expect(try ChunkStore.filled(db) == 3)
                 #expect(table.fresh.count == 1)
-                let (days, key) = (DayTable(), DayKey(series: Series(person: 1, metric: .heartRate), day: 4))
+                let (days, key) = (DayStore(), DayKey(series: Series(person: 1, metric: .heartRate), day: 4))
                 for minutes in [[1, 2], [3]] as [[UInt8]] {
                     try days.keep(db, key, minutes: minutes, through: 9, isDirty: false)
                     #expect(try days.state(db, key)?.minutes == minutes)
@@ -291,7 +291,7 @@ struct ChunkSearchTests {
             await old.close()
             let new = try open(IngestSchema.migrations)
             try await new.read { db in
-                let table = try ChunkTable(db)
+                let table = try ChunkStore(db)
                 #expect(try table.highestID(db) == 5 && table.fresh.count == 0)
                 var found: [Int64] = []
                 try table.each(db, of: Series(person: 1, metric: .heartRate), in: 97..<100) { found.append($0.id) }

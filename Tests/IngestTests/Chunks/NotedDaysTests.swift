@@ -13,7 +13,7 @@ import Testing
 @Suite struct NotedDaysTests {
     private static let key = DayKey(series: Series(person: 1, metric: .heartRate), day: 20_000)
 
-    private static func withDays(_ body: (Store, DayTable) async throws -> Void) async throws {
+    private static func withDays(_ body: (Store, DayStore) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let store = try Store.open(
                 folder.appendingPathComponent("store.db"), applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations,
@@ -21,16 +21,16 @@ import Testing
             try await store.write { db in
                 try db.execute(sql: "INSERT INTO people (number, person, added_at) VALUES (1, x'01', 0), (2, x'02', 0)")
             }
-            try await body(store, DayTable())
+            try await body(store, DayStore())
             await store.close()
         }
     }
 
-    private static func isDirty(_ store: Store, _ days: DayTable) async throws -> Bool? {
+    private static func isDirty(_ store: Store, _ days: DayStore) async throws -> Bool? {
         try await store.read { db in try days.state(db, key)?.isDirty }
     }
 
-    private static func touch(_ store: Store, _ days: DayTable) async throws -> Bool {
+    private static func touch(_ store: Store, _ days: DayStore) async throws -> Bool {
         try await store.write { db in try days.touch(db, key) != nil }
     }
 
@@ -53,7 +53,7 @@ import Testing
 
     @Test("A noted day is not written again until upkeep, a merge or an erasure has taken its note away")
     func taken() async throws {
-        let takers: [@Sendable (Database, DayTable) throws -> Void] = [
+        let takers: [@Sendable (Database, DayStore) throws -> Void] = [
             { try $1.keep($0, Self.key, minutes: [1], through: 7, isDirty: false) },
             { try $1.noteCompacted($0, Self.key, through: 8) },
             { try $1.giveUp($0, Self.key) },

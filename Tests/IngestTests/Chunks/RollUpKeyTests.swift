@@ -18,7 +18,7 @@ struct RollUpKeyTests {
                 let columns = ["person", "metric", "day"].map { "\($0) INTEGER NOT NULL" } + [constraint]
                 try db.execute(sql: "CREATE TABLE roll_ups (\(columns.joined(separator: ", "))) STRICT")
             },
-            Migration(2, "a primary key") { db in try DayTable.declareKey(in: db) },
+            Migration(2, "a primary key") { db in try DayStore.declareKey(in: db) },
         ]
         let store = try Store.open(
             folder.appendingPathComponent("sums.db"), applicationID: IngestSchema.applicationID, migrations: migrations,

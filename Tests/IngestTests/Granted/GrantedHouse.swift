@@ -101,7 +101,7 @@ final class GrantedHouse: Sendable {
         store = try ingest.openStore(applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
         keys = try ingest.openPersonKeys()
         vault = ChunkVault(
-            keys: keys, chunks: try await store.read { db in try ChunkTable(db) }, damage: DamagedChunks(logger: ingest.logger))
+            keys: keys, chunks: try await store.read { db in try ChunkStore(db) }, damage: DamagedChunks(logger: ingest.logger))
         let (relay, epoch) = try await ingest.relay(of: .accesses, in: store)
         parts = GrantedModule(store: store, vault: vault, epoch: epoch, relay: relay, on: ingest)
         var methods = Methods()
@@ -143,7 +143,7 @@ final class GrantedHouse: Sendable {
         let person = PersonID.random()
         let key = try await keys.makeKey(for: person)
         let (number, device) = try await store.write { db -> (Int64, Int64) in
-            let number = try DeviceTable().addPerson(db, person, enrolled: true, at: .now)
+            let number = try DeviceStore().addPerson(db, person, enrolled: true, at: .now)
             try db.execute(
                 sql: "INSERT INTO devices (device, person, token_lookup, name, added_at) VALUES (?, ?, ?, x'00', 0)",
                 arguments: [Data(DeviceID.random().bytes), number, Data(Random.bytes(16))])

@@ -85,7 +85,7 @@ import Testing
     @Test("X8: the newest entry and a history left out on the bus what was damaged, and did not say so")
     func onTheBus() async throws {
         try await Self.house(flipping: 9) { house, _ in
-            let person = try #require(try await house.ingest.store.read { db in try DeviceTable().person(db, 1) })
+            let person = try #require(try await house.ingest.store.read { db in try DeviceStore().person(db, 1) })
             let time = { (second: Int64) in Timestamp(milliseconds: Self.start + second * 1000) }
             let damaged = [DamagedPeriod(from: time(90), to: time(99))]
             let latest = try await house.sos.ask(ReadLatest(person: person, types: [.heartRate]), deadline: .seconds(5))

@@ -17,8 +17,8 @@ struct ErasingInStepsTests {
     /// With as many idempotency keys as a device leaves in twenty minutes.
     private static func device(_ db: Database, of person: PersonID) throws -> DeviceID {
         let device = DeviceID.random()
-        let number = try DeviceTable().addPerson(db, person, enrolled: false, at: .now)
-        try DeviceTable().add(
+        let number = try DeviceStore().addPerson(db, person, enrolled: false, at: .now)
+        try DeviceStore().add(
             db, NewDevice(device: device, tokenLookup: device.bytes, name: [], kind: .manual, origin: .manual), of: number, at: .now)
         for key in 0..<1200 {
             try IdempotencyKeys().remember(

@@ -62,7 +62,7 @@ final class IngestHouse: Sendable {
         sos = try await others[1].client(of: .ingest)
         hearing = try await others[1].consumer(of: .samples)
         serving = Task {
-            [server = ingest.server, followers = ingest.deviceParts.services, desk = ingest.ownData.desk, alerts = ingest.alerts] in
+            [server = ingest.server, followers = ingest.deviceParts.services, desk = ingest.ownData.service, alerts = ingest.alerts] in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await alerts.run() }
                 group.addTask { try await desk.run() }

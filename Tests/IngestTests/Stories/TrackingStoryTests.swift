@@ -73,7 +73,7 @@ import TestKit
             let alone = try await house.post(Sample.pulse(2000, 60).json, token: phone.token)
             #expect(alone.status == 422 && alone.problem == "parameter-not-tracked")
             let quarantined = try await house.ingest.store.read { db in
-                try QuarantineTable().count(db, of: DeviceTable().personNumber(db, account.person) ?? 0)
+                try QuarantineStore().count(db, of: DeviceStore().personNumber(db, account.person) ?? 0)
             }
             #expect(quarantined == 0, "ING-10: what may not be taken is not kept either")
         }

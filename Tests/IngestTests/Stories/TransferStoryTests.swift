@@ -186,9 +186,9 @@ import Testing
                 let reader = try house.ingest.ownData.transfers.files.read(
                     job, file: 0, key: house.ingest.keys.key(of: person) ?? .random())
                 #expect(throws: SealedFiles.Fault.damaged) { while try reader.next() != nil {} }
-                try await house.ingest.ownData.desk.expire(now: .now + .seconds(23 * 3600))
+                try await house.ingest.ownData.service.expire(now: .now + .seconds(23 * 3600))
                 #expect(FileManager.default.fileExists(atPath: folder.path))
-                try await house.ingest.ownData.desk.expire(now: .now + .seconds(25 * 3600))
+                try await house.ingest.ownData.service.expire(now: .now + .seconds(25 * 3600))
                 #expect(!FileManager.default.fileExists(atPath: folder.path))
                 let gone: IngestHouse.ExportView = try await house.request("GET", "/ingest/v1/exports/\(export.id)", token: token).decoded()
                 #expect(gone.state == "removed")

@@ -121,7 +121,7 @@ import Testing
             #expect(answer.rejected[1].detail.contains("mood"), "ING-05: an unknown type is named")
             #expect(!response.text.contains("999.28125"))
             let quarantined = try await house.ingest.store.read { db in
-                try QuarantineTable().count(db, of: DeviceTable().personNumber(db, device.person) ?? 0)
+                try QuarantineStore().count(db, of: DeviceStore().personNumber(db, device.person) ?? 0)
             }
             #expect(quarantined == 4)
         }

@@ -89,7 +89,7 @@ struct DeliveryStories {
             try await eventually("the attempt is under way") { peer.verbs.contains("DATA") }
             // What a kill leaves behind: begun, without an outcome.
             let id = DeliveryID(message.message, .mail)
-            let begun = try await notifier.parts.store.store.read { try DeliveryTable().find($0, id) }
+            let begun = try await notifier.parts.store.store.read { try DeliveryStore().find($0, id) }
             #expect(begun?.begunAt != nil && begun?.attempts == 1)
             peer.close()
             await notifier.stop()
@@ -97,7 +97,7 @@ struct DeliveryStories {
             peer.reopen()
             notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
             try await eventually("it is sent") { try await stage.states(message) == [.mail: .sent] }
-            let after = try await notifier.parts.store.store.read { try DeliveryTable().find($0, id) }
+            let after = try await notifier.parts.store.store.read { try DeliveryStore().find($0, id) }
             #expect((after?.attempts ?? 0) >= 2)
             await notifier.stop()
         }

@@ -15,13 +15,13 @@ struct DispatchFileTests {
             createdAt: SupervisionStory.at(Double(sequence)))
     }
 
-    private func opened(_ messages: OutboxMessage...) -> DispatchFile {
-        var file = DispatchFile()
+    private func opened(_ messages: OutboxMessage...) -> DispatchMachine {
+        var file = DispatchMachine()
         for message in messages { file.add(message, order: Self.order, at: SupervisionStory.at(0)) }
         return file
     }
 
-    private func ends(_ file: DispatchFile, _ integrator: String) -> [OutboxMessage.End?] {
+    private func ends(_ file: DispatchMachine, _ integrator: String) -> [OutboxMessage.End?] {
         file.lines[integrator]?.messages.map(\.end) ?? []
     }
 
@@ -145,7 +145,7 @@ struct DispatchFileTests {
 
     @Test("What was decided and given to nobody is known, and goes out once it is given")
     func unassigned() {
-        var file = DispatchFile([message(0)])
+        var file = DispatchMachine([message(0)])
         #expect(!file.isOver && file.unassigned.map(\.id) == [message(0).id])
         file.add(message(0), order: Self.order, at: SupervisionStory.at(1))
         #expect(file.unassigned.isEmpty && file.lines["milan"]?.current != nil)

@@ -124,7 +124,7 @@ struct DispatchMessageTests {
         let first = OutboxMessage(
             id: MessageID(emergency: Self.emergency, sequence: 0), kind: .alert,
             body: try DispatchMessage(Self.facts(), under: Self.letterhead).encoded(), createdAt: SupervisionStory.at(5))
-        let document = try CAPMessage.render(
+        let document = try CAPDocument.render(
             OutboxMessage(id: message.facts.id, kind: said.msgType, body: bytes, createdAt: message.facts.sent),
             earlier: message == .worse ? [first] : [], to: "milan")
         #expect(try Self.golden("cap-1-\(message.rawValue).xml", document) == String(decoding: document, as: UTF8.self))
@@ -170,7 +170,7 @@ struct DispatchMessageTests {
         #expect(message.msgType == .cancel && message.seq == 2 && message.references == ["\(Self.emergency)-0", "\(Self.emergency)-1"])
         for word in ["Anna", "+39333", "Roma", "penicillin", "45.5", "93.5", "1950", "7K3M9Q"] { #expect(!text.contains(word), "\(word)") }
         #expect(DispatchText(message, code: "0R1E2M").text.hasPrefix("SOS1;i=0123456789abcdefghjkmnpqrs;q=2;m=C;a=0R1E2M;"))
-        let document = try CAPMessage.render(
+        let document = try CAPDocument.render(
             OutboxMessage(id: facts.id.release, kind: .cancel, body: bytes, createdAt: facts.sent), earlier: [], to: "milan")
         let cap = String(decoding: document, as: UTF8.self)
         #expect(cap.contains("<msgType>Cancel</msgType>") && cap.contains("<note>taken by north</note>"))

@@ -27,8 +27,8 @@ struct EscalationTests {
         OutboxMessage(id: alert.id.release, kind: .cancel, body: [200, UInt8(seq)], createdAt: alert.createdAt)
     }
 
-    private static func opened(_ messages: OutboxMessage...) -> DispatchFile {
-        var file = DispatchFile()
+    private static func opened(_ messages: OutboxMessage...) -> DispatchMachine {
+        var file = DispatchMachine()
         for message in messages { file.add(message, order: order, at: message.createdAt) }
         return file
     }
@@ -102,7 +102,7 @@ struct EscalationTests {
             called: ["milan", "italy", "default"]),
     ]
 
-    private static func play(_ event: String, _ second: Double, _ file: inout DispatchFile) {
+    private static func play(_ event: String, _ second: Double, _ file: inout DispatchMachine) {
         let (now, words) = (SupervisionStory.at(second), event.split(separator: " ").map(String.init))
         switch words {
         case ["time"]: _ = file.escalate(after: bound, order: order, at: now, repetition: repetition)
@@ -155,7 +155,7 @@ struct EscalationTests {
         other.join("italy", at: SupervisionStory.at(50))
         #expect(other.isTaken && other.lines["milan"] == file.lines["milan"])
         #expect(other.lines["italy"]?.messages.map(\.id) == file.lines["italy"]?.messages.map(\.id))
-        #expect(DispatchFile(file.decided, lines: file.lines) == file, "what a restart reads is the same")
+        #expect(DispatchMachine(file.decided, lines: file.lines) == file, "what a restart reads is the same")
         // It takes the call as well: both go, nobody is released.
         _ = file.acknowledged(again, by: "italy", release: Self.release)
         #expect(file.lines["milan"]?.current?.kind == .update && file.lines["italy"]?.current?.kind == .update)
@@ -184,7 +184,7 @@ struct EscalationTests {
         #expect(file.lines["italy"]?.current?.createdAt == SupervisionStory.at(31))
         #expect(file.lines["milan"]?.current?.id.sequence == 0)
         // What a restart reads: it is known when each was asked.
-        var again = DispatchFile(file.decided, lines: file.lines)
+        var again = DispatchMachine(file.decided, lines: file.lines)
         #expect(again == file && again.escalation(after: Self.bound) == SupervisionStory.at(61))
         let early = again.escalate(after: Self.bound, order: Self.order, at: SupervisionStory.at(60))
         #expect(early == nil)
@@ -215,7 +215,7 @@ struct EscalationTests {
         let passing = file.refused(Self.message(0).id.release, by: "default", order: Self.order, at: SupervisionStory.at(71))
         #expect(passing == .nothing)
         #expect(file.lines["milan"]?.current == nil && file.lines["default"]?.current == nil)
-        #expect(DispatchFile(file.decided, lines: file.lines) == file)
+        #expect(DispatchMachine(file.decided, lines: file.lines) == file)
     }
 
     @Test("SOS-39: whoever was released is called anew under another name when the taker rejects, with what stood beside the call")
@@ -240,7 +240,7 @@ struct EscalationTests {
         // And once more.
         _ = file.refused(again, by: "default", order: Self.order, at: SupervisionStory.at(80), repetition: Self.repetition)
         #expect(file.lines["italy"]?.current?.id == again.repetition)
-        #expect(DispatchFile(file.decided, lines: file.lines) == file, "what a restart reads is the same")
+        #expect(DispatchMachine(file.decided, lines: file.lines) == file, "what a restart reads is the same")
     }
 
     @Test("SOS-39: two that have taken it: the rejection of one opens nothing")
@@ -311,7 +311,7 @@ struct EscalationTests {
 
 /// One emergency under random events, and what must hold after each.
 private struct Course {
-    var file = DispatchFile()
+    var file = DispatchMachine()
     var now = 0.0
     var faults: [String] = []
     private var isCalledOff = false
@@ -336,7 +336,7 @@ private struct Course {
         case 5 where isCalledOff:
             decide(.alert)
             isCalledOff = false
-        case 6: file = DispatchFile(file.decided + file.lines.values.flatMap(\.messages).filter(\.id.isRelease), lines: file.lines)
+        case 6: file = DispatchMachine(file.decided + file.lines.values.flatMap(\.messages).filter(\.id.isRelease), lines: file.lines)
         case 7: for (integrator, outbox) in file.lines { if let id = outbox.current?.id { file.attempted(id, by: integrator, at: time) } }
         default: break
         }

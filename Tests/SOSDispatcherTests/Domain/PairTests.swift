@@ -228,7 +228,7 @@ struct PairTests {
 
     @Test("A message that nobody has seen gives up its number to the other side's; one that was sent keeps it")
     func adoption() {
-        var file = DispatchFile([Self.message()], lines: ["desk": DispatchOutbox([Self.message()])])
+        var file = DispatchMachine([Self.message()], lines: ["desk": DispatchOutbox([Self.message()])])
         let theirs = OutboxMessage(id: Self.message().id, kind: .alert, body: [2], createdAt: Self.start)
         #expect(file.adopt(theirs)?.body == [1])
         #expect(file.decided.map(\.body) == [[2]] && file.lines["desk"]?.current?.body == [2])

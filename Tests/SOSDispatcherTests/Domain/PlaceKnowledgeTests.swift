@@ -83,7 +83,7 @@ struct PlaceKnowledgeTests {
             OutboxMessage(
                 id: facts.id, kind: facts.kind, body: try DispatchMessage(facts, under: .init()).encoded(), createdAt: facts.sent)
         }
-        #expect(DispatchFile([messages[0]]).place == nil)
-        #expect(DispatchFile(messages).place?.latitude == 45.5)
+        #expect(DispatchMachine([messages[0]]).place == nil)
+        #expect(DispatchMachine(messages).place?.latitude == 45.5)
     }
 }

@@ -136,7 +136,7 @@ final class SimulatedSuite {
     func started(_ dispatcher: SimulatedDispatcher) {
         if let since = dispatcher.downSince { ledger.downs[dispatcher.place, default: []].append(Span(from: since, until: now)) }
         dispatcher.downSince = nil
-        dispatcher.parts?.supervision.tidings.add(SimulatedPhones(self))
+        dispatcher.parts?.supervision.events.add(SimulatedPhones(self))
         note("\(dispatcher.place) runs as process \(dispatcher.process)")
     }
 
@@ -193,10 +193,10 @@ final class SimulatedSuite {
     // MARK: People
 
     /// What a person is told, by whichever of the two; each answers once.
-    func hear(_ tiding: SupervisionEvent) {
-        guard let index = plan.lives.firstIndex(where: { $0.person == tiding.person }) else { return }
+    func hear(_ event: SupervisionEvent) {
+        guard let index = plan.lives.firstIndex(where: { $0.person == event.person }) else { return }
         let life = plan.lives[index]
-        let isTime = (life.role == .fine && tiding.kind == .opened) || (life.role == .falseAlarm && tiding.kind == .dispatched)
+        let isTime = (life.role == .fine && event.kind == .opened) || (life.role == .falseAlarm && event.kind == .dispatched)
         guard isTime, ledger.warned.insert(life.person).inserted else { return }
         time.after(life.answersAfter) { [self] in answer(index, life.role == .fine ? .fine : .falseAlarm) }
     }
@@ -226,8 +226,8 @@ private struct SimulatedPhones: SupervisionEventConsumer {
         self.suite = Carried(suite)
     }
 
-    func heard(_ tidings: [SupervisionEvent]) async {
-        for tiding in tidings { suite.value.hear(tiding) }
+    func heard(_ events: [SupervisionEvent]) async {
+        for event in events { suite.value.hear(event) }
     }
 }
 

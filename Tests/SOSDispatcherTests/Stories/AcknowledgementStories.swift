@@ -27,7 +27,7 @@ struct AcknowledgementStories {
             let id = "\(try await stage.callForHelp(.random()))-0"
             try await eventually("the call") { !desk.receipts.isEmpty }
             func json(_ fields: String) -> String { "{\"ack\":{\"messageId\":\"\(id)\",\(fields)}}" }
-            let cap = CAPMessage.contentType
+            let cap = CAPDocument.contentType
             let rows: [(body: String, type: String, pointers: [String])] = [
                 (json("\"result\":\"accepted\",\"ackId\":\"z z\""), "application/json", ["/ack/ackId"]),
                 (json("\"result\":\"accepted\",\"ackId\":\"\""), "application/json", ["/ack/ackId"]),

@@ -32,7 +32,7 @@ struct AuditStories {
                     .map { try JSONDecoder().decode(AuditEntry.self, from: Data($0.utf8)) }
                     .map { AuditNote(at: $0.at, actor: "nobody", action: $0.action, object: $0.object, detail: $0.detail) }
                 try db.execute(sql: "DELETE FROM audit")
-                try AuditTable.append(notes, db)
+                try AuditStore.append(notes, db)
             case .emergencyEdited: try db.execute(sql: "UPDATE emergencies SET dispatched_at = dispatched_at - 60000")
             }
             // Nor does its own memory of anchors help: whoever changes the one changes the other.

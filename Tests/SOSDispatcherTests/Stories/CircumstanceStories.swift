@@ -9,12 +9,12 @@ import Testing
 
 @testable import SOSDispatcher
 
-/// Keeps every tiding.
+/// Keeps every event.
 private final class Listener: SupervisionEventConsumer {
     private let known = Mutex<[SupervisionEvent]>([])
 
-    func heard(_ tidings: [SupervisionEvent]) async {
-        known.withLock { $0 += tidings }
+    func heard(_ events: [SupervisionEvent]) async {
+        known.withLock { $0 += events }
     }
 
     var kinds: [SupervisionEvent.Kind] { known.withLock { $0.map(\.kind) } }
@@ -32,7 +32,7 @@ struct CircumstanceStories {
         try await Stage.play { stage in
             let before = try await stage.start()
             let listener = Listener()
-            before.parts.supervision.tidings.add(listener)
+            before.parts.supervision.events.add(listener)
             let (person, watch, phone) = (PersonID.random(), DeviceID.random(), DeviceID.random())
             try await stage.subscribe(person)
             try await stage.ingest.say(
@@ -61,7 +61,7 @@ struct CircumstanceStories {
             ]
             let dispatcher = try await stage.start(settings)
             let listener = Listener()
-            dispatcher.parts.supervision.tidings.add(listener)
+            dispatcher.parts.supervision.events.add(listener)
             let person = PersonID.random()
             try await stage.subscribe(person)
             let heard = Timestamp.now
@@ -84,7 +84,7 @@ struct CircumstanceStories {
             let dispatcher = try await stage.start(settings)
             let listener = Listener()
             let supervision = dispatcher.parts.supervision
-            supervision.tidings.add(listener)
+            supervision.events.add(listener)
             let person = PersonID.random()
             try await stage.subscribe(person)
             await stage.ingest.close()
@@ -106,7 +106,7 @@ struct CircumstanceStories {
         try await Stage.play { stage in
             let dispatcher = try await stage.start()
             let listener = Listener()
-            dispatcher.parts.supervision.tidings.add(listener)
+            dispatcher.parts.supervision.events.add(listener)
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await dispatcher.parts.supervision.prefer(SupervisionPreferences(shaking: true), of: person)
@@ -132,7 +132,7 @@ struct CircumstanceStories {
             await before.stop()
             let dispatcher = try await stage.start()
             let listener = Listener()
-            dispatcher.parts.supervision.tidings.add(listener)
+            dispatcher.parts.supervision.events.add(listener)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 95)])
             try await eventually("the call", within: .seconds(60), isTrue: { listener.kinds == [.opened, .confirmed, .dispatched] })
             #expect(Set(listener.all.map(\.emergency)).count == 1 && listener.all.allSatisfy { $0.emergency != nil })

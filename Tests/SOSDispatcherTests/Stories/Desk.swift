@@ -88,7 +88,7 @@ final class Desk: Sendable {
     private var route: Route {
         Route(
             .post, "/desk/v1/messages", access: .anyone, summary: "Receive a dispatch",
-            body: BodyShape([.init(DispatchMessage.contentType, .anything), .init(CAPMessage.contentType, .anything)]),
+            body: BodyShape([.init(DispatchMessage.contentType, .anything), .init(CAPDocument.contentType, .anything)]),
             answers: [Answer(200, "An acknowledgement")]
         ) { [self] exchange in
             let receipt = Receipt(

@@ -21,7 +21,7 @@ struct ErasureStories {
         let (parts, confirmed) = (dispatcher.parts, Confirmed())
         let database = parts.store.store
         let keys = await parts.supervision.keys
-        let steps = SupervisionErasure(
+        let steps = SOSDispatcherErasure(
             supervision: parts.supervision, dispatcher: parts.dispatcher, journal: parts.journal, store: parts.store, pair: parts.pair,
             messages: parts.messages
         ).steps
@@ -93,7 +93,7 @@ struct ErasureStories {
             let anna = PersonID.random()
             let dispatcher = try await stage.start()
             _ = try await stage.callForHelp(anna)
-            let longAgo = Timestamp.now - SupervisionErasure.patience - .seconds(1)
+            let longAgo = Timestamp.now - SOSDispatcherErasure.patience - .seconds(1)
             _ = try await erase(.account, of: anna, in: dispatcher, at: longAgo)
             #expect(try await rows(of: anna, in: dispatcher).isEmpty)
             await dispatcher.stop()

@@ -275,7 +275,7 @@ extension Dispatcher {
                 if message.id == id { aged.createdAt = message.createdAt - duration }
                 return aged
             })
-        file = DispatchFile(file.decided, lines: lines)
+        file = DispatchMachine(file.decided, lines: lines)
         works[id.emergency]?.file = file
     }
 }

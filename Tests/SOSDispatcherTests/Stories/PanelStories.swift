@@ -26,7 +26,7 @@ struct PanelStories {
 
     private func said(_ dispatcher: Stage.Dispatcher) async throws -> [SubscriptionState] {
         try await dispatcher.parts.store.store.read { db in
-            try StreamLog().rows(db, SubscriptionTable.stream, from: 1, limit: 100).compactMap {
+            try StreamLog().rows(db, SubscriptionStore.stream, from: 1, limit: 100).compactMap {
                 try? JSONDecoder().decode(SubscriptionState.self, from: Data($0.body))
             }
         }

@@ -37,7 +37,7 @@ struct FileTurnsTests {
     func notBehindAll() async throws {
         try await RequestHouse.run { house in
             let store = house.opened.store
-            let desk = house.parts.files
+            let service = house.parts.files
             _ = house.world.add(RequestHouse.code)
             let start = house.world.now - .seconds(10 * 86_400)
             house.world.put((0..<3).map { Sample(type: .heartRate, at: start + .seconds(Int64($0) * 60), value: 60) })
@@ -56,13 +56,13 @@ struct FileTurnsTests {
                 try await store.read { db in try DataFileStore().next(db, at: .init(milliseconds: .max)) }.map(\.organisation)
             }
             #expect(try await open() == [mine.organisation, other.organisation], "the first of each")
-            #expect(try await desk.workOff())
+            #expect(try await service.workOff())
             #expect(try await open() == [mine.organisation, other.organisation])
-            #expect(try await desk.workOff())
+            #expect(try await service.workOff())
             #expect(try await open() == [mine.organisation], "the other's turn came second")
-            while try await desk.workOff() {}
+            while try await service.workOff() {}
             #expect(try await open().isEmpty)
-            let known = try await desk.list(of: request)
+            let known = try await service.list(of: request)
             #expect(known.filter { $0.state == .done }.count == DataFormat.allCases.count)
         }
     }

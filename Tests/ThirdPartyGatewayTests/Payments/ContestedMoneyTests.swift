@@ -40,14 +40,14 @@ struct ContestedMoneyTests {
     private static func order(
         _ house: PaymentHouse, _ request: PayableRequest, _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]
     ) async throws {
-        let (ledger, now) = (house.parts.desk.ledger, house.now)
+        let (ledger, now) = (house.parts.service.ledger, house.now)
         let payment = try await house.bill(request).payment
         _ = try await house.store.write { db in try ledger.change(db, payment, at: now) { try event(&$0, now) } }
         try await house.carryAll()
     }
 
     private static func attention(_ house: PaymentHouse) async throws -> [PaymentAttention: Int] {
-        let table = house.parts.desk.ledger.table
+        let table = house.parts.service.ledger.table
         return try await house.store.read { db in try table.attention(db) }
     }
 
@@ -65,7 +65,7 @@ struct ContestedMoneyTests {
             #expect(try await house.waiting() == 0, "nothing is repeated")
             #expect(try await Self.attention(house) == [.refundRefused: 1])
             #expect(try await house.isPaid(request) == false && house.held() == [.givenBack])
-            let listed = try await house.parts.desk.list(PaymentFilter(needsAttention: true), before: nil, limit: 10).items
+            let listed = try await house.parts.service.list(PaymentFilter(needsAttention: true), before: nil, limit: 10).items
             #expect(listed.map(\.stored.bill.request) == [request.id])
             // Ordered once more by the operator, and refused once more.
             let asked = house.card.kinds().filter { $0 == .refund }.count
@@ -292,7 +292,7 @@ struct ContestedMoneyTests {
             house.pass(.seconds(86_400))
             try await house.pay(request)
             house.clock.withLock { $0 = PaymentHouse.start }
-            let (jobs, now) = (house.parts.desk.ledger.jobs, house.now)
+            let (jobs, now) = (house.parts.service.ledger.jobs, house.now)
             #expect(try await house.store.read { db in try jobs.due(db, at: now, longest: .seconds(300), limit: 10) }.count == 1)
         }
     }

@@ -112,7 +112,7 @@ final class HandlerServer: Sendable {
     }
 }
 
-/// An job as the desk makes it.
+/// A job as the service makes it.
 func job(
     _ kind: PaymentJob.Kind, _ method: PaymentMethod = .card, reference: String? = nil, charge: String? = nil, token: String? = nil
 ) -> PaymentJob {

@@ -50,7 +50,7 @@ struct LostMoneyTests {
             try await house.accept(request)
             let payment = try await house.bill(request).payment
             let (store, parts, now) = (house.store, house.parts, house.now)
-            let ledger = parts.desk.ledger
+            let ledger = parts.service.ledger
             _ = try await store.write { db in
                 try ledger.change(db, payment, token: "pm_token", at: now) { try $0.confirm(1, at: now) }
             }

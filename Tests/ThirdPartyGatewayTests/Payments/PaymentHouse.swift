@@ -296,7 +296,7 @@ final class PaymentHouse: Sendable {
     @discardableResult
     func pay(_ request: PayableRequest, by method: PaymentMethod = .card, token: String? = "pm_token") async throws -> ShownPayment {
         let bill = try await bill(request)
-        guard let shown = try await parts.desk.pay(bill.payment, of: request.organisation, by: method, token: token) else {
+        guard let shown = try await parts.service.pay(bill.payment, of: request.organisation, by: method, token: token) else {
             throw Problem.notFound
         }
         return shown
@@ -304,14 +304,14 @@ final class PaymentHouse: Sendable {
 
     /// What the background would call now.
     func carryAll() async throws {
-        let table = parts.desk.ledger.table
+        let table = parts.service.ledger.table
         for stored in try await store.read({ db in try table.list(db, PaymentFilter(), before: nil, limit: 1000) }) {
             try await parts.jobs.settle(stored.bill.payment)
         }
     }
 
     func waiting() async throws -> Int {
-        let jobs = parts.desk.ledger.jobs
+        let jobs = parts.service.ledger.jobs
         return try await store.read { db in try jobs.waiting(db) }
     }
 
@@ -320,7 +320,7 @@ final class PaymentHouse: Sendable {
     func released() -> [RequestID] { told.withLock { $0.released } }
 
     func invoices() async throws -> [Invoice] {
-        let table = parts.desk.ledger.invoices
+        let table = parts.service.ledger.invoices
         return try await store.read { db in try table.list(db, of: Self.organisation, before: nil, limit: 1000) }
     }
 }

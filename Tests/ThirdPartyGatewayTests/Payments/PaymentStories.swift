@@ -110,7 +110,7 @@ struct PaymentStories {
             // The handler has charged; nothing more reaches the disk of the process that asked for it.
             house.card.meanwhile.withLock { $0 = nil }
             let payment = try await house.bill(request).payment
-            let ledger = house.parts.desk.ledger
+            let ledger = house.parts.service.ledger
             let now = house.now
             _ = try await store.write { db in
                 try ledger.change(db, payment, token: "pm_token", at: now) { try $0.confirm(1, at: now) }
@@ -139,7 +139,7 @@ struct PaymentStories {
             #expect(shown.stored.bill.live?.state == .confirming && shown.stored.bill.status == .due)
             #expect(await problemName { try await house.pay(request, by: .paypal) } == "payment-under-way")
             house.card.become(.willing)
-            let jobs = house.parts.desk.ledger.jobs
+            let jobs = house.parts.service.ledger.jobs
             let (at, later) = (house.now, house.now + .seconds(600))
             #expect(try await house.store.read { db in try jobs.due(db, at: at, longest: .seconds(300), limit: 10) }.isEmpty)
             #expect(try await house.store.read { db in try jobs.due(db, at: later, longest: .seconds(300), limit: 10) }.count == 1)
@@ -250,7 +250,7 @@ struct PaymentStories {
                 try await house.accept(request)
                 struct Undone: Error {}
                 let payment = try await house.bill(request).payment
-                let (ledger, now) = (house.parts.desk.ledger, house.now)
+                let (ledger, now) = (house.parts.service.ledger, house.now)
                 await #expect(throws: Undone.self) {
                     try await house.store.write { db in
                         try ledger.change(db, payment, at: now) { $0.heard(.succeeded(charge: nil), of: 1, at: now) }

@@ -40,7 +40,7 @@ struct OvertakenTests {
             let declined = try house.world.change(request, to: .declined)
             try await house.hear(declined.state, of: nil)
             #expect(house.world.closed == [request])
-            _ = try await house.parts.desk.askNow(list)
+            _ = try await house.parts.service.askNow(list)
             let stored = try #require(try await house.stored(request))
             #expect(stored.particulars == nil && stored.request.person == nil && stored.request.status == .declined)
             #expect(try await house.call("GET", "/requests/\(request)").json["fiscalCode"] == nil)
@@ -55,7 +55,7 @@ struct OvertakenTests {
             let (list, request) = try await Self.lostAnswer(house)
             let declined = try house.world.change(request, to: .declined)
             try await house.hear(declined.state, of: person)
-            _ = try await house.parts.desk.askNow(list)
+            _ = try await house.parts.service.askNow(list)
             #expect(try await house.call("GET", "/requests/\(request)").json["fiscalCode"] as? String == RequestHouse.code)
             #expect(house.world.closed.last == request)
         }
@@ -102,7 +102,7 @@ struct OvertakenTests {
             #expect(try await house.opened.store.read { db in try PendingRequestStore().waiting(db, limit: 9) }.count == 1)
             try await house.opened.store.write { db in try PendingRequestStore().abandon(db, of: organisation, detail: "gone") }
             house.world.silenceConsent(false)
-            let intent = try await house.parts.desk.askNow(list)
+            let intent = try await house.parts.service.askNow(list)
             #expect(intent?.outcome == .refused && intent?.form == nil && intent?.detail == "gone")
             #expect(house.world.asked.isEmpty)
         }

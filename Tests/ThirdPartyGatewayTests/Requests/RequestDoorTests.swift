@@ -146,7 +146,7 @@ struct RequestDoorTests {
             }
             world.silenceConsent(false)
             try await RequestHouse.run(in: folder, world: world, of: organisation) { house in
-                let asking = Task { try await house.parts.desk.run() }
+                let asking = Task { try await house.parts.service.run() }
                 defer { asking.cancel() }
                 try await eventually("the form is asked") {
                     try await house.call("GET", "/requests/lists/\(list)").json["sending"] as? Int == 0
@@ -167,7 +167,7 @@ struct RequestDoorTests {
             let id = try await house.open(house.form())
             let question = try #require(house.world.asked.first?.question)
             // As if the answer had never been written down: the row is gone, the form waits again.
-            let sealed = try house.parts.desk.vault.seal(
+            let sealed = try house.parts.service.vault.seal(
                 RequestDraft(
                     form: try TypedForm(
                         types: ["heart-rate"], from: "2026-01-01T00:00:00Z", to: nil, length: "P1D", granularity: "minutes",
@@ -179,7 +179,7 @@ struct RequestDoorTests {
                 try db.execute(sql: "UPDATE request_intents SET outcome = NULL, request = NULL, form = ?", arguments: [Data(sealed)])
             }
             let waiting = try await house.opened.store.read { db in try PendingRequestStore().waiting(db, limit: 10) }
-            let settled = try await house.parts.desk.askNow(try #require(waiting.first).batch)
+            let settled = try await house.parts.service.askNow(try #require(waiting.first).batch)
             #expect(settled?.outcome == .opened)
             #expect(settled?.request == id)
             #expect(house.world.asked.map(\.question) == [question, question])

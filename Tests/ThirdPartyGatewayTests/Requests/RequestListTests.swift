@@ -16,7 +16,7 @@ struct RequestListTests {
     private static let other = "VRDLGI75C12F205U"
 
     private static func settled(_ house: RequestHouse, _ list: String) async throws -> [[String: Any]] {
-        let asking = Task { try await house.parts.desk.run() }
+        let asking = Task { try await house.parts.service.run() }
         defer { asking.cancel() }
         try await eventually("the list is settled") {
             try await house.call("GET", "/requests/lists/\(list)").json["sending"] as? Int == 0

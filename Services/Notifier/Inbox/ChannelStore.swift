@@ -1,0 +1,73 @@
+// SQL sentences over the tables `push_endpoints` and `channel_choices`.
+
+import Contracts
+import Foundation
+import GRDB
+
+/// Where a person takes push messages.
+enum PushEndpoint: Identified { static let prefix = "pep" }
+
+typealias PushEndpointID = Identifier<PushEndpoint>
+
+/// A push endpoint; its address is sealed.
+struct StoredEndpoint: Sendable {
+    var number: Int64
+    var id: PushEndpointID
+    var person: PersonID
+    var sealed: [UInt8]
+    var createdAt: Timestamp
+
+    init?(_ row: Row) {
+        guard let id = PushEndpointID(row["endpoint"] as Data), let person = PersonID(row["person"] as Data) else { return nil }
+        (self.id, self.person) = (id, person)
+        number = row["number"]
+        sealed = Array(row["sealed"] as Data)
+        createdAt = Timestamp(milliseconds: row["created_at"])
+    }
+}
+
+/// Every sentence runs in its caller's transaction.
+struct ChannelStore: Sendable {
+    func endpoints(_ db: Database, of person: PersonID) throws -> [StoredEndpoint] {
+        try Row.fetchAll(db, sql: "SELECT * FROM push_endpoints WHERE person = ? ORDER BY number", arguments: [person.data])
+            .compactMap(StoredEndpoint.init)
+    }
+
+    func endpoint(_ db: Database, number: Int64) throws -> StoredEndpoint? {
+        try Row.fetchOne(db, sql: "SELECT * FROM push_endpoints WHERE number = ?", arguments: [number]).flatMap(StoredEndpoint.init)
+    }
+
+    /// The endpoint of that address, if the person has it already.
+    func endpoint(_ db: Database, of person: PersonID, lookup: [UInt8]) throws -> StoredEndpoint? {
+        try Row.fetchOne(
+            db, sql: "SELECT * FROM push_endpoints WHERE person = ? AND lookup = ?", arguments: [person.data, Data(lookup)]
+        ).flatMap(StoredEndpoint.init)
+    }
+
+    func insert(
+        _ db: Database, _ id: PushEndpointID, of person: PersonID, lookup: [UInt8], sealed: [UInt8], at: Timestamp
+    ) throws {
+        try db.execute(
+            sql: "INSERT INTO push_endpoints (endpoint, person, lookup, sealed, created_at) VALUES (?, ?, ?, ?, ?)",
+            arguments: [id.data, person.data, Data(lookup), Data(sealed), at.milliseconds])
+    }
+
+    /// False where the person has no such endpoint.
+    func delete(_ db: Database, _ id: PushEndpointID, of person: PersonID) throws -> Bool {
+        try db.execute(sql: "DELETE FROM push_endpoints WHERE endpoint = ? AND person = ?", arguments: [id.data, person.data])
+        return db.changesCount > 0
+    }
+
+    func delete(_ db: Database, number: Int64) throws {
+        try db.execute(sql: "DELETE FROM push_endpoints WHERE number = ?", arguments: [number])
+    }
+
+    func choices(_ db: Database, of person: PersonID) throws -> [UInt8]? {
+        try Data.fetchOne(db, sql: "SELECT sealed FROM channel_choices WHERE person = ?", arguments: [person.data]).map { Array($0) }
+    }
+
+    func saveChoices(_ db: Database, of person: PersonID, sealed: [UInt8]) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO channel_choices (person, sealed) VALUES (?, ?)", arguments: [person.data, Data(sealed)])
+    }
+}

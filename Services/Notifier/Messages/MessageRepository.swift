@@ -1,0 +1,207 @@
+// The notifier's transactions: each one a whole change with the facts that tell of it.
+
+import Bus
+import Contracts
+import Foundation
+import GRDB
+import Outbound
+import Sealing
+import ServiceKit
+import Storage
+
+/// An attempt that may be made now: it is stored as begun.
+struct Claim: Sendable {
+    var id: DeliveryID
+    var delivery: Delivery
+    var message: StoredMessage
+    var isUrgent: Bool
+}
+
+struct MessageRepository: Sendable {
+    let store: Store
+    let envelopes: Envelopes
+    let facts: FactStream
+    private let messages = MessageStore()
+    private let deliveries = DeliveryStore()
+    private let inbox = InboxStore()
+    private let channels = ChannelStore()
+
+    init(_ store: Store, envelopes: Envelopes, facts: FactStream) {
+        (self.store, self.envelopes, self.facts) = (store, envelopes, facts)
+    }
+
+    // MARK: Taking messages
+
+    /// Durable when it returns. The same message again changes nothing.
+    /// - Parameter remember: stores the answer to the question in the same transaction.
+    /// - Returns: whether it is new.
+    /// - Throws: `Failure` (`conflict`) where another message has the id; `KeyDestroyed` where the person was erased.
+    func accept(
+        _ message: SendMessage, from sender: Peer, trace: String, at now: Timestamp, notAfter: Timestamp,
+        remember: @escaping @Sendable (Database) throws -> Void
+    ) async throws -> Bool {
+        let person = message.recipient.person
+        let key = try await envelopes.makeKey(for: person)
+        let content = MessageContent(message)
+        let digest = try envelopes.digest(of: message)
+        let sealed = try envelopes.seal(content, in: .message(message.message), key: key)
+        let forInbox = try envelopes.seal(content.withoutAddresses, in: .inbox(message.message), key: key)
+        let committed = try await store.write { db -> [EventRelay.Committed]? in
+            if let known = try messages.digest(db, of: message.message) {
+                guard Digest.constantTimeEqual(known, digest) else { throw Failure(.conflict, "another message has this id") }
+                try remember(db)
+                return nil
+            }
+            try messages.insert(
+                db, message, from: sender, digest: digest, sealed: sealed, at: now, notAfter: notAfter, trace: trace)
+            for planned in try plan(db, message, key) {
+                let id = DeliveryID(message.message, planned.channel, target: planned.target)
+                let recipient = planned.address.flatMap { $0.isEmpty ? nil : envelopes.lookup($0) }
+                try deliveries.insert(
+                    db, id, first(planned, at: now, notAfter: notAfter), recipient: recipient, urgent: message.template.isUrgent)
+                if planned.channel == .inbox, planned.reason == nil, let person {
+                    try inbox.insert(db, message.message, of: person, sealed: forInbox, at: now)
+                }
+            }
+            let committed = try message.channels.compactMap { try settle(db, message.message, $0, person, trace, at: now) }
+            try remember(db)
+            return committed
+        }
+        facts.publish(committed ?? [])
+        return committed != nil
+    }
+
+    private func plan(_ db: Database, _ message: SendMessage, _ key: SymmetricKey) throws -> [PlannedDelivery] {
+        guard let person = message.recipient.person else {
+            return PlannedDelivery.plan(message, off: [], endpoints: []) { MailAddress($0) != nil }
+        }
+        let off: Set<Channel> =
+            try channels.choices(db, of: person).map {
+                try envelopes.open($0, in: .choices(person), key: key)
+            } ?? []
+        let endpoints = try channels.endpoints(db, of: person).map(\.number)
+        return PlannedDelivery.plan(message, off: off, endpoints: endpoints) { MailAddress($0) != nil }
+    }
+
+    private func first(_ planned: PlannedDelivery, at now: Timestamp, notAfter: Timestamp) -> Delivery {
+        if let reason = planned.reason { return .settled(.failed, reason: reason, at: now) }
+        return planned.channel == .inbox ? .settled(.delivered, at: now) : Delivery(nextAt: now, notAfter: notAfter)
+    }
+
+    /// How far a message is; nil where that peer sent none of this id.
+    func states(of message: MessageID, askedBy peer: Peer) async throws -> [Channel: DeliveryState]? {
+        try await store.read { db in
+            guard try messages.isOf(db, peer, message) else { return nil }
+            return Dictionary(grouping: try deliveries.all(db, of: message), by: \.id.channel)
+                .mapValues { ChannelVerdict.progress($0.map(\.delivery.state)) }
+        }
+    }
+
+    // MARK: Attempts
+
+    /// - Parameter urgentOnly: there is no room for others.
+    func nextDue(on channel: Channel, urgentOnly: Bool) async throws -> Timestamp? {
+        try await store.read { try deliveries.nextDue($0, channel, urgentOnly: urgentOnly) }
+    }
+
+    /// Begins the attempts that are due; they may be made once this returns.
+    /// - Parameters:
+    ///   - order: the channel's providers.
+    ///   - limit: of all attempts; urgent ones go first.
+    ///   - others: how many of them may be of messages that are not urgent.
+    ///   - perHour: how many messages one address gets in an hour; more wait.
+    func claim(
+        _ channel: Channel, order: [String], limit: Int, others: Int, perHour: Int, at now: Timestamp
+    ) async throws -> [Claim] {
+        try await store.write { db in
+            let urgent = try deliveries.due(db, channel, urgent: true, at: now, limit: limit)
+            let rest = try deliveries.due(db, channel, urgent: false, at: now, limit: min(others, limit - urgent.count))
+            return try (urgent + rest).compactMap { id, due, recipient in
+                var delivery = due
+                if delivery.attempts == 0, let recipient, let wait = try patience(db, recipient, channel, perHour, at: now) {
+                    delivery.nextAt = wait
+                    try deliveries.update(db, id, delivery)
+                    return nil
+                }
+                // Who refused it may have changed its mind where the settings have changed since.
+                guard let provider = delivery.choice(of: order) ?? order.first, let message = try messages.find(db, id.message) else {
+                    return nil
+                }
+                delivery.begin(with: provider, at: now)
+                try deliveries.update(db, id, delivery)
+                return Claim(id: id, delivery: delivery, message: message, isUrgent: urgent.contains { $0.id == id })
+            }
+        }
+    }
+
+    /// Until when the address has had enough; nil where it has not.
+    private func patience(
+        _ db: Database, _ recipient: Data, _ channel: Channel, _ perHour: Int, at now: Timestamp
+    ) throws -> Timestamp? {
+        let hour = Duration.seconds(3600)
+        let begun = try deliveries.begun(db, for: recipient, on: channel, since: now - hour)
+        guard begun.count >= perHour, let oldest = begun.oldest else { return nil }
+        return oldest + hour
+    }
+
+    /// Changes one delivery and says what is settled by it. `change` returns whether there is anything to store.
+    /// - Returns: the delivery as it is now; nil where it is gone.
+    @discardableResult
+    func change(
+        _ id: DeliveryID, at now: Timestamp, _ change: @escaping @Sendable (inout Delivery) -> Bool
+    ) async throws -> Delivery? {
+        let (delivery, committed) = try await store.write { db -> (Delivery?, EventRelay.Committed?) in
+            guard var delivery = try deliveries.find(db, id), let message = try messages.find(db, id.message) else { return (nil, nil) }
+            guard change(&delivery) else { return (delivery, nil) }
+            try deliveries.update(db, id, delivery)
+            guard delivery.isSettled else { return (delivery, nil) }
+            return (delivery, try settle(db, id.message, id.channel, message.person, message.trace, at: now))
+        }
+        if let committed { facts.publish(committed) }
+        return delivery
+    }
+
+    /// Attempts that were under way when the service ended, and what has taken too long.
+    func neglected(at now: Timestamp, afterStart: Bool, limit: Int = 500) async throws -> [DeliveryID] {
+        try await store.read { db in
+            try (afterStart ? deliveries.interrupted(db) : deliveries.overdue(db, at: now, limit: limit)).map(\.id)
+        }
+    }
+
+    func waiting() async throws -> [(channel: Channel, count: Int, oldest: Timestamp)] {
+        try await store.read { try deliveries.waiting($0) }
+    }
+
+    /// Says what became of the message on the channel, once nothing more can become of it.
+    private func settle(
+        _ db: Database, _ message: MessageID, _ channel: Channel, _ person: PersonID?, _ trace: String, at now: Timestamp
+    ) throws -> EventRelay.Committed? {
+        let all = try deliveries.all(db, of: message).filter { $0.id.channel == channel }
+        guard let verdict = ChannelVerdict.of(all.map { ($0.delivery.state, $0.delivery.reason, $0.delivery.isSettled) }) else {
+            return nil
+        }
+        try messages.forgetContent(db, of: message)
+        let settled = MessageSettled(message: message, channel: channel, state: verdict.state, reason: verdict.reason)
+        return try facts.append(db, type: MessageSettled.type, subject: person, body: settled, at: now, trace: trace)
+    }
+
+    // MARK: Forgetting
+
+    /// What is older than its time goes, in slices between which other writes come.
+    func expire(messagesBefore: Timestamp, inboxBefore: Timestamp, slice: Int = 500) async throws {
+        while try await store.write({ db in try messages.deleteSettled(db, before: messagesBefore, limit: slice) }) == slice {}
+        while try await store.write({ db in try inbox.delete(db, before: inboxBefore, limit: slice) }) == slice {}
+    }
+
+    /// A slice of everything of the person, in the caller's transaction; part of erasing them. Deliveries go with their messages.
+    /// - Returns: how many rows; to be called again until it is none.
+    func forget(_ db: Database, _ person: PersonID) throws -> Int {
+        var slice = DeletionSlice()
+        for (table, key) in [
+            ("messages", "message"), ("inbox", "person, number"), ("push_endpoints", "number"), ("channel_choices", "person"),
+        ] {
+            try slice.delete(db, from: table, key: key, where: "person = ?", [person.data])
+        }
+        return slice.deleted
+    }
+}

@@ -1,0 +1,300 @@
+// What the dispatcher remembers, as sentences in domain values.
+
+import Contracts
+import Foundation
+import GRDB
+import Logging
+import Sealing
+import ServiceKit
+import Storage
+
+/// `sos-dispatcher.db`. Personal data is sealed under each person's own key before it gets here.
+struct SOSStore: Sendable {
+    let store: Store
+    let pair: PairTables
+    let keys: PersonKeys
+    private let logger: Logger
+
+    init(_ store: Store, keys: PersonKeys, pair: PairTables, logger: Logger) {
+        (self.store, self.keys, self.pair, self.logger) = (store, keys, pair, logger)
+    }
+
+    /// Everything that a start needs.
+    struct Memory: Sendable {
+        var subscribers: [PersonID: Watched] = [:]
+        /// Subscribers whose state cannot be read. They are to be watched all the same.
+        var unreadable: [PersonID: Unreadable] = [:]
+        /// The open emergency of each person, and muted ones that may be taken up again.
+        var emergencies: [PersonID: EmergencyRecord] = [:]
+        var outboxes: [EmergencyID: (person: PersonID, outbox: DispatchMachine)] = [:]
+        var positions: [StreamPosition] = []
+        /// Who has paused monitoring.
+        var paused: Set<PersonID> = []
+        var pair = PairMemory()
+        /// Whose devices all lie in their chargers, as far as they measure vital signs.
+        var charging: Set<PersonID> = []
+        /// Of whom `sos.subscriptions` has said that they are subscribed.
+        var saidSubscribed: Set<PersonID> = []
+    }
+
+    /// What can be read of somebody whose state cannot.
+    struct Unreadable: Sendable {
+        /// The emergency that was open, if any.
+        var open: EmergencyRecord?
+        /// Of its next message.
+        var nextSequence = 0
+    }
+
+    // MARK: Writing
+
+    /// Stores the whole batch in one transaction, durably. Returns what is to be published.
+    func save(_ batch: StoreBatch) async throws -> [EventRelay.Committed] {
+        let sealed = try SealedBatchStore(batch, keys: keys, pair: pair, logger: logger)
+        return try await store.write { try sealed.write($0) }
+    }
+
+    /// One state as a batch holds it, for those who seal before their turn; nil for a person whose key is gone.
+    func seal(_ person: PersonID, _ subscriber: Watched) throws -> [UInt8]? {
+        try SealedBatchStore.seal(subscriber, of: person, keys: keys)
+    }
+
+    /// The steady clock's offset of this boot: the stored one, or `fresh` if the machine was started since.
+    func steadyOffset(boot: String, fresh: Int64) throws -> Int64 {
+        try store.writeNow { db in
+            let known = try Row.fetchOne(db, sql: "SELECT boot, offset_ms FROM steady_clock")
+            if let known, !boot.isEmpty, known["boot"] == boot { return known["offset_ms"] }
+            try db.execute(sql: "INSERT OR REPLACE INTO steady_clock VALUES (1, ?, ?)", arguments: [boot, fresh])
+            return fresh
+        }
+    }
+
+    // MARK: Reading
+
+    /// Reads all that is needed to go on where the last process stopped.
+    func load() throws -> Memory {
+        try store.readNow { db in
+            var memory = Memory()
+            memory.pair = try pair.load(db)
+            memory.positions = try ConsumerPositions().load(db)
+            memory.paused = try Set(Data.fetchAll(db, sql: "SELECT person FROM monitoring_pauses").compactMap { PersonID($0) })
+            memory.charging = try SOSStore.charging(db)
+            memory.saidSubscribed = try SubscriptionStore.all(db)
+            for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM subscribers") {
+                guard let person = PersonID(row["person"] as Data) else { continue }
+                let subscriber: Watched?
+                do {
+                    // Without a key the person was erased: there is nobody to watch.
+                    guard let key = try keys.key(of: person) else { continue }
+                    subscriber = open(row["sealed"], of: person, key: key)
+                } catch is DamagedKey {
+                    // There is somebody: as where the state itself is damaged.
+                    subscriber = nil
+                }
+                if let subscriber {
+                    memory.subscribers[person] = subscriber
+                } else {
+                    memory.unreadable[person] = try unreadable(db, person)
+                }
+            }
+            for (person, watched) in memory.subscribers {
+                guard let episode = watched.subscriber.supervision.episode else { continue }
+                memory.emergencies[person] = try Row.fetchOne(
+                    db.cachedStatement(sql: "SELECT * FROM every_emergency WHERE person = ? AND t0 = ?"),
+                    arguments: [person.data, episode.receivedAt.milliseconds]
+                ).flatMap(EmergencyRecord.init)
+            }
+            // What has no line was decided and, because of a crash, given to nobody.
+            let unfinished = """
+                SELECT * FROM dispatch_outbox WHERE emergency IN (
+                    SELECT emergency FROM dispatch_lines WHERE ended IS NULL UNION SELECT emergency FROM emergencies WHERE closed_at IS NULL
+                    UNION SELECT emergency FROM dispatch_outbox AS lost WHERE NOT EXISTS (
+                        SELECT 1 FROM dispatch_lines AS line WHERE line.emergency = lost.emergency AND line.sequence = lost.sequence))
+                """
+            memory.outboxes = try outboxes(db, Row.fetchAll(db, sql: unfinished))
+            return memory
+        }
+    }
+
+    /// How far the streams of a family were heard, as the file says: where whoever begins again goes on.
+    func positions(of family: StreamFamily) async throws -> [StreamPosition] {
+        try await store.read { db in try ConsumerPositions().load(db) }.filter { family.streams.contains($0.stream) }
+    }
+
+    /// All messages of one emergency; nil if it has none.
+    func outbox(of emergency: EmergencyID) async throws -> (person: PersonID, outbox: DispatchMachine)? {
+        try await store.read { db in
+            try outboxes(
+                db, Row.fetchAll(db, sql: "SELECT * FROM every_message WHERE emergency = ?", arguments: [emergency.data])
+            )[emergency]
+        }
+    }
+
+    func emergency(_ id: EmergencyID) async throws -> EmergencyRecord? {
+        try await store.read { db in
+            try Row.fetchOne(db, sql: "SELECT * FROM every_emergency WHERE emergency = ?", arguments: [id.data])
+                .flatMap(EmergencyRecord.init)
+        }
+    }
+
+    /// Newest first.
+    /// - Parameter except: whose are left out of everybody's (the canary).
+    func emergencies(of person: PersonID?, limit: Int, except: PersonID? = nil) async throws -> [EmergencyRecord] {
+        try await store.read { db in
+            let rows =
+                if let person {
+                    try Row.fetchAll(
+                        db, sql: "SELECT * FROM every_emergency WHERE person = ? ORDER BY t0 DESC LIMIT ?", arguments: [person.data, limit])
+                } else {
+                    try Row.fetchAll(
+                        db, sql: "SELECT * FROM every_emergency WHERE person IS NOT ? ORDER BY t0 DESC LIMIT ?",
+                        arguments: [except?.data, limit])
+                }
+            return rows.compactMap(EmergencyRecord.init)
+        }
+    }
+
+    /// Newest first, those that began before `before`.
+    func emergencies(of person: PersonID, before: Timestamp?, limit: Int) async throws -> [EmergencyRecord] {
+        try await store.read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT * FROM every_emergency WHERE person = ? AND t0 < ? ORDER BY t0 DESC LIMIT ?",
+                arguments: [person.data, before?.milliseconds ?? .max, limit]
+            ).compactMap(EmergencyRecord.init)
+        }
+    }
+
+    /// The longest interval that any of the person's devices declared; nil if none did.
+    func longestInterval(of person: PersonID) async throws -> Duration? {
+        try await store.read { db in
+            try Int64.fetchOne(db, sql: "SELECT max(interval_ms) FROM devices WHERE person = ?", arguments: [person.data])
+                .map { .milliseconds($0) }
+        }
+    }
+
+    /// Whether the person has paused monitoring.
+    func isMonitoringPaused(_ person: PersonID) async throws -> Bool {
+        try await store.read { db in
+            try Row.fetchOne(db, sql: "SELECT 1 FROM monitoring_pauses WHERE person = ?", arguments: [person.data]) != nil
+        }
+    }
+
+    private func unreadable(_ db: Database, _ person: PersonID) throws -> Unreadable {
+        let row = try Row.fetchOne(
+            db, sql: "SELECT * FROM emergencies WHERE person = ? AND closed_at IS NULL", arguments: [person.data])
+        guard let open = row.flatMap(EmergencyRecord.init) else { return Unreadable() }
+        let given = try Int.fetchAll(
+            db, sql: "SELECT sequence FROM dispatch_outbox WHERE emergency = ?", arguments: [open.id.data]
+        ).map { MessageID(emergency: open.id, sequence: $0) }
+        let last = given.filter { !$0.isRelease && !$0.isRepetition }.map(\.sequence).max()
+        return Unreadable(open: open, nextSequence: last.map { $0 + 1 } ?? 0)
+    }
+
+    /// Messages of an emergency that cannot be read any more give way to the one of this number, and do not go out again with the key back.
+    static func supersede(_ db: Database, before sequence: Int, in emergency: EmergencyID) throws {
+        try db.execute(
+            sql: "UPDATE dispatch_lines SET ended = ? WHERE emergency = ? AND sequence < ? AND ended IS NULL",
+            arguments: [OutboxMessage.End.superseded.rawValue, emergency.data, sequence])
+    }
+
+    private func outboxes(_ db: Database, _ rows: [Row]) throws -> [EmergencyID: (person: PersonID, outbox: DispatchMachine)] {
+        var decided: [EmergencyID: (person: PersonID, messages: [OutboxMessage])] = [:]
+        for row in rows {
+            guard let person = PersonID(row["person"] as Data), let message = message(row, of: person) else { continue }
+            decided[message.id.emergency, default: (person, [])].messages.append(message)
+        }
+        return try Dictionary(
+            uniqueKeysWithValues: decided.map { emergency, known in
+                (emergency, (known.person, DispatchMachine(known.messages, lines: try lines(db, emergency, known.messages))))
+            })
+    }
+
+    private func lines(_ db: Database, _ emergency: EmergencyID, _ decided: [OutboxMessage]) throws -> [String: DispatchOutbox] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT * FROM every_line WHERE emergency = ? ORDER BY sequence"), arguments: [emergency.data])
+        var messages: [String: [OutboxMessage]] = [:]
+        for row in rows {
+            let sequence: Int = row["sequence"]
+            guard var message = decided.first(where: { $0.id.sequence == sequence }) else { continue }
+            message.createdAt = Timestamp(milliseconds: row["created_at"])
+            message.attempts = row["attempts"]
+            message.lastAttemptAt = (row["last_attempt_at"] as Int64?).map(Timestamp.init(milliseconds:))
+            message.texts = row["texts"]
+            message.end = (row["ended"] as String?).flatMap(OutboxMessage.End.init)
+            messages[row["integrator"], default: []].append(message)
+        }
+        return messages.mapValues { DispatchOutbox($0) }
+    }
+
+    private func message(_ row: Row, of person: PersonID) -> OutboxMessage? {
+        guard let emergency = EmergencyID(row["emergency"] as Data), let kind = DispatchMessage.Kind(rawValue: row["kind"]) else {
+            return nil
+        }
+        let id = MessageID(emergency: emergency, sequence: row["sequence"])
+        do {
+            let body = try pair.personSeal.open(row["sealed"] as Data, of: person, context: SealedBatchStore.context(of: id))
+            guard let body else { return nil }
+            return OutboxMessage(id: id, kind: kind, body: body, createdAt: Timestamp(milliseconds: row["created_at"]))
+        } catch {
+            logger.critical("a message of the outbox cannot be opened", metadata: ["message": "\(id)"])
+            return nil
+        }
+    }
+
+    /// What the other dispatcher gets as a newcomer.
+    func snapshot(
+        _ request: SnapshotStream, neighbours: [String: PairState.Neighbour], steady: Timestamp
+    ) async throws -> SnapshotStream.Reply {
+        try await store.read { db in
+            try pair.snapshot(
+                request, db, neighbours: neighbours,
+                open: { sealed, person in
+                    (try? keys.key(of: person)).flatMap { $0 }.flatMap { open(sealed, of: person, key: $0) }
+                }, steady: steady)
+        }
+    }
+
+    /// The payload of a fact on an integrator's stream, from the message that it names; nil where the person was erased.
+    func dispatchPayload(_ db: Database, _ id: MessageID) throws -> [UInt8]? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT * FROM every_message WHERE emergency = ? AND sequence = ?"),
+            arguments: [id.emergency.data, id.sequence])
+        guard let row, let person = PersonID(row["person"] as Data) else { return nil }
+        return message(row, of: person)?.body
+    }
+
+    private func open(_ sealed: Data, of person: PersonID, key: SymmetricKey) -> Watched? {
+        do {
+            let plain = try Seal.open(sealed, key: key, context: SealedBatchStore.context(of: person))
+            // What earlier versions have stored is JSON.
+            return try plain.first == CompactForm.version
+                ? CompactForm.decode(Watched.self, from: plain) : JSONDecoder().decode(Watched.self, from: Data(plain))
+        } catch {
+            logger.critical(
+                "a subscriber's state cannot be read: supervised anew with the default bounds", metadata: ["reason": "\(error.logReason)"])
+            return nil
+        }
+    }
+}
+
+// MARK: Bytes
+
+extension Identifier {
+    var data: Data { Data(bytes) }
+
+    init?(_ data: Data) {
+        self.init(bytes: data)
+    }
+}
+
+extension EmergencyRecord {
+    init?(_ row: Row) {
+        guard let id = EmergencyID(row["emergency"] as Data), let person = PersonID(row["person"] as Data),
+            let state = State(rawValue: row["state"])
+        else { return nil }
+        self.init(
+            id: id, person: person, t0: Timestamp(milliseconds: row["t0"]), state: state,
+            dispatchedAt: (row["dispatched_at"] as Int64?).map(Timestamp.init(milliseconds:)),
+            acknowledgedAt: (row["acknowledged_at"] as Int64?).map(Timestamp.init(milliseconds:)),
+            closedAt: (row["closed_at"] as Int64?).map(Timestamp.init(milliseconds:)))
+    }
+}
