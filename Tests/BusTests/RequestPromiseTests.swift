@@ -121,7 +121,7 @@ struct RequestPromiseTests {
             try await answering(stage) { reader in
                 let client = try await reader.client(of: .ingest, at: stage.requests, serverKey: stage.server.publicKey)
                 let late = Question(id: "late", method: Add.method, deadline: busTime() - .seconds(1), trace: "", body: Array("{}".utf8))
-                let outcome = await client.desk.exchange(id: "late", patience: .seconds(10), attempts: 1) { late.envelope }
+                let outcome = await client.requests.exchange(id: "late", patience: .seconds(10), attempts: 1) { late.envelope }
                 #expect(outcome.failure?.code == .deadline)
             }
         }
@@ -144,7 +144,7 @@ struct RequestPromiseTests {
             #expect(await code("conflict", "{}") == .conflict)
             #expect(await code("broken", "{}") == .internal)
             #expect(await code(ReplayStream.method, #"{"stream":"t.news.0","epoch":"e1","from":1,"through":2}"#) == .forbidden)
-            let outcome = await client.desk.exchange(id: "", patience: .seconds(10), attempts: 1) { Array("nonsense".utf8) }
+            let outcome = await client.requests.exchange(id: "", patience: .seconds(10), attempts: 1) { Array("nonsense".utf8) }
             #expect(outcome.failure?.code == .invalid)
         }
     }

@@ -103,7 +103,7 @@ struct StoreTests {
         "SOS-28, SOS-33: of a person whose key is damaged the other dispatcher was told no answer, and who follows a stream alone no call")
     func damagedKeyIsTold() async throws {
         let (emergency, text) = (self.emergency(1), "help, at the old mill")
-        func call(_ sequence: Int, _ body: [UInt8]) -> (id: MessageID, batch: StoreBatch) {
+        func call(_ sequence: Int, _ body: [UInt8]) -> (id: SOSDispatcher.MessageID, batch: StoreBatch) {
             let id = MessageID(emergency: emergency.id, sequence: sequence)
             let message = OutboxMessage(id: id, kind: .alert, body: body, createdAt: Timestamp(milliseconds: 1))
             var made = batch(emergency)

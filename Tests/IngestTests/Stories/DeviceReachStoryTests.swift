@@ -24,7 +24,7 @@ import Testing
         try await IngestHouse.run(environment: ["TRACKME_ING_DEVICE_READ_H": "168"]) { house in
             let watch = try await house.addDevice()
             let phone = try await house.addDevice(of: watch.person)
-            try await eventually("tokens can be checked", isTrue: { house.ingest.deviceParts.tokens.isReady })
+            try await eventually("tokens can be checked", isTrue: { house.ingest.deviceModule.tokens.isReady })
             let logIn = try house.consent.token(of: watch.person)
             let (now, day) = (Timestamp.now.milliseconds, Int64(86_400_000))
             _ = try await house.post([.pulse(now - 8 * day, 61), .pulse(now - 6 * day, 62), .pulse(now - 3000, 63)], token: watch.token)

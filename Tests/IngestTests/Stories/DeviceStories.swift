@@ -28,7 +28,7 @@ extension IngestHouse {
     func strangerAccount() async throws -> Account {
         let (person, session) = (PersonID.random(), SessionID.random())
         let account = Account(person: person, token: try consent.token(of: person, session: session), session: session)
-        try await eventually("tokens can be checked", isTrue: { ingest.deviceParts.tokens.isReady })
+        try await eventually("tokens can be checked", isTrue: { ingest.deviceModule.tokens.isReady })
         return account
     }
 
@@ -36,7 +36,7 @@ extension IngestHouse {
         try await consent.say(PersonState(person: account.person, active: active, termsVersion: active ? "1" : "", language: .english))
         try await eventually(
             "ingest has heard of the account",
-            isTrue: { self.ingest.deviceParts.registry.bar(of: account.person) == (active ? nil : .inactive) })
+            isTrue: { self.ingest.deviceModule.registry.bar(of: account.person) == (active ? nil : .inactive) })
     }
 
     func send(_ method: String, _ path: String, _ body: JSONValue? = nil, token: String?) async throws -> Response {

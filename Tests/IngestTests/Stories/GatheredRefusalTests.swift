@@ -21,7 +21,7 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         let contradicting = Set((0..<Self.uploads).filter { _ in Int.random(in: 0..<4, using: &generator) == 0 })
         try await IngestHouse.run(environment: ["TRACKME_STORE_GROUP_COMMIT_MS": "20"]) { house in
-            let (manual, people) = (house.ingest.ownData.manual, house.ingest.deviceParts.people)
+            let (manual, people) = (house.ingest.ownData.manual, house.ingest.deviceModule.people)
             let account = try await house.account()
             let now = Timestamp.now
             _ = try await manual.insert(Self.typed(70, now), of: account.person, receivedAt: now, trace: "", idempotencyKey: nil)

@@ -62,7 +62,7 @@ final class IngestHouse: Sendable {
         sos = try await others[1].client(of: .ingest)
         hearing = try await others[1].consumer(of: .samples)
         serving = Task {
-            [server = ingest.server, followers = ingest.deviceParts.services, desk = ingest.ownData.service, alerts = ingest.alerts] in
+            [server = ingest.server, followers = ingest.deviceModule.services, desk = ingest.ownData.service, alerts = ingest.alerts] in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await alerts.run() }
                 group.addTask { try await desk.run() }
@@ -120,7 +120,7 @@ final class IngestHouse: Sendable {
         let tail = path.replacing("/ingest/v1/", with: "")
         let isForPeople = Self.needsLogIn.contains { tail.hasPrefix($0) } || (method == "GET" && tail.hasPrefix("activities"))
         guard isForPeople, let token, let person = Self.wearers.withLock({ $0[token] }) else { return token }
-        try await eventually("tokens can be checked", isTrue: { ingest.deviceParts.tokens.isReady })
+        try await eventually("tokens can be checked", isTrue: { ingest.deviceModule.tokens.isReady })
         return try consent.token(of: person)
     }
 

@@ -199,7 +199,7 @@ import Testing
         try await IngestHouse.run { house in
             let account = try await house.account()
             _ = try await house.pair(account)
-            let people = house.ingest.deviceParts.people
+            let people = house.ingest.deviceModule.people
             let manual = try await people.ownSource(of: account.person, .manual)
             #expect(try await people.ownSource(of: account.person, .manual).device == manual.device)
             #expect(try await people.ownSource(of: account.person, .imported).device != manual.device)

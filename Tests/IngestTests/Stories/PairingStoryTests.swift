@@ -174,7 +174,7 @@ import Testing
             let account = try await house.account()
             let old = try await house.pair(account, "Old watch")
             #expect(try await house.post([.pulse(1000, 60)], token: old.token).accepted == 1)
-            let known = try #require(house.ingest.deviceParts.registry.device(withToken: old.token))
+            let known = try #require(house.ingest.deviceModule.registry.device(withToken: old.token))
             let new = try await house.pair(account, "New watch", replacing: old.device)
             #expect(new.success.replaced == old.device && new.success.tracked == ["heart-rate", "position"])
             #expect(try await house.post(Sample.pulse(2000, 61).json, token: old.token).status == 401)
@@ -303,7 +303,7 @@ import Testing
                 let progress: PairingProgress = try await house.poll(offer).decoded()
                 let token = try #require(progress.token)
                 try await eventually(
-                    "the account is known again", isTrue: { house.ingest.deviceParts.registry.bar(of: account.person) == nil })
+                    "the account is known again", isTrue: { house.ingest.deviceModule.registry.bar(of: account.person) == nil })
                 #expect(try await house.post([.pulse(1000, 60)], token: token).accepted == 1)
                 return token
             }

@@ -155,7 +155,7 @@ import Testing
                 try await Self.upload(
                     Self.samples(300, seed: 9) + [.of("weight", Timestamp(milliseconds: 1_750_000_000_000), canary)], house, device.token)
                 // As it is after a crash: the row is there, a part of the file is too.
-                let reader = try await house.ingest.deviceParts.people.reader(of: device.person)
+                let reader = try await house.ingest.deviceModule.people.reader(of: device.person)
                 let transfers = house.ingest.ownData.transfers
                 let job = JobID.random()
                 let half = try transfers.files.write(job, file: 0, key: transfers.vault.key(of: device.person))
@@ -203,13 +203,13 @@ import Testing
             let lines = Data(samples.lines.utf8) + Data("{\"type\":\"mood\",\"at\":1}\n".utf8)
             let account = try await IngestHouse.run(in: folder) { house in
                 let account = try await house.account()
-                let (ownData, reader) = (house.ingest.ownData, try await house.ingest.deviceParts.people.reader(of: account.person))
+                let (ownData, reader) = (house.ingest.ownData, try await house.ingest.deviceModule.people.reader(of: account.person))
                 let job = JobID.random()
                 let file = try ownData.transfers.files.write(job, file: 0, key: ownData.transfers.vault.key(of: account.person))
                 try file.add(lines)
                 try file.close()
                 // The service stops after the first piece.
-                let source = try await house.ingest.deviceParts.people.ownSource(of: account.person, .imported)
+                let source = try await house.ingest.deviceModule.people.ownSource(of: account.person, .imported)
                 var scanned = ScannedUpload()
                 scanned.samples = Array(samples.prefix(ImportLimits.piece))
                 scanned.indexes = scanned.samples.indices.map(Int32.init)
@@ -228,7 +228,7 @@ import Testing
                 return account
             }
             try await IngestHouse.run(in: folder) { house in
-                try await eventually("tokens can be checked", isTrue: { house.ingest.deviceParts.tokens.isReady })
+                try await eventually("tokens can be checked", isTrue: { house.ingest.deviceModule.tokens.isReady })
                 let done: IngestHouse.ImportView = try await eventually("the import is over") {
                     let list: IngestHouse.List<IngestHouse.ImportView> = try await house.request(
                         "GET", "/ingest/v1/imports", token: account.token

@@ -258,9 +258,9 @@ struct PlayedLine: BusLine, @unchecked Sendable {
     let process: Int
 
     func publisher(of family: StreamFamily, at _: String, epoch: String, heads: [String: Int64]) async throws(BusError) -> Publisher {
-        let desk = PublisherQueue(family: family, epoch: epoch, heads: heads, thread: PlayedNetwork.thread, logger: network.quiet)
-        network.speaks(desk, peer, process)
-        return Publisher(family: family, desk: desk)
+        let queue = PublisherQueue(family: family, epoch: epoch, heads: heads, thread: PlayedNetwork.thread, logger: network.quiet)
+        network.speaks(queue, peer, process)
+        return Publisher(family: family, queue: queue)
     }
 
     func answer(at _: String, _ methods: Methods) async throws(BusError) {
@@ -268,9 +268,9 @@ struct PlayedLine: BusLine, @unchecked Sendable {
     }
 
     func client(of other: Peer, at _: String, serverKey _: String) async throws(BusError) -> BusClient {
-        let desk = ClientRequests(thread: PlayedNetwork.thread)
-        network.asks(desk, peer, other, process)
-        return BusClient(peer: other, desk: desk)
+        let requests = ClientRequests(thread: PlayedNetwork.thread)
+        network.asks(requests, peer, other, process)
+        return BusClient(peer: other, requests: requests)
     }
 
     func inbox(of family: StreamFamily, at _: String, serverKey _: String) async throws(BusError) -> StreamInbox {

@@ -37,7 +37,7 @@ struct AuditFlipTests {
                 at: Timestamp(milliseconds: 1_800_000_000_000 + Int64(number)), actor: number.isMultiple(of: 3) ? "person" : "dispatcher",
                 action: "dispatch-attempted", object: "\(EmergencyID(bits: UInt128(number / 5)))", detail: "alert 0, attempt \(number)")
         }
-        try await store.write { try AuditTable.append(notes, $0) }
+        try await store.write { try AuditStore.append(notes, $0) }
         try await store.emptyLog()
         await store.close()
     }
@@ -60,7 +60,7 @@ struct AuditFlipTests {
         let (one, other) = (folder.appendingPathComponent("one.db"), folder.appendingPathComponent("other.db"))
         for copy in [one, other] { try bytes.write(to: copy) }
         let queue = try DatabaseQueue(path: other.path)
-        let heard = try await queue.unsafeRead { try AuditTable.verify($0) }.firstBroken
+        let heard = try await queue.unsafeRead { try AuditStore.verify($0) }.firstBroken
         try queue.close()
         return (try AuditFile.verify(one).firstBroken, heard)
     }
