@@ -15,8 +15,12 @@ struct CompactFormTests {
     static var everything: Watched {
         var watched = Watched()
         watched.heard = Watched.Heard(epoch: "3f1c9a", sequence: 9_007_199_254_740_993)
-        watched.answered = Watched.Answered(emergency: EmergencyID(bits: 12), count: 2, last: .help, lastAt: time(7))
-        watched.answeredBefore = [Watched.Answered(emergency: EmergencyID(bits: 13), count: 1, last: .fine, lastAt: time(6))]
+        watched.answered = Watched.Answered(
+            emergency: EmergencyID(bits: 12), count: 2, last: .help, lastAt: time(7), said: [.fine, .falseAlarm],
+            askedBack: .init(answer: .fine, at: time(8), help: time(4)))
+        watched.answeredBefore = [
+            Watched.Answered(emergency: EmergencyID(bits: 13), count: 1, last: .fine, lastAt: time(6), said: [.fine], askedBack: nil)
+        ]
         var subscriber = Subscriber()
         subscriber.card = EmergencyCard(
             name: "Zoë \u{1F691} \"Rossi\"", telephone: "+39055123456", language: "it", birthYear: 1948, sex: "female",

@@ -46,6 +46,8 @@ struct PromptState: Hashable, Sendable {
     var mutedUntil: [String: Timestamp]
     /// Whether "help is here" was said before anybody had taken the call: it has to be said again.
     var asksBack: Bool
+    /// Whether "I am fine" or a false alarm, given before help was called for, came once more: it has to be said again.
+    var asksBackCallingOff = false
     var sound: Sound?
 
     /// nil where there is nothing to ask or tell.

@@ -74,6 +74,14 @@ struct SupervisionAction: Hashable, Sendable {
     /// Whether the warning of a silence sounds.
     var sounds = true
 
+    /// Whether something is called for or asked that was not before: answers that were given under its name are none to it.
+    var asks: Bool {
+        switch kind {
+        case .opened, .askedAgain, .doubted, .fell, .lateCritical: true
+        default: false
+        }
+    }
+
     /// The word for it in the list of `docs/sos-rules.md` §4; nil for what that list leaves out.
     var listed: String? {
         switch kind {

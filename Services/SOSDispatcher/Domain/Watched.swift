@@ -20,6 +20,18 @@ struct Watched: Hashable, Codable, Sendable {
         /// again about one entry answers in the same emergency with another `t0`.
         var last: AnswerPrompt.Answer?
         var lastAt: Timestamp?
+        /// "I am fine" and false alarms since it was opened or asked about, each once, whoever was given them; nil for none.
+        var said: [AnswerPrompt.Answer]?
+        /// The last of these that came again and was asked back.
+        var askedBack: AskedBack?
+
+        /// An answer that counts when it is said once more.
+        struct AskedBack: Hashable, Codable, Sendable {
+            var answer: AnswerPrompt.Answer
+            var at: Timestamp
+            /// Own time of the call for help that it would call off: another one since is asked back anew.
+            var help: Timestamp?
+        }
 
         /// Whether it was given before what has counted already: the person's last word counts, whichever dispatcher heard it first. Of two
         /// at one time the call for help does.
@@ -30,6 +42,19 @@ struct Watched: Hashable, Codable, Sendable {
 
         mutating func note(_ answer: AnswerPrompt.Answer, at time: Timestamp) {
             if answer != .helpIsHere { (last, lastAt) = (answer, time) }
+            noteSaid(answer)
+        }
+
+        /// Also of one that came too late to count: it may come once more.
+        mutating func noteSaid(_ answer: AnswerPrompt.Answer) {
+            guard answer.callsOff, said?.contains(answer) != true else { return }
+            said = (said ?? []) + [answer]
+        }
+
+        /// Whether it was asked back a minute ago at most, and no help was called for since.
+        func isAskedBack(_ answer: AnswerPrompt.Answer?, help: Timestamp?, at now: Timestamp) -> Bool {
+            guard let askedBack, askedBack.help == help, now - askedBack.at <= SupervisionRules.askedBackFor else { return false }
+            return answer == nil || askedBack.answer == answer
         }
     }
 
@@ -63,4 +88,17 @@ struct Watched: Hashable, Codable, Sendable {
         let others = allAnswered.filter { $0.emergency != known.emergency }.prefix(Self.mostAnsweredBefore)
         (answered, answeredBefore) = (known, others.isEmpty ? nil : Array(others))
     }
+
+    /// It is opened or asked about: what was said before says nothing of it.
+    mutating func noteAsked(_ emergency: EmergencyID) {
+        var known = answers(in: emergency)
+        guard known.said != nil || known.askedBack != nil else { return }
+        (known.said, known.askedBack) = (nil, nil)
+        note(known)
+    }
+}
+
+extension AnswerPrompt.Answer {
+    /// Whether it says that no help is needed.
+    var callsOff: Bool { self == .fine || self == .falseAlarm }
 }

@@ -241,9 +241,11 @@ extension SupervisionService {
         people[person]?.note(known)
         for answer in answers.dropFirst(taken) {
             let time = episode.t0 + .milliseconds(answer.afterMs)
-            guard var known = people[person]?.answers(in: emergency), !known.hasOvertaken(answer.answer, at: time) else { continue }
-            known.note(answer.answer, at: time)
+            guard var known = people[person]?.answers(in: emergency) else { return }
+            let isOvertaken = known.hasOvertaken(answer.answer, at: time)
+            if isOvertaken { known.noteSaid(answer.answer) } else { known.note(answer.answer, at: time) }
             people[person]?.note(known)
+            guard !isOvertaken else { continue }
             // Never ahead: the other side may have heard the entry, from which it counts, before this one did.
             change(person, &effects) { $0.answered(answer.answer, at: min(time, clock.now)).actions }
             changes.audit.append(

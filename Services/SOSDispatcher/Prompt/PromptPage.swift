@@ -116,6 +116,11 @@ struct PromptPage: Sendable {
             say(
                 "One of your values is critical, or the sensor came off. Without an answer an ambulance is called.",
                 "Un tuo valore è critico, o il sensore si è staccato. Senza risposta viene chiamata un'ambulanza.")
+        case .calling where prompt.asksBackCallingOff, .informed where prompt.asksBackCallingOff,
+            .helpIsHere where prompt.asksBackCallingOff:
+            say(
+                "Help was called for after you had said so. Do you really need none? Then press it once more.",
+                "Dopo che l'avevi detto è stato chiesto aiuto. Davvero non ti serve? Allora premi ancora una volta.")
         case .calling where prompt.asksBack:
             say(
                 "No emergency service has taken the call yet. Is help really with you? Then press it once more.",

@@ -25,8 +25,6 @@ actor PromptService {
     private struct Answered {
         var answer: AnswerPrompt.Answer?
         var reply: Task<PromptStore.Given, any Error>?
-        /// When the same answer came once more, though help was called for since.
-        var askedBackAt: Timestamp?
     }
 
     private let supervision: SupervisionService
@@ -178,20 +176,20 @@ actor PromptService {
     // MARK: Answering
 
     /// In force when it returns, and stored. The same answer again gets the first reply, as long as nothing has happened since that it
-    /// would change. Where help was called for since, it is asked back, and counts when it is said once more: a program that sends "I am
-    /// fine" again because the reply was lost must not call off what came later. Another answer counts by itself, so that "I need help"
-    /// after "I am fine" is never swallowed.
+    /// would change. Where help was called for since, supervision asks it back. Another answer counts by itself, so that "I need help" after
+    /// "I am fine" is never swallowed.
     func answer(_ answer: AnswerPrompt.Answer, to emergency: EmergencyID, by person: PersonID) async throws -> PromptStore.Given {
         // A call for help may be repeated: what is one and the same, supervision knows.
         while answer != .help, let known = answered[emergency], known.answer == answer, let reply = known.reply {
             let given = try await reply.value
+            // Two that come together are one: the second is not the first said again.
+            if given.asksBack { return given }
             // Help may have been called for since, at the other dispatcher or with a device: what goes on is not answered yet.
             guard await supervision.awaits(answer, about: emergency, of: person) else {
                 return try await again(given, of: emergency, by: person)
             }
             // Of two who ask meanwhile, the second waits for the first.
             guard answered[emergency]?.reply == reply else { continue }
-            guard answer == .helpIsHere || isSaidAgain(about: emergency) else { return given.askingBack }
             break
         }
         let last = answered[emergency]
@@ -199,7 +197,7 @@ actor PromptService {
         answered[emergency] = Answered(answer: answer, reply: reply)
         do {
             let given = try await reply.value
-            if given.asksBack, answered[emergency]?.reply == reply { answered[emergency] = Answered() }
+            if given.asksBack, answered[emergency]?.reply == reply { answered[emergency] = last }
             return given
         } catch {
             if answered[emergency]?.reply == reply { answered[emergency] = Answered() }
@@ -207,22 +205,14 @@ actor PromptService {
         }
     }
 
-    /// Whether it was asked back already, a minute ago at most; if not, it is now.
-    private func isSaidAgain(about emergency: EmergencyID) -> Bool {
-        if let asked = answered[emergency]?.askedBackAt, .now - asked <= SupervisionRules.askedBackFor { return true }
-        answered[emergency]?.askedBackAt = .now
-        return false
-    }
-
     private func give(
         _ answer: AnswerPrompt.Answer, to emergency: EmergencyID, by person: PersonID, isFirst: Bool
     ) async throws -> PromptStore.Given {
         // After a restart only the store knows; where it cannot be read the answer counts.
-        if isFirst, answer != .help, let known = try? await store.latest(of: emergency), known.answer == answer {
-            guard await supervision.awaits(answer, about: emergency, of: person) else {
-                return try await again(known, of: emergency, by: person)
-            }
-            if answer != .helpIsHere { return known.askingBack }
+        if isFirst, answer != .help, let known = try? await store.latest(of: emergency), known.answer == answer,
+            await !supervision.awaits(answer, about: emergency, of: person)
+        {
+            return try await again(known, of: emergency, by: person)
         }
         let at = Timestamp.now
         do {

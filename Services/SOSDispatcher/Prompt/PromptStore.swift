@@ -13,13 +13,6 @@ struct PromptStore: Sendable {
         var alreadyDispatched: Bool
         /// It does not count yet and is not stored.
         var asksBack = false
-
-        /// The same where it does not count yet.
-        var askingBack: Given {
-            var given = self
-            given.asksBack = true
-            return given
-        }
     }
 
     let store: Store

@@ -244,25 +244,24 @@ extension SupervisionService {
         _ body: (inout Supervision) -> [SupervisionAction]
     ) {
         guard var watched = people[person] else { return }
-        var subscriber = watched.subscriber
-        var machine = Supervision(rules: rules, state: subscriber.supervision)
+        let wasSubscribed = watched.subscriber.supervision.subscribed
+        var machine = Supervision(rules: rules, state: watched.subscriber.supervision)
         if let upload {
             // What was due before it is written without it: whoever was awake then had not heard it, and the bytes are the same (INV-15).
             let due = machine.timePassed(to: upload.at)
             if !due.isEmpty {
-                subscriber.supervision = machine.state
-                followAll(due, machine, &subscriber, person, &effects)
+                watched.subscriber.supervision = machine.state
+                followAll(due, machine, &watched, person, &effects)
             }
         }
         let actions = body(&machine)
-        if machine.state.subscribed != watched.subscriber.supervision.subscribed, person != canary {
+        if machine.state.subscribed != wasSubscribed, person != canary {
             changes.subscriptions.append(SubscriptionState(person: person, subscribed: machine.state.subscribed))
             effects.people.insert(person)
         }
-        subscriber.supervision = machine.state
-        if let upload, machine.state.subscribed { subscriber.note(upload, watches: machine.thresholds.watches) }
-        followAll(actions, machine, &subscriber, person, &effects)
-        watched.subscriber = subscriber
+        watched.subscriber.supervision = machine.state
+        if let upload, machine.state.subscribed { watched.subscriber.note(upload, watches: machine.thresholds.watches) }
+        followAll(actions, machine, &watched, person, &effects)
         keep(watched, person, machine)
         if machine.state.episode != nil || !machine.state.beside.isEmpty { takeAnswers(of: person, &effects) }
     }
@@ -282,7 +281,7 @@ extension SupervisionService {
     }
 
     func follow(
-        _ action: SupervisionAction, _ machine: Supervision, _ subscriber: Subscriber, _ person: PersonID, _ effects: inout Effects
+        _ action: SupervisionAction, _ machine: Supervision, _ watched: inout Watched, _ person: PersonID, _ effects: inout Effects
     ) {
         let at = clock.wall(fromSteady: action.at)
         effects.people.insert(person)
@@ -290,11 +289,12 @@ extension SupervisionService {
             guard person != canary else { return }
             // Beside an emergency the person is asked under the name that it would have.
             let asked = action.question.map { names.emergency(of: person, $0.trigger) }
+            if let asked, action.asks { watched.noteAsked(asked) }
             var event = SupervisionEvent(person: person, kind: SupervisionEvent.Kind(action.kind), at: at, since: action.since)
             (event.emergency, event.episode, event.sounds) = (asked, action.question, action.sounds)
             // Where nothing at all is heard the warning names no parameter.
             if case .signalLost(let signal) = action.kind, machine.state.stage != .suspended { event.signal = signal }
-            tell(event, subscriber, &effects)
+            tell(event, watched.subscriber, &effects)
             changes.audit.append(
                 AuditNote(
                     at: at, actor: action.actor, action: action.word, object: asked.map { "\($0)" } ?? names.auditName(of: person),
@@ -302,6 +302,7 @@ extension SupervisionService {
             return
         }
         let emergency = names.emergency(of: person, episode.trigger)
+        if action.asks { watched.noteAsked(emergency) }
         noteCalledOff(by: action, emergency, of: person)
         var record =
             records[person].flatMap { $0.id == emergency ? $0 : nil }
@@ -319,10 +320,10 @@ extension SupervisionService {
             var event = SupervisionEvent(
                 person: person, kind: SupervisionEvent.Kind(action.kind), emergency: emergency, episode: episode, at: at)
             if case .worse(let worse) = action.kind { event.worse = worse }
-            tell(event, subscriber, &effects)
+            tell(event, watched.subscriber, &effects)
         }
         if let kind = message(of: action, in: emergency, at: at) {
-            send(kind, action, episode, subscriber, person, emergency, &effects)
+            send(kind, action, episode, watched.subscriber, person, emergency, &effects)
         }
         if action.kind == .helpArrived { effects.stops.append(emergency) }
         if record.closedAt != nil, action.kind != .muted, action.kind != .transient || episode.dueAt == nil {
@@ -550,9 +551,11 @@ extension SupervisionService {
     /// nil where no emergency of the person runs or is muted.
     func prompt(of person: PersonID, abortWindow: Duration) -> PromptState? {
         guard let state = people[person]?.subscriber.supervision else { return nil }
-        return PromptState(state, record: records[person], rules: rules, abortWindow: abortWindow) {
+        var prompt = PromptState(state, record: records[person], rules: rules, abortWindow: abortWindow) {
             names.emergency(of: person, $0)
         }
+        if let emergency = prompt?.emergency { prompt?.asksBackCallingOff = isAskedBack(about: emergency, of: person) }
+        return prompt
     }
 
     /// What the person is asked or told about by this name.
@@ -579,8 +582,8 @@ extension SupervisionService {
         return known.lastAt.map { clock.wall(fromSteady: $0) }
     }
 
-    /// Takes the answer if it is about what runs or is asked; a late answer must not call off the next one. A call for help always
-    /// counts (SOS-35).
+    /// Takes the answer if it is about what runs or is asked; a late answer must not call off the next one, nor what was called for after
+    /// it was given. A call for help always counts (SOS-35).
     func answerPrompt(
         _ person: PersonID, about emergency: EmergencyID, _ given: AnswerPrompt.Answer,
         answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
@@ -588,6 +591,7 @@ extension SupervisionService {
         guard given == .help || question(emergency, of: person) != nil else {
             throw Failure(.conflict, "this emergency is over")
         }
+        if let reply = askingBack(given, about: emergency, of: person) { return reply }
         return try await answerPrompt(person, given, answer: answer)
     }
 
@@ -623,15 +627,15 @@ extension SupervisionService {
 extension SupervisionService {
     /// Everything that follows from what the machine has decided, and from a place that has become known since the call.
     func followAll(
-        _ actions: [SupervisionAction], _ machine: Supervision, _ subscriber: inout Subscriber, _ person: PersonID, _ effects: inout Effects
+        _ actions: [SupervisionAction], _ machine: Supervision, _ watched: inout Watched, _ person: PersonID, _ effects: inout Effects
     ) {
         for action in actions {
-            follow(action, machine, subscriber, person, &effects)
-            subscriber.noteTold(action)
+            follow(action, machine, &watched, person, &effects)
+            watched.subscriber.noteTold(action)
         }
-        guard let located = subscriber.located(machine) else { return }
-        follow(located, machine, subscriber, person, &effects)
-        subscriber.noteTold(located)
+        guard let located = watched.subscriber.located(machine) else { return }
+        follow(located, machine, &watched, person, &effects)
+        watched.subscriber.noteTold(located)
     }
 
     /// What ingest knows of a person whom nothing was known of: where they are, above all. It may come after the call.

@@ -122,6 +122,8 @@ package struct AnswerPrompt: BusRequest {
         /// The one that was answered, or that a call for help began; nil where none ran.
         package var emergency: EmergencyID?
         /// `help-is-here` before anybody has taken the call does not count yet: it has to be said again within 60 s. nil is false.
+        /// Over HTTP, where an answer names its emergency, also of `fine` and `false-alarm` that were given before help was called for;
+        /// never so here.
         package var asksBack: Bool?
 
         package init(alreadyDispatched: Bool, emergency: EmergencyID?, asksBack: Bool? = nil) {

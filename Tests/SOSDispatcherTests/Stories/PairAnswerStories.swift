@@ -167,8 +167,8 @@ struct PairAnswerStories {
     }
 
     @Test(
-        "SOS-14, SOS-21, SOS-35: \"fine\", help from elsewhere, \"fine\" again: the call went on, whatever was pressed; it is asked back, and counts the next time",
-        arguments: ["the other dispatcher", "a device"])
+        "SOS-14, SOS-21, SOS-35: \"fine\", help, \"fine\" again: it called off the help, or nothing did; it is asked back, and counts the next time",
+        arguments: ["the other dispatcher", "a device", "this dispatcher"])
     func fineAgain(help: String) async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
@@ -199,11 +199,42 @@ struct PairAnswerStories {
                 guard round < 2 else { break }
                 if help == "a device" {
                     try await stage.ingest.say(person, [Sample(type: .help, at: .now, value: 1)])
+                } else if help == "this dispatcher" {
+                    _ = try await prompts.answer(.help, to: emergency, by: person)
                 } else {
                     try await Self.helpElsewhere(person, emergency, since: t0, dispatcher.parts.supervision)
                 }
                 try await eventually("it is called for again") { try await stage.state(emergency) == "dispatched" }
             }
+            await dispatcher.stop()
+        }
+    }
+
+    @Test(
+        "SOS-14, SOS-28: \"fine\" at the other dispatcher, help here, and that \"fine\" sent again here: it called off the help",
+        arguments: [false, true])
+    func fineFromTheOther(isOvertaken: Bool) async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let (supervision, prompts) = (dispatcher.parts.supervision, dispatcher.parts.people.prompts)
+            let person = PersonID.random()
+            let emergency = try await stage.callForHelp(person)
+            try await eventually("the call is taken") { try await stage.state(emergency) == "dispatched" }
+            let t0 = try #require(await supervision.subscriber(of: person)?.supervision.episode?.t0)
+            let last = try #require(await supervision.people[person]?.answers(in: emergency).lastAt)
+            let fine = GivenAnswer(
+                person: person, emergency: emergency, answer: .fine, afterMs: (last - t0).wholeMilliseconds + (isOvertaken ? -3 : 3))
+            _ = await supervision.hear([.answered(fine)], [])
+            if !isOvertaken {
+                try await eventually("it is called off") { try await stage.state(emergency) == "stood-down" }
+                _ = try await prompts.answer(.help, to: emergency, by: person)
+                try await eventually("it is called for again") { try await stage.state(emergency) == "dispatched" }
+            }
+            #expect(try await prompts.answer(.fine, to: emergency, by: person).asksBack)
+            #expect(try await stage.state(emergency) == "dispatched")
+            _ = try await prompts.answer(.falseAlarm, to: emergency, by: person)
+            try await eventually("another answer counts") { try await stage.state(emergency) == "stood-down" }
             await dispatcher.stop()
         }
     }

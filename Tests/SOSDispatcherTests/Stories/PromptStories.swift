@@ -91,6 +91,32 @@ struct PromptStories {
         }
     }
 
+    @Test("SOS-14, SOS-21: on the page, \"fine\" after help after \"fine\" called it off; the page asks back, and once more counts")
+    func fineAfterHelp() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let notifier = try await TalkingNotifier(in: stage.folder)
+            let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
+            let anna = PersonID.random()
+            try await stage.subscribe(anna)
+            let emergency = try await alert(stage, dispatcher, anna).emergency
+            let path = try await eventually("the push") { notifier.messages(.sosPrompt).first?.path }
+            let visitor = await Visitor(of: dispatcher)
+            for (answer, state) in [("help", "dispatched"), ("fine", "stood-down"), ("help", "dispatched")] {
+                #expect(try await visitor.press(answer, at: path).status == 303)
+                try await eventually("\(answer) counts") { try await stage.state(emergency) == state }
+            }
+            #expect(try await !visitor.open(path).text.contains("press it once more"))
+            #expect(try await visitor.press("fine", at: path).status == 303)
+            #expect(try await visitor.open(path).text.contains("press it once more"))
+            #expect(try await stage.state(emergency) == "dispatched")
+            #expect(try await visitor.press("fine", at: path).status == 303)
+            try await eventually("it is called off") { try await stage.state(emergency) == "stood-down" }
+            await dispatcher.stop()
+            await notifier.close()
+        }
+    }
+
     @Test(
         "R10, SOS-35: without an alert help was 409, and during one any answer without the emergency's id: the open one is meant, or a new one"
     )
