@@ -65,6 +65,8 @@ struct CompactFormTests {
         (episode.normalSince, episode.settledAt, episode.askedBackAt) = (time(7), time(8), time(9))
         (episode.isKept, episode.helpIsHere, episode.isJudged, episode.firstTriedAt) = (true, false, true, time(1))
         subscriber.supervision.episode = episode
+        watched.calledOff = Watched.CalledOff(
+            emergency: EmergencyID(bits: 14), episode: episode, wasAsked: true, at: time(10), nextSequence: 2)
         (subscriber.supervision.doubt, subscriber.supervision.fall, subscriber.supervision.late) = (episode, episode, episode)
         subscriber.supervision.mutes = [low: Supervision.Mute(course: course, until: time(300), isLapsed: true)]
         subscriber.supervision.falls = Supervision.FallWatch(callsAmbulance: false, pausedUntil: time(500))

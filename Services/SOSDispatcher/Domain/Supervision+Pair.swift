@@ -34,14 +34,16 @@ extension Supervision {
 
     /// The person has called for help at the other dispatcher in an emergency that "I am fine" had ended here a moment before: it goes on,
     /// under its own name and with the bytes that the other side sends. Where something else runs by now nothing is done: that is called for.
-    mutating func helped(afterFine ended: Episode, at time: Timestamp) -> [SupervisionAction] {
+    /// - Parameter wasAsked: whether it was a fall or a doubt beside, which the call there has made an emergency.
+    mutating func helped(afterFine ended: Episode, wasAsked: Bool = false, at time: Timestamp) -> [SupervisionAction] {
         let due = timePassed(to: time)
-        guard state.subscribed, state.stage == .monitoring || state.stage == .suspended else { return due }
+        guard state.takesHelp(afterAsking: wasAsked) else { return due }
         for breach in ended.open.keys { state.mutes?[breach] = nil }
         if state.mutes?.isEmpty == true { state.mutes = nil }
         state.help = Help(at: wall(time), countedAt: state.now)
         let doubt = state.doubt
         (state.fall, state.doubt, state.late, state.impact) = (nil, nil, nil, nil)
+        if wasAsked { return due + call(for: ended, since: min(time, state.now), isKept: true, .asked) }
         state.episode = ended
         if let doubt { takeIn(doubt) }
         state.episode?.keep()
@@ -94,6 +96,11 @@ extension Episode {
 }
 
 extension Supervision.State {
+    /// Whether nothing runs that would be called for instead. A pause ends no emergency, but waits for its end; a fall is asked about in it.
+    func takesHelp(afterAsking wasAsked: Bool) -> Bool {
+        subscribed && (stage == .monitoring || stage == .suspended || wasAsked && stage == .paused)
+    }
+
     /// The same state on another machine's time line.
     func shifted(by offset: Duration) -> Supervision.State {
         guard now.milliseconds != .min else { return self }

@@ -133,11 +133,15 @@ extension Supervision {
     }
 
     /// What was asked beside an emergency becomes one, and is called for at once.
-    mutating func call(for question: Episode, isKept: Bool, _ cause: SupervisionAction.DispatchCause) -> [SupervisionAction] {
+    /// - Parameter time: when it became one; nil for now.
+    mutating func call(
+        for question: Episode, since time: Timestamp? = nil, isKept: Bool, _ cause: SupervisionAction.DispatchCause
+    ) -> [SupervisionAction] {
         var actions: [SupervisionAction] = []
         if state.stage == .stoodDown { actions.append(ended(.closed)) }
         if state.stage == .paused { beginMonitoring(nil) }
-        state.episode = Episode(trigger: question.trigger, t0: state.now, receivedAt: wall(state.now), open: question.open)
+        let t0 = time ?? state.now
+        state.episode = Episode(trigger: question.trigger, t0: t0, receivedAt: wall(t0), open: question.open)
         state.episode?.firstTriedAt = question.firstTriedAt ?? firstTriedAt
         if isKept { state.episode?.isKept = true }
         state.stage = .alerted

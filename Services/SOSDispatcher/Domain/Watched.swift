@@ -58,6 +58,18 @@ struct Watched: Hashable, Codable, Sendable {
         }
     }
 
+    /// What the person has called off on this side.
+    struct CalledOff: Hashable, Codable, Sendable {
+        var emergency: EmergencyID
+        /// As it stood.
+        var episode: Episode
+        /// Whether it was asked about beside, and called for by nobody; nil is false.
+        var wasAsked: Bool?
+        var at: Timestamp
+        /// Of its next message, once it is closed; nil where none was made.
+        var nextSequence: Int?
+    }
+
     /// Emergencies whose answers are known beside the last one's: what runs, a fall and a doubt beside it.
     private static let mostAnsweredBefore = 3
 
@@ -67,6 +79,8 @@ struct Watched: Hashable, Codable, Sendable {
     var answered: Answered?
     /// In further ones, the latest first. What is counted of one must not be forgotten for another: it would count again.
     var answeredBefore: [Answered]?
+    /// For as long as a later call for help in it may still be on its way from the other side.
+    var calledOff: CalledOff?
 
     /// Takes note of a fact; false if it is in the state already.
     mutating func hears(_ header: StreamHeader) -> Bool {

@@ -6,7 +6,7 @@ import ServiceKit
 
 extension SupervisionService {
     /// An answer is told again and again until the other side has heard it; after so long the person has said something new.
-    private static let answersTravel = Duration.seconds(30)
+    static let answersTravel = Duration.seconds(30)
 
     /// Knows again what the last process knew. What the other dispatcher has told meanwhile may be heard from here on.
     func restore(_ memory: SOSStore.Memory) {
@@ -66,6 +66,7 @@ extension SupervisionService {
         }
         let emergency = names.emergency(of: person, episode.trigger)
         let afterMs = (time - episode.t0).wholeMilliseconds
+        if answer.callsOff { noteCalledOff(episode, emergency, at: time, of: person) }
         noteAnswer(answer, at: time, of: person, in: emergency)
         changes.told.append(.answered(GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs)))
     }
@@ -184,47 +185,59 @@ extension SupervisionService {
         for episode in [state.episode].compactMap(\.self) + state.beside { takeAnswers(of: person, in: episode, &effects) }
     }
 
-    /// What the person has called off on this side.
-    struct CalledOff: Sendable {
-        var emergency: EmergencyID
-        /// As it stood.
-        var episode: Episode
-        var at: Timestamp
-        /// Of its next message, once it is closed; nil where none was made.
-        var nextSequence: Int?
-    }
-
     /// Before the call it is over by that; after it a manual one, or a fall, is closed at once where nothing is critical, any other by the
     /// next values in range.
-    func noteCalledOff(by action: SupervisionAction, _ emergency: EmergencyID, of person: PersonID) {
+    func noteCalledOff(by action: SupervisionAction, _ emergency: EmergencyID, of watched: inout Watched) {
         guard action.calledOffBy != nil, let episode = action.episode else { return }
-        calledOffLately = calledOffLately.filter { action.at - $0.value.at <= Self.answersTravel }
-        calledOffLately[person] = CalledOff(emergency: emergency, episode: episode, at: action.at)
+        watched.calledOff = .init(emergency: emergency, episode: episode, at: action.at)
+    }
+
+    /// The same of a fall or a doubt: that it has ended does not say that the person has said so.
+    private func noteCalledOff(_ question: Episode, _ emergency: EmergencyID, at time: Timestamp, of person: PersonID) {
+        guard let watched = people[person], watched.subscriber.supervision.takesHelp(afterAsking: true),
+            watched.calledOff?.emergency != emergency
+        else { return }
+        people[person]?.calledOff = .init(emergency: emergency, episode: question, wasAsked: true, at: time)
     }
 
     /// "I am fine" was said here, and "help" a moment later at the other dispatcher, which had not heard of the first: it calls, so the
     /// same emergency runs here again. Otherwise nobody who asks this side could call it off, and this side would not call in its stead.
     private func takeHelpAfterFine(of person: PersonID, _ effects: inout Effects) {
-        guard let ended = calledOffLately[person], clock.now - ended.at <= Self.answersTravel,
-            let state = people[person]?.subscriber.supervision, state.stage == .monitoring || state.stage == .suspended
+        guard let watched = people[person], let ended = watched.calledOff, clock.now - ended.at <= Self.answersTravel,
+            watched.subscriber.supervision.takesHelp(afterAsking: ended.wasAsked == true)
         else { return }
         let emergency = ended.emergency
+        var known = watched.answers(in: emergency)
         let answers = pair.answers(in: emergency)
-        guard var known = people[person]?.answers(in: emergency), answers.count > known.count, let last = answers.last, last.answer == .help
+        // "Help is here" right behind it is taken after it. Who has called it off there too needs nothing here.
+        guard let place = answers.lastIndex(where: { $0.answer != .helpIsHere }), place >= known.count, answers[place].answer == .help
         else { return }
-        let time = ended.episode.t0 + .milliseconds(last.afterMs)
+        let time = ended.episode.t0 + .milliseconds(answers[place].afterMs)
         guard !known.hasOvertaken(.help, at: time) else { return }
-        known.count = answers.count
+        known.count = place + 1
         known.note(.help, at: time)
         people[person]?.note(known)
-        calledOffLately[person] = nil
+        people[person]?.calledOff = nil
         // Behind the cancellation: under the number of an alert that was taken before, nobody would go.
         sequences[emergency] = sequences[emergency] ?? ended.nextSequence
-        change(person, &effects) { $0.helped(afterFine: ended.episode, at: min(time, clock.now)) }
+        change(person, &effects) {
+            $0.helped(afterFine: ended.episode, wasAsked: ended.wasAsked == true, at: min(time, clock.now))
+        }
+        // A fall is opened by that, but nobody is asked anew: what was answered before may still come again.
+        for answer in known.said ?? [] { noteSaid(answer, of: person, in: emergency) }
         changes.audit.append(
             AuditNote(
                 at: .now, actor: "person", action: "answered", object: names.auditName(of: person), detail: "help, at the other dispatcher")
         )
+    }
+
+    private func noteSaid(_ answer: AnswerPrompt.Answer, of person: PersonID, in emergency: EmergencyID) {
+        guard var watched = people[person] else { return }
+        var known = watched.answers(in: emergency)
+        known.noteSaid(answer)
+        watched.note(known)
+        people[person] = watched
+        changes.put(watched, of: person)
     }
 
     private func emergencies(_ state: Supervision.State, of person: PersonID) -> [EmergencyID] {

@@ -46,8 +46,6 @@ actor SupervisionService {
     var changes = StoreBatch()
     /// Judged on ingest's fast path, and not heard in their place yet.
     var early = EarlyUploads()
-    /// What the person has called off here, for as long as a later call for help in it may still be on its way from the other side.
-    var calledOffLately: [PersonID: CalledOff] = [:]
     /// Critical readings that were judged, whichever way they came.
     var judged = RecentSet<JudgedReading>(kept: EarlyUploads.kept, most: EarlyUploads.most)
     /// What was decided by entries and is being stored and carried out.
@@ -262,6 +260,7 @@ extension SupervisionService {
         watched.subscriber.supervision = machine.state
         if let upload, machine.state.subscribed { watched.subscriber.note(upload, watches: machine.thresholds.watches) }
         followAll(actions, machine, &watched, person, &effects)
+        if let ended = watched.calledOff, clock.now - ended.at > Self.answersTravel { watched.calledOff = nil }
         keep(watched, person, machine)
         if machine.state.episode != nil || !machine.state.beside.isEmpty { takeAnswers(of: person, &effects) }
     }
@@ -303,7 +302,7 @@ extension SupervisionService {
         }
         let emergency = names.emergency(of: person, episode.trigger)
         if action.asks { watched.noteAsked(emergency) }
-        noteCalledOff(by: action, emergency, of: person)
+        noteCalledOff(by: action, emergency, of: &watched)
         var record =
             records[person].flatMap { $0.id == emergency ? $0 : nil }
             ?? EmergencyRecord(id: emergency, person: person, t0: episode.receivedAt)
@@ -328,7 +327,7 @@ extension SupervisionService {
         if action.kind == .helpArrived { effects.stops.append(emergency) }
         if record.closedAt != nil, action.kind != .muted, action.kind != .transient || episode.dueAt == nil {
             let next = sequences.removeValue(forKey: emergency)
-            if calledOffLately[person]?.emergency == emergency { calledOffLately[person]?.nextSequence = next }
+            if watched.calledOff?.emergency == emergency { watched.calledOff?.nextSequence = next }
             Task { await dispatcher.closed(emergency) }
         }
     }
@@ -721,7 +720,6 @@ extension SupervisionService {
         guard people[person] != nil else { return true }
         guard atOnce else { return false }
         people[person] = nil
-        calledOffLately[person] = nil
         subjects["\(person)"] = nil
         if let record = records.removeValue(forKey: person) { sequences[record.id] = nil }
         changes.remove(person)
@@ -734,8 +732,7 @@ extension SupervisionService {
         guard watched.subscriber.supervision.episode == nil else { return false }
         (watched.subscriber.places, watched.subscriber.course) = (LatestPlaces(), RecentCourse())
         watched.subscriber.supervision.forgetMeasured()
-        calledOffLately[person] = nil
-        watched.subscriber.fit = nil
+        (watched.calledOff, watched.subscriber.fit) = (nil, nil)
         people[person] = watched
         records[person] = nil
         return true

@@ -170,6 +170,35 @@ struct PairTests {
         #expect(machine.paused(at: Self.start + .seconds(3)).refusal == nil)
     }
 
+    private static func standing(_ story: SupervisionStory) -> [String] {
+        let (state, episode) = (story.machine.state, story.machine.state.episode)
+        let (at, t0) = (episode?.trigger.at.milliseconds ?? 0, episode?.t0.milliseconds ?? 0)
+        return ["\(state.stage)", "\(at)", "\(t0)", "\(episode?.isKept == true)"]
+    }
+
+    @Test(
+        "SOS-14, SOS-36: help after \"fine\" to a fall that the other side still asked about: this side did not call",
+        arguments: [false, true])
+    func helpAfterFall(isPaused: Bool) throws {
+        func fallen() -> SupervisionStory {
+            var story = SupervisionStory()
+            story.prefer(0, shaking: false, falls: Supervision.FallWatch())
+            if isPaused { story.pause(1) }
+            story.upload(2, [.fall: 1])
+            return story
+        }
+        var (here, there) = (fallen(), fallen())
+        there.answer(6, .help)
+        let asked = try #require(here.machine.state.fall)
+        here.answer(5.9, .fine)
+        #expect(here.list.last == "5.900 fall-ended fall")
+        // What this side hears later counts from when it was said.
+        here.pass(6.5)
+        here.note(here.machine.helped(afterFine: asked, wasAsked: true, at: SupervisionStory.at(6)))
+        #expect(here.list.suffix(2) == ["6.500 opened fall", "6.500 dispatched fall"])
+        #expect(Self.standing(here) == Self.standing(there) && here.machine.state.stage == .dispatching)
+    }
+
     @Test("SOS-14, SOS-35: help after a \"fine\" that closed a manual call at once: both sides stand alike, and either can call it off")
     func helpAfterClosing() throws {
         func called() -> SupervisionStory {
@@ -185,12 +214,7 @@ struct PairTests {
         #expect(here.list.suffix(2) == ["19.900 cancelled help", "19.900 closed help"])
         let ended = try #require(here.actions.first { $0.listed == "cancelled" }?.episode)
         here.note(here.machine.helped(afterFine: ended, at: SupervisionStory.at(20)))
-        func standing(_ story: SupervisionStory) -> [String] {
-            let (state, episode) = (story.machine.state, story.machine.state.episode)
-            let (at, t0) = (episode?.trigger.at.milliseconds ?? 0, episode?.t0.milliseconds ?? 0)
-            return ["\(state.stage)", "\(at)", "\(t0)", "\(episode?.isKept == true)"]
-        }
-        #expect(standing(here) == standing(there) && here.machine.state.stage == .dispatching)
+        #expect(Self.standing(here) == Self.standing(there) && here.machine.state.stage == .dispatching)
         for answered in 0..<2 {
             var story = answered == 0 ? here : there
             story.answer(29, .fine)

@@ -239,6 +239,54 @@ struct PairAnswerStories {
         }
     }
 
+    @Test(
+        "SOS-14, SOS-28, SOS-36: \"fine\" here and \"help\" 3 ms later at the other dispatcher was passed over here",
+        arguments: ["of a fall", "after a restart", "with \"help is here\" behind it"])
+    func helpAfterFineOf(_ what: String) async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            var dispatcher = try await stage.start()
+            let person = PersonID.random()
+            _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:], watchesFalls: true))
+            let entry =
+                what == "of a fall" ? Sample(type: .fall, at: .now, value: 1) : Sample(type: .heartRate, at: .now, value: 31)
+            try await stage.ingest.say(person, [entry])
+            let before = dispatcher.parts.supervision
+            let asked = try await eventually("it is asked about") { () -> Episode? in
+                let state = await before.subscriber(of: person)?.supervision
+                return state?.episode ?? state?.beside.first
+            }
+            let emergency = await before.names.emergency(of: person, asked.trigger)
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .fine))
+            if what == "after a restart" {
+                await dispatcher.stop()
+                dispatcher = try await stage.start()
+            }
+            let supervision = dispatcher.parts.supervision
+            let last = try #require(await supervision.people[person]?.answers(in: emergency).lastAt)
+            let afterMs = (last - asked.t0).wholeMilliseconds
+            var heard = [GivenAnswer(person: person, emergency: emergency, answer: .help, afterMs: afterMs + 3)]
+            if what == "with \"help is here\" behind it" {
+                heard.append(GivenAnswer(person: person, emergency: emergency, answer: .helpIsHere, afterMs: afterMs + 4))
+            }
+            _ = await supervision.hear(heard.map { .answered($0) }, [])
+            #expect(await supervision.subscriber(of: person)?.supervision.episode?.trigger == asked.trigger)
+            #expect(await supervision.people[person]?.answers(in: emergency).count == heard.count)
+            try await eventually("the desk has it") { try await stage.state(emergency) == "dispatched" }
+            // The "fine" of before is asked back here too, and a new one calls it off.
+            let prompts = dispatcher.parts.people.prompts
+            #expect(try await prompts.answer(.fine, to: emergency, by: person).asksBack)
+            #expect(try await !prompts.answer(.fine, to: emergency, by: person).asksBack)
+            try await eventually(
+                "it is called off here",
+                isTrue: {
+                    let state = try await stage.state(emergency)
+                    return state == "stood-down" || state == "closed"
+                })
+            await dispatcher.stop()
+        }
+    }
+
     @Test("SOS-14, SOS-28: \"fine\" sent again came by the other dispatcher's door, and was told that there is nothing to answer")
     func fineTwiceByTwoDoors() async throws {
         let desk = Desk(.acknowledges(.accepted))
