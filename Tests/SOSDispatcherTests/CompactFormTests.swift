@@ -17,7 +17,7 @@ struct CompactFormTests {
         watched.heard = Watched.Heard(epoch: "3f1c9a", sequence: 9_007_199_254_740_993)
         watched.answered = Watched.Answered(
             emergency: EmergencyID(bits: 12), count: 2, last: .help, lastAt: time(7), said: [.fine, .falseAlarm],
-            askedBack: .init(answer: .fine, at: time(8), help: time(4)))
+            askedBack: Watched.Answered.AskedBack(answer: .fine, at: time(8), help: time(4)))
         watched.answeredBefore = [
             Watched.Answered(emergency: EmergencyID(bits: 13), count: 1, last: .fine, lastAt: time(6), said: [.fine], askedBack: nil)
         ]

@@ -189,7 +189,7 @@ extension SupervisionService {
     /// next values in range.
     func noteCalledOff(by action: SupervisionAction, _ emergency: EmergencyID, of watched: inout Watched) {
         guard action.calledOffBy != nil, let episode = action.episode else { return }
-        watched.calledOff = .init(emergency: emergency, episode: episode, at: action.at)
+        watched.calledOff = Watched.CalledOff(emergency: emergency, episode: episode, at: action.at)
     }
 
     /// The same of a fall or a doubt: that it has ended does not say that the person has said so.
@@ -197,7 +197,7 @@ extension SupervisionService {
         guard let watched = people[person], watched.subscriber.supervision.takesHelp(afterAsking: true),
             watched.calledOff?.emergency != emergency
         else { return }
-        people[person]?.calledOff = .init(emergency: emergency, episode: question, wasAsked: true, at: time)
+        people[person]?.calledOff = Watched.CalledOff(emergency: emergency, episode: question, wasAsked: true, at: time)
     }
 
     /// "I am fine" was said here, and "help" a moment later at the other dispatcher, which had not heard of the first: it calls, so the

@@ -93,7 +93,7 @@ struct PromptRoutes: Sendable {
             let person = try exchange.person
             let body: PromptReplyBody = try await exchange.json()
             return try await Self.answering {
-                let (emergency, given) =
+                let (answered, given) =
                     if let named = body.emergency {
                         (EmergencyID?.some(named), try await service.answer(body.answer, to: named, by: person))
                     } else {
@@ -101,8 +101,8 @@ struct PromptRoutes: Sendable {
                     }
                 return try .json(
                     PromptReceipt(
-                        emergency: emergency, answer: given.answer, at: given.at.rfc3339, alreadyDispatched: given.alreadyDispatched,
-                        asksBack: given.asksBack ? true : nil))
+                        emergency: given.calledFor ?? answered, answer: given.answer, at: given.at.rfc3339,
+                        alreadyDispatched: given.alreadyDispatched, asksBack: given.asksBack ? true : nil))
             }
         }
     }

@@ -222,7 +222,8 @@ actor PromptService {
                     .init(answer: answer, at: at, alreadyDispatched: reply.alreadyDispatched), of: emergency, by: person)
             }
             return PromptStore.Given(
-                answer: answer, at: at, alreadyDispatched: reply.alreadyDispatched, asksBack: reply.asksBack ?? false)
+                answer: answer, at: at, alreadyDispatched: reply.alreadyDispatched, asksBack: reply.asksBack ?? false,
+                calledFor: answer == .help ? reply.emergency : nil)
         } catch let failure as Failure where failure.code == .conflict {
             // A retry that came by another door than the first try, which has ended it.
             guard let known = await given(answer, to: emergency, by: person) else { throw failure }
@@ -252,7 +253,10 @@ actor PromptService {
     func answer(
         _ answer: AnswerPrompt.Answer, by person: PersonID
     ) async throws -> (emergency: EmergencyID?, given: PromptStore.Given) {
-        if let asked = await supervision.asked(of: person, answer) { return (asked, try await self.answer(answer, to: asked, by: person)) }
+        if let asked = await supervision.asked(of: person, answer) {
+            let given = try await self.answer(answer, to: asked, by: person)
+            return (given.calledFor ?? asked, given)
+        }
         let reply = try await supervision.answerPrompt(person, answer) { _ in nil }
         return (reply.emergency, PromptStore.Given(answer: answer, at: .now, alreadyDispatched: reply.alreadyDispatched))
     }

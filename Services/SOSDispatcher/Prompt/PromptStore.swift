@@ -13,6 +13,8 @@ struct PromptStore: Sendable {
         var alreadyDispatched: Bool
         /// It does not count yet and is not stored.
         var asksBack = false
+        /// That a call for help calls for, where the one that was named is over; nil for the one that was answered. Not stored.
+        var calledFor: EmergencyID?
     }
 
     let store: Store

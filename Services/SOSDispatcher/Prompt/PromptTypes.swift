@@ -106,7 +106,10 @@ struct PromptReceipt: Codable, Sendable, Documented {
     var asksBack: Bool?
 
     static let schema = JSONSchema.object(
-        .optional("emergency", .identifier(Emergency.self), "That was answered, or that a call for help began."),
+        .optional(
+            "emergency", .identifier(Emergency.self),
+            "That was answered, or that a call for help calls for: another one than was named, where that is over."
+        ),
         .required("answer", .oneOf(AnswerPrompt.Answer.allCases.map(\.rawValue))),
         .required("at", .time, "When it was received: the service's time counts."),
         .required("alreadyDispatched", .boolean, "Whether the call had gone out by then; the emergency service is then told."),

@@ -82,8 +82,8 @@ private struct ErasureHouse: Sendable {
     }
 
     func order(_ scope: ErasureScope, of person: PersonID, at now: Timestamp = .now) async throws -> OrderedErasure {
-        let wish = await parts.erasure.hasher.ask(person, scope, at: now)
-        return try await parts.erasure.hasher.confirm(person, wish.confirmation, password: AccountHouse.password, at: now, trace: "")
+        let wish = await parts.erasure.service.ask(person, scope, at: now)
+        return try await parts.erasure.service.confirm(person, wish.confirmation, password: AccountHouse.password, at: now, trace: "")
     }
 
     func confirm(_ ordered: OrderedErasure, by client: BusClient) async throws {
@@ -238,26 +238,26 @@ struct ErasureInConsentStories {
     func notConfirmed() async throws {
         try await ErasureHouse.run { house in
             let (anna, bruno) = (try await house.person(), try await house.person("bruno@example.org", surname: "Verdini"))
-            let hasher = house.parts.erasure.hasher
+            let service = house.parts.erasure.service
             let now = Timestamp.now
-            let wish = await hasher.ask(anna, .account, at: now)
+            let wish = await service.ask(anna, .account, at: now)
             let password = AccountHouse.password
             await #expect(throws: Problem.erasureNotConfirmed) {
-                try await hasher.confirm(bruno, wish.confirmation, password: password, at: now, trace: "")
+                try await service.confirm(bruno, wish.confirmation, password: password, at: now, trace: "")
             }
             await #expect(throws: Problem.erasureNotConfirmed) {
-                try await hasher.confirm(anna, wish.confirmation, password: password, at: now + ErasureRequests.lasting, trace: "")
+                try await service.confirm(anna, wish.confirmation, password: password, at: now + ErasureRequests.lasting, trace: "")
             }
             await #expect(throws: Problem.erasureWrongPassword) {
-                try await hasher.confirm(anna, wish.confirmation, password: "something else", at: now, trace: "")
+                try await service.confirm(anna, wish.confirmation, password: "something else", at: now, trace: "")
             }
-            let other = await hasher.ask(anna, .data, at: now)
+            let other = await service.ask(anna, .data, at: now)
             await #expect(throws: Problem.erasureNotConfirmed) {
-                try await hasher.confirm(anna, wish.confirmation, password: password, at: now, trace: "")
+                try await service.confirm(anna, wish.confirmation, password: password, at: now, trace: "")
             }
             #expect(try await house.count("SELECT count(*) FROM erasures") == 0)
             #expect(try await house.count("SELECT count(*) FROM accounts WHERE state = 'active'") == 2)
-            #expect(try await hasher.confirm(anna, other.confirmation, password: password, at: now, trace: "").order.scope == .data)
+            #expect(try await service.confirm(anna, other.confirmation, password: password, at: now, trace: "").order.scope == .data)
         }
     }
 

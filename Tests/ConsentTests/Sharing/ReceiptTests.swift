@@ -14,8 +14,8 @@ struct ReceiptReading {
     let whole: [String: Any]
 
     init(_ text: String, _ house: SharingHouse) throws {
-        let key = house.parts.receipts.hasher.publicKey
-        let keyID = house.parts.receipts.hasher.keyID
+        let key = house.parts.receipts.service.publicKey
+        let keyID = house.parts.receipts.service.keyID
         let payload = try CompactJWS.open(text, typ: "consent-receipt+jws") { $0 == keyID ? key : nil }
         whole = try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any] ?? [:]
     }
@@ -96,16 +96,16 @@ struct ReceiptTests {
             let person = try await house.addPerson(Self.code)
             _ = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
             let text = try #require(try await house.requestFacts().last?.receipt)
-            let hasher = house.parts.receipts.hasher
+            let service = house.parts.receipts.service
             let other = try SigningKey.random()
             #expect(throws: CompactJWS.Refusal.wrongSignature) {
                 try CompactJWS.open(text, typ: ReceiptService.type) { _ in other.publicKey }
             }
-            #expect(throws: CompactJWS.Refusal.otherType) { try CompactJWS.open(text, typ: "at+jwt") { _ in hasher.publicKey } }
+            #expect(throws: CompactJWS.Refusal.otherType) { try CompactJWS.open(text, typ: "at+jwt") { _ in service.publicKey } }
             var parts = text.split(separator: ".").map(String.init)
             parts[1] = Base64URL.encode(Array(#"{"event":{}}"#.utf8))
             #expect(throws: CompactJWS.Refusal.wrongSignature) {
-                try CompactJWS.open(parts.joined(separator: "."), typ: ReceiptService.type) { _ in hasher.publicKey }
+                try CompactJWS.open(parts.joined(separator: "."), typ: ReceiptService.type) { _ in service.publicKey }
             }
         }
     }
@@ -114,8 +114,8 @@ struct ReceiptTests {
     func keyStays() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            let first = try await SharingHouse.run(in: folder, world: world) { $0.parts.receipts.hasher.keyID }
-            let second = try await SharingHouse.run(in: folder, world: world) { $0.parts.receipts.hasher.keyID }
+            let first = try await SharingHouse.run(in: folder, world: world) { $0.parts.receipts.service.keyID }
+            let second = try await SharingHouse.run(in: folder, world: world) { $0.parts.receipts.service.keyID }
             #expect(first == second)
         }
     }

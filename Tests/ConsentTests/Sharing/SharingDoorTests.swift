@@ -257,7 +257,7 @@ struct SharingDoorTests {
                 #expect(try ReceiptReading(text, house).event["event_state"] as? String == "given")
                 let keys = try await door.call("GET", "/receipt-keys", nil)
                 let key = try #require((keys.json["keys"] as? [[String: Any]])?.first)
-                #expect(key["crv"] as? String == "Ed25519" && key["kid"] as? String == house.parts.receipts.hasher.keyID)
+                #expect(key["crv"] as? String == "Ed25519" && key["kid"] as? String == house.parts.receipts.service.keyID)
                 let other = try await door.call("GET", "/receipts", house.addPerson("OTHER").person)
                 #expect(other.items.isEmpty)
             }

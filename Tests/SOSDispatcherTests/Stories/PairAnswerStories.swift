@@ -287,6 +287,29 @@ struct PairAnswerStories {
         }
     }
 
+    @Test("SOS-35: \"help\" after a \"fine\" at the other dispatcher: its receipt named what was over, not what is called for")
+    func helpAfterFineElsewhere() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
+            let (supervision, prompts) = (dispatcher.parts.supervision, dispatcher.parts.people.prompts)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let over = try await eventually("the prompt") { await prompts.prompt(of: person)?.emergency }
+            _ = await supervision.hear([.answered(GivenAnswer(person: person, emergency: over, answer: .fine, afterMs: 100))], [])
+            try await eventually("it is over here too") { try await stage.state(over) == "muted" }
+            let help = try await prompts.answer(.help, to: over, by: person)
+            let called = try #require(help.calledFor)
+            #expect(called != over)
+            try await eventually("the desk has it") { try await stage.state(called) == "dispatched" }
+            // Sent again, it is the same one.
+            #expect(try await prompts.answer(.help, to: over, by: person).calledFor == called)
+            #expect(try await stage.state(over) == "muted")
+            await dispatcher.stop()
+        }
+    }
+
     @Test("SOS-14, SOS-28: \"fine\" sent again came by the other dispatcher's door, and was told that there is nothing to answer")
     func fineTwiceByTwoDoors() async throws {
         let desk = Desk(.acknowledges(.accepted))
