@@ -9,6 +9,9 @@ import ServiceKit
 import Storage
 
 struct SealedBatchStore: Sendable {
+    /// What another subject writes in the batch's transaction.
+    typealias FurtherWrite = @Sendable (Database) throws -> Void
+
     private struct SealedMessage: Sendable {
         var person: PersonID
         var message: OutboxMessage

@@ -2,7 +2,6 @@
 
 import Bus
 import Contracts
-import GRDB
 import ServiceKit
 
 /// Changes since the last commit. Later values replace earlier ones, so that a batch is as large as what it is about.
@@ -25,7 +24,7 @@ struct StoreBatch: Sendable {
     var heard: [PairFact] = []
     var versions: [PersonID: SettingsVersion] = [:]
     /// What other subjects write in the same transaction.
-    var further: [@Sendable (Database) throws -> Void] = []
+    var further: [SealedBatchStore.FurtherWrite] = []
 
     var isEmpty: Bool {
         subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && lines.isEmpty
@@ -103,13 +102,13 @@ struct EmergencyFact: Sendable {
 
 /// The answer to a mutating question, stored with its effect.
 struct RememberedAnswer: Sendable {
-    let remember: @Sendable (Database) throws -> Void
+    let remember: SealedBatchStore.FurtherWrite
 
     init(_ reply: some Encodable & Sendable, to context: RequestContext, in answers: StoredAnswers) {
         remember = { try answers.remember(reply, to: context, in: $0) }
     }
 
-    init(_ remember: @escaping @Sendable (Database) throws -> Void) {
+    init(_ remember: @escaping SealedBatchStore.FurtherWrite) {
         self.remember = remember
     }
 }
