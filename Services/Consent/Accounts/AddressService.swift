@@ -27,7 +27,7 @@ struct AddressService: Sendable {
     /// - Throws: `Problem.linkNotValid`.
     func shown(_ token: String, _ purpose: MailLinkPurpose, at: Timestamp) async throws -> Shown {
         try MailLinkStore.requireToken(token)
-        return try await store.read { [repository] db in
+        return try await store.readBriefly { [repository] db in
             guard let link = try repository.links.look(db, token, purpose: purpose, at: at) else { throw Problem.linkNotValid }
             let contact = try repository.vault.contact(repository.require(db, link.account))
             guard purpose == .changeAddress || purpose == .undoAddress else {
@@ -41,6 +41,7 @@ struct AddressService: Sendable {
     /// Somebody followed the link in the first mail and said yes.
     /// - Throws: `AccountConflict` where the fiscal code or, meanwhile, the address is another account's.
     func confirm(_ token: String, at: Timestamp, trace: String) async throws {
+        try await repository.links.require(token, purpose: .confirmAddress, in: store, at: at)
         let (claim, news) = try await store.write { [repository] db -> (AccountRepository.Claim, [EventRelay.Committed]) in
             guard let link = try repository.links.use(db, token, purpose: .confirmAddress, at: at) else { throw Problem.linkNotValid }
             let row = try repository.require(db, link.account)
@@ -65,7 +66,8 @@ struct AddressService: Sendable {
     /// How the first mail fared.
     /// - Parameter token: of the answer to the registration.
     func state(_ token: String, at: Timestamp) async throws -> AccountRow {
-        try await store.read { [repository] db in
+        try MailLinkStore.requireToken(token)
+        return try await store.readBriefly { [repository] db in
             guard let link = try repository.links.look(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
             return try repository.require(db, link.account)
         }
@@ -74,7 +76,8 @@ struct AddressService: Sendable {
     /// Sends the mail again, to another address where one is given (ACC-07).
     /// - Throws: `address-already-confirmed`, `AccountConflict.email`, 429.
     func sendAgain(_ token: String, to corrected: EmailAddress?, at: Timestamp) async throws -> AccountRow {
-        try await store.write { [repository] db in
+        try await repository.links.require(token, purpose: .correctAddress, in: store, at: at)
+        return try await store.write { [repository] db in
             guard let link = try repository.links.look(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
             return try repository.sendAgain(db, link.account, to: corrected, at: at)
         }
@@ -106,6 +109,7 @@ struct AddressService: Sendable {
     /// Somebody at the new address said yes: it is the account's, and the old one is told.
     /// - Throws: `AccountConflict.email` where another account has taken it meanwhile.
     func confirmChange(_ token: String, at: Timestamp) async throws {
+        try await repository.links.require(token, purpose: .changeAddress, in: store, at: at)
         try await store.write { [repository] db in
             guard let link = try repository.links.use(db, token, purpose: .changeAddress, at: at),
                 let new = EmailAddress(String(decoding: link.payload, as: UTF8.self))
@@ -129,6 +133,7 @@ struct AddressService: Sendable {
     /// no link that was mailed elsewhere holds, and a link for a new password goes to it.
     /// - Throws: `link-not-valid`; `AccountConflict.email` where another account has taken it meanwhile.
     func undo(_ token: String, at: Timestamp) async throws {
+        try await repository.links.require(token, purpose: .undoAddress, in: store, at: at)
         let ended = try await store.write { [repository, ending] db in
             guard let link = try repository.links.use(db, token, purpose: .undoAddress, at: at),
                 let old = EmailAddress(String(decoding: link.payload, as: UTF8.self))

@@ -45,7 +45,7 @@ struct GuardianService: Sendable {
     /// - Throws: `Problem.linkNotValid`.
     func shown(_ token: String, at: Timestamp) async throws -> GuardianPage {
         try MailLinkStore.requireToken(token)
-        return try await store.read { [repository] db in
+        return try await store.readBriefly { [repository] db in
             guard let link = try repository.links.look(db, token, purpose: .guardian, at: at) else { throw Problem.linkNotValid }
             let row = try repository.require(db, link.account)
             guard link.payload.isEmpty else {

@@ -17,15 +17,18 @@ enum ProfileChangeFault: Error, Hashable, Sendable {
     case fixed([Problem.FieldError])
 }
 
-extension ProfileChange {
+/// What a form asks for. It is judged by itself, so that a wrong one is refused before anything of the account is read.
+struct ProfileEdit: Sendable {
     /// Never changed by their owner; support corrects them (CON-11).
     static let fixed = ["name", "surname", "fiscalCode", "birthDate", "cityOfBirth"]
 
+    private var edits: [@Sendable (inout Profile) -> Void] = []
+
     /// - Throws: `ProfileChangeFault`; then nothing changes.
-    static func check(_ form: JSONTree, of profile: Profile, _ fields: ProfileFields) throws(ProfileChangeFault) -> ProfileChange {
+    init(_ form: JSONTree, _ fields: ProfileFields) throws(ProfileChangeFault) {
         var reader = FormReader(form)
         var refused: [Problem.FieldError] = []
-        for name in fixed where reader.mentions(name) {
+        for name in Self.fixed where reader.mentions(name) {
             _ = reader.value(name, isRequired: false)
             refused.append(.init(pointer: "/" + name, .fixed))
         }
@@ -33,12 +36,20 @@ extension ProfileChange {
             _ = reader.value("email", isRequired: false)
             refused.append(.init(pointer: "/email", .changedElsewhere("POST /consent/v1/profile/email")))
         }
-        var new = profile
-        readNeeded(&reader, fields, &new)
-        readOpen(&reader, fields, &new)
+        readNeeded(&reader, fields)
+        readOpen(&reader, fields)
         reader.finish()
         guard refused.isEmpty else { throw .fixed(refused + reader.faults) }
         guard reader.faults.isEmpty else { throw .fields(reader.faults) }
+    }
+
+    private mutating func set<Value: Sendable>(_ value: Value, _ edit: @escaping @Sendable (inout Profile, Value) -> Void) {
+        edits.append { edit(&$0, value) }
+    }
+
+    func applied(to profile: Profile) -> ProfileChange {
+        var new = profile
+        for edit in edits { edit(&new) }
         var measured: [Metric] = []
         if new.weight != profile.weight { measured.append(.bodyWeight) }
         if new.height != profile.height { measured.append(.bodyHeight) }
@@ -46,23 +57,23 @@ extension ProfileChange {
     }
 
     /// A field that is named and null is missing: these cannot be taken away.
-    private static func readNeeded(_ reader: inout FormReader, _ fields: ProfileFields, _ new: inout Profile) {
-        if reader.mentions("cityOfResidence"), let value = fields.cityOfResidence(&reader) { new.cityOfResidence = value }
-        if reader.mentions("address"), let value = fields.address(&reader) { new.address = value }
-        if reader.mentions("occupation"), let value = fields.occupation(&reader) { new.occupation = value }
-        if reader.mentions("weight"), let value = fields.weight(&reader) { new.weight = value }
-        if reader.mentions("height"), let value = fields.height(&reader) { new.height = value }
-        if reader.mentions("language"), let value = fields.language(&reader) { new.language = value }
+    private mutating func readNeeded(_ reader: inout FormReader, _ fields: ProfileFields) {
+        if reader.mentions("cityOfResidence"), let value = fields.cityOfResidence(&reader) { set(value) { $0.cityOfResidence = $1 } }
+        if reader.mentions("address"), let value = fields.address(&reader) { set(value) { $0.address = $1 } }
+        if reader.mentions("occupation"), let value = fields.occupation(&reader) { set(value) { $0.occupation = $1 } }
+        if reader.mentions("weight"), let value = fields.weight(&reader) { set(value) { $0.weight = $1 } }
+        if reader.mentions("height"), let value = fields.height(&reader) { set(value) { $0.height = $1 } }
+        if reader.mentions("language"), let value = fields.language(&reader) { set(value) { $0.language = $1 } }
     }
 
     /// A field that is named and null is taken away.
-    private static func readOpen(_ reader: inout FormReader, _ fields: ProfileFields, _ new: inout Profile) {
-        if reader.mentions("gender") { new.gender = fields.gender(&reader) }
-        if reader.mentions("userName") { new.userName = fields.userName(&reader) }
-        if reader.mentions("phone") { new.phone = fields.phone(&reader) }
-        if reader.mentions("socialStatus") { new.socialStatus = fields.socialStatus(&reader) }
-        if reader.mentions("workHoursPerDay") { new.workHoursPerDay = fields.workHoursPerDay(&reader) }
-        if reader.mentions("sportHoursPerWeek") { new.sportHoursPerWeek = fields.sportHoursPerWeek(&reader) }
+    private mutating func readOpen(_ reader: inout FormReader, _ fields: ProfileFields) {
+        if reader.mentions("gender") { set(fields.gender(&reader)) { $0.gender = $1 } }
+        if reader.mentions("userName") { set(fields.userName(&reader)) { $0.userName = $1 } }
+        if reader.mentions("phone") { set(fields.phone(&reader)) { $0.phone = $1 } }
+        if reader.mentions("socialStatus") { set(fields.socialStatus(&reader)) { $0.socialStatus = $1 } }
+        if reader.mentions("workHoursPerDay") { set(fields.workHoursPerDay(&reader)) { $0.workHoursPerDay = $1 } }
+        if reader.mentions("sportHoursPerWeek") { set(fields.sportHoursPerWeek(&reader)) { $0.sportHoursPerWeek = $1 } }
     }
 }
 

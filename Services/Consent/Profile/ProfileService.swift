@@ -27,10 +27,11 @@ struct ProfileService: Sendable {
     /// - Throws: `ProfileChangeFault`, `AccountConflict.userName`.
     func change(_ person: PersonID, _ form: JSONTree, at: Timestamp, trace: String) async throws -> Known {
         let fields = ProfileFields(country: repository.settings.country, places: places, mandatory: repository.settings.alsoMandatory)
+        let edit = try ProfileEdit(form, fields)
         let (known, news) = try await store.write { [repository] db in
             let row = try repository.requirePerson(db, person)
             let old = try repository.vault.profile(row)
-            let change = try ProfileChange.check(form, of: old, fields)
+            let change = edit.applied(to: old)
             if change.hasNewUserName {
                 try repository.table.setUserName(db, row.number, lookup: change.profile.userName.map(repository.lookups.userName))
             }

@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 /// What a link is good for; a link for one purpose is nothing for another.
 enum MailLinkPurpose: String, CaseIterable, Sendable {
@@ -87,6 +88,14 @@ struct MailLinkStore: Sendable {
             account: account,
             payload: try Seal.open(row[1] as Data, key: Self.payloadKey(token), context: Self.context(purpose, account)),
             madeAt: Timestamp(milliseconds: row[2]), until: Timestamp(milliseconds: row[3]))
+    }
+
+    /// As `look`, before what the link does: whoever has none that holds spends no turn in the queue of writes.
+    /// - Throws: `link-not-valid`.
+    func require(_ token: String, purpose: MailLinkPurpose, in store: Store, at now: Timestamp) async throws {
+        try Self.requireToken(token)
+        let link = try await store.readBriefly { db in try look(db, token, purpose: purpose, at: now) }
+        guard link != nil else { throw Problem.linkNotValid }
     }
 
     /// As `look`, and nobody can use it again. Call in the transaction of what the link does.

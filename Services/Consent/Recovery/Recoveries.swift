@@ -126,7 +126,7 @@ struct Recoveries: Sendable {
     func isOpen(_ token: String, _ purpose: MailLinkPurpose) async throws -> Bool {
         let time = now()
         guard MailLinkStore.isToken(token) else { return false }
-        return try await store.read { [links] db in try links.look(db, token, purpose: purpose, at: time) != nil }
+        return try await store.readBriefly { [links] db in try links.look(db, token, purpose: purpose, at: time) != nil }
     }
 
     /// Sets the password, uses up the link and ends every session; with a link for a forgotten password also what may be a stranger's.
@@ -137,7 +137,7 @@ struct Recoveries: Sendable {
     ) async throws {
         try MailLinkStore.requireToken(token)
         let looked = now()
-        let account = try await store.read { [self] db -> AccountRow? in
+        let account = try await store.readBriefly { [self] db -> AccountRow? in
             try links.look(db, token, purpose: purpose, at: looked).flatMap { try accounts.find(db, number: $0.account) }
         }
         guard let account, account.state != .closing else { throw Problem.linkNotValid }

@@ -84,10 +84,12 @@ struct DeviceService: Sendable {
     }
 
     // MARK: Changing
+    // What is none of the person's is refused from memory, which knows of every commit: no turn in the queue of writes is spent on it.
 
     /// Gives it another name or kind; what is nil stays.
     func change(_ device: DeviceID, of person: PersonID, name: String?, kind: DeviceKind?) async throws {
         let number = try await people.number(of: person)
+        if let household = registry.household(of: person), household.device(device) == nil { throw Problem.notFound }
         let sealed = try name.map {
             try vault.seal(text: Array($0.utf8), at: Devices.place(ofNameOf: device), of: person, key: vault.key(of: person))
         }
@@ -101,10 +103,16 @@ struct DeviceService: Sendable {
     /// From here on nothing of it is taken; its entries stay. Removing again is the same as once.
     func remove(_ device: DeviceID, of person: PersonID, trace: String) async throws {
         let number = try await people.number(of: person)
+        if let household = registry.household(of: person), Self.removable(device, in: household) == nil { throw Problem.notFound }
         try await households.change(number) { [ending] db, household, facts in
-            guard let row = household.devices.first(where: { $0.device == device && $0.origin.isDevice }) else { throw Problem.notFound }
+            guard let row = Self.removable(device, in: household) else { throw Problem.notFound }
             try ending.end(db, row.device, &facts, at: .now, trace: trace)
         }
         logger.notice("a device was removed by its person", metadata: ["device": "\(device)", "trace": "\(trace)"])
+    }
+
+    /// Removed ones too.
+    private static func removable(_ device: DeviceID, in household: Household) -> DeviceRow? {
+        household.devices.first { $0.device == device && $0.origin.isDevice }
     }
 }

@@ -19,7 +19,7 @@ struct ProfileChangeTests {
     }
 
     private func check(_ changes: [String: Any]) throws -> ProfileChange {
-        try ProfileChange.check(RegistrationTests.form(changes), of: profile, fields)
+        try ProfileEdit(RegistrationTests.form(changes), fields).applied(to: profile)
     }
 
     @Test("ACC-19: city of residence, address, occupation, weight, height and the optional fields change")

@@ -2,6 +2,7 @@
 
 import Bus
 import Contracts
+import Dispatch
 import Foundation
 import HTTPKit
 import ServiceKit
@@ -230,4 +231,32 @@ import TestKit
             #expect(makers.map(\.name) == ["nightscout"])
         }
     }
+
+    @Test("ACC-24: naming or removing a device that is none of the person's took a turn in the queue of writes; it is refused beside it")
+    func foreignDevice() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            _ = try await house.pair(account)
+            let path = "/ingest/v1/devices/\(DeviceID.random())"
+            let isBeside = try await isDone(whileWriting: house.ingest.store) {
+                #expect(try await house.send("PATCH", path, ["name": "Mine"], token: account.token).status == 404)
+            }
+            #expect(isBeside)
+        }
+    }
+}
+
+/// Runs `body` while a write holds the store's writer.
+/// - Returns: whether `body` was through before the writer was let go, which it is after 20 s in any case.
+private func isDone(whileWriting store: Store, _ body: () async throws -> Void) async throws -> Bool {
+    let release = DispatchSemaphore(value: 0)
+    let (held, hold) = AsyncStream.makeStream(of: Void.self)
+    async let isReleased = store.write { _ -> Bool in
+        hold.finish()
+        return release.wait(timeout: .now() + .seconds(20)) == .success
+    }
+    for await _ in held {}
+    try await body()
+    release.signal()
+    return try await isReleased
 }
