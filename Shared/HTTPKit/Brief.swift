@@ -15,17 +15,16 @@ package typealias BriefHandler = @Sendable (Exchange, BriefAnswer) throws -> Boo
 /// Where the answer to a brief request goes. Call it once, from any thread.
 package struct BriefAnswer: Sendable {
     private let connection: Connection
-    private let finish: @Sendable (Result<HTTPAnswer, any Error>) -> OutgoingAnswer?
+    private let finish: @Sendable (Result<HTTPAnswer, any Error>) -> OutgoingAnswer
 
-    init(_ connection: Connection, finish: @escaping @Sendable (Result<HTTPAnswer, any Error>) -> OutgoingAnswer?) {
+    init(_ connection: Connection, finish: @escaping @Sendable (Result<HTTPAnswer, any Error>) -> OutgoingAnswer) {
         (self.connection, self.finish) = (connection, finish)
     }
 
     /// Answers with what `make` gives or throws. It is called on the connection's thread, also where the caller has gone away.
     package func callAsFunction(_ make: @escaping @Sendable () throws -> HTTPAnswer) {
         connection.soonOnLoop { [finish] handler in
-            guard let answer = finish(Result { try make() }) else { return handler.cut() }
-            handler.finish(answer)
+            handler.finish(finish(Result { try make() }))
         }
     }
 }

@@ -73,11 +73,11 @@ extension HTTPAnswer {
     /// - Parameter head: of a request to a route that answers with pages, so that a person does not meet JSON.
     static func refusal(
         _ refusal: Refusal, requestID: String, in language: Language = .english, asPage head: RequestHead? = nil
-    ) throws -> HTTPAnswer {
+    ) -> HTTPAnswer {
         var problem = refusal.problem.said(in: language)
         problem.requestId = requestID
         var answer =
-            try page(problem, language, head)
+            page(problem, language, head)
             ?? HTTPAnswer(status: problem.status, contentType: MediaType.problem, body: .whole(problem.json))
         if let wait = refusal.retryAfter ?? Refusal.usualWait(problem.status) {
             let seconds = max(1, (wait.wholeMilliseconds + 999) / 1000)

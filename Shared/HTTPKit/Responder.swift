@@ -65,8 +65,7 @@ struct Responder: Sendable {
             answer = try await entry.route.handler(made)
         } catch {
             if exchange?.bodyOutcome == .broken { return connection.cut() }
-            guard let said = refused(error, head, finding, start) else { return connection.cut() }
-            answer = said
+            answer = refused(error, head, finding, start)
         }
         meter(finding).record(status: answer.status, from: start.time)
         await write(outgoing(answer, head, start), connection)
@@ -85,8 +84,7 @@ struct Responder: Sendable {
             do {
                 answer = try result.get()
             } catch {
-                guard let said = refused(error, head, finding, start) else { return nil }
-                answer = said
+                answer = refused(error, head, finding, start)
             }
             entry.meter.record(status: answer.status, from: start.time)
             return outgoing(answer, head, start)
@@ -185,12 +183,11 @@ struct Responder: Sendable {
 // MARK: Refusing
 
 extension Responder {
-    /// Nil where not even that can be said.
-    private func refused(_ error: any Error, _ head: RequestHead, _ finding: RouteTable.Finding, _ start: Beginning) -> HTTPAnswer? {
+    private func refused(_ error: any Error, _ head: RequestHead, _ finding: RouteTable.Finding, _ start: Beginning) -> HTTPAnswer {
         let refusal = refusal(of: error, requestID: start.requestID)
         note(refusal.problem, head: head, finding: finding, requestID: start.requestID)
         let language = Language.asked(by: head)
-        return try? HTTPAnswer.refusal(refusal, requestID: start.requestID, in: language, asPage: finding.hasPages ? head : nil)
+        return HTTPAnswer.refusal(refusal, requestID: start.requestID, in: language, asPage: finding.hasPages ? head : nil)
     }
 
     private func refusal(of error: any Error, requestID: String) -> Refusal {
@@ -240,11 +237,10 @@ extension Responder {
     }
 
     /// What is said to bytes that are no request.
-    func refusal(_ problem: Problem) -> OutgoingAnswer? {
+    func refusal(_ problem: Problem) -> OutgoingAnswer {
         let requestID = RequestID.next()
         unrouted.record(status: problem.status, from: .now)
-        return (try? HTTPAnswer.refusal(Refusal(problem), requestID: requestID)).map {
-            OutgoingAnswer(answer: $0, isHead: false, requestID: requestID, receivedAt: .now())
-        }
+        let answer = HTTPAnswer.refusal(Refusal(problem), requestID: requestID)
+        return OutgoingAnswer(answer: answer, isHead: false, requestID: requestID, receivedAt: .now())
     }
 }

@@ -35,6 +35,42 @@ struct PageTests {
         }
     }
 
+    /// How often a combining mark stands there, and whether each follows an entity.
+    private static func marks(in text: String) -> (count: Int, areHarmless: Bool) {
+        let scalars = Array(text.unicodeScalars)
+        let places = scalars.indices.filter { scalars[$0] == "\u{301}" }
+        return (places.count, places.allSatisfy { scalars[$0 - 1] == ";" })
+    }
+
+    @Test("a quotation mark before a combining mark ended an attribute: wherever a page shows a value, it is escaped by code points")
+    func combiningMarks() async throws {
+        let value = ["\"", "'", "<", ">", "&"].map { $0 + "\u{301}" }.joined(separator: "x")
+        let shown = Route(.get, "/page", access: .anyone, summary: "Page", answers: [.page(200, "A page")]) { exchange in
+            try .page(
+                title: value,
+                template: """
+                    <input value="{{typed}}">{{#has}}{{typed}}{{/has}}{{^hasNot}}{{typed}}{{/hasNot}}
+                    {{#rows}}<li>{{.}}</li>{{/rows}}
+                    {{#pairs}}<b>{{name}}</b>{{#has}}{{typed}}{{/has}}{{/pairs}}
+                    """,
+                values: ["typed": value, "has": true, "hasNot": false, "rows": [value], "pairs": [["name": value]]],
+                language: exchange.language)
+        }
+        let notice = Route(.get, "/notice", access: .anyone, summary: "Notice", answers: [.page(200, "A page")]) { exchange in
+            .page(title: "Notice", notice: value, language: exchange.language)
+        }
+        let refused = Route(.get, "/refused", access: .anyone, summary: "Refused", answers: [.page(200, "A page")]) { _ in
+            throw Problem.invalidBody([.init(pointer: "/" + value, .required)])
+        }
+        try await withServer(shown, notice, refused) { port in
+            // The title stands twice.
+            for (path, places) in [("/page", 8), ("/notice", 1), ("/refused", 1)] {
+                let found = Self.marks(in: try await ask(port, "GET", path, headers: ["Accept": "text/html"]).text)
+                #expect(found.areHarmless && found.count == 5 * places, "\(path)")
+            }
+        }
+    }
+
     @Test("a browser may do nothing with a page but show it and send its forms home")
     func policy() async throws {
         try await withServer(Self.route()) { port in

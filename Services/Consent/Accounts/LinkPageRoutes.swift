@@ -56,7 +56,7 @@ struct LinkPageRoutes: Sendable {
                 case .undoAddress: try await addresses.undo(exchange.path("token"), at: exchange.receivedAt)
                 default: try await addresses.confirm(exchange.path("token"), at: exchange.receivedAt, trace: exchange.shortTrace)
                 }
-                return try Self.notice(LinkTexts.confirmedTitle(purpose, language), LinkTexts.confirmedText(purpose, language), language)
+                return Self.notice(LinkTexts.confirmedTitle(purpose, language), LinkTexts.confirmedText(purpose, language), language)
             }
         }
     }
@@ -102,11 +102,11 @@ struct LinkPageRoutes: Sendable {
                     try await guardians.answer(
                         exchange.path("token"), accept: isConsent, at: exchange.receivedAt, trace: exchange.shortTrace,
                         through: answerRequest)
-                    return try Self.notice(LinkTexts.thanks(language), LinkTexts.requestAnswered(isConsent, language), language)
+                    return Self.notice(LinkTexts.thanks(language), LinkTexts.requestAnswered(isConsent, language), language)
                 }
                 guard isConsent else {
                     try await guardians.refuse(exchange.path("token"), at: exchange.receivedAt, trace: exchange.shortTrace)
-                    return try Self.notice(LinkTexts.thanks(language), LinkTexts.guardianRefused(language), language)
+                    return Self.notice(LinkTexts.thanks(language), LinkTexts.guardianRefused(language), language)
                 }
                 guard let name = form["name"], name.count <= GuardianAnswer.longestName, form.isTicked("adult"),
                     form.isTicked("conditions")
@@ -114,7 +114,7 @@ struct LinkPageRoutes: Sendable {
                 try await guardians.consent(
                     exchange.path("token"), GuardianAnswer(name: name, allowsAnonymousSharing: form.isTicked("anonymous")),
                     at: exchange.receivedAt, trace: exchange.shortTrace)
-                return try Self.notice(LinkTexts.thanks(language), LinkTexts.guardianConsented(language), language)
+                return Self.notice(LinkTexts.thanks(language), LinkTexts.guardianConsented(language), language)
             }
         }
     }
@@ -154,11 +154,11 @@ struct LinkPageRoutes: Sendable {
         do {
             return try await AccountRefusal.answering(work)
         } catch let problem as Problem where problem.type == Problem.linkNotValid.type {
-            return try notice(LinkTexts.staleTitle(language), LinkTexts.staleText(language), language, status: problem.status)
+            return notice(LinkTexts.staleTitle(language), LinkTexts.staleText(language), language, status: problem.status)
         }
     }
 
-    private static func notice(_ title: String, _ text: String, _ language: Language, status: Int = 200) throws -> HTTPAnswer {
-        try .page(title: title, template: "<p class=\"notice\">{{text}}</p>", values: ["text": text], language: language, status: status)
+    private static func notice(_ title: String, _ text: String, _ language: Language, status: Int = 200) -> HTTPAnswer {
+        .page(title: title, notice: text, language: language, status: status)
     }
 }

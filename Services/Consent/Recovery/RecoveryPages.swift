@@ -83,15 +83,16 @@ struct RecoveryPages: Sendable {
             ], language: language)
     }
 
-    func tooLate(_ purpose: MailLinkPurpose) throws -> HTTPAnswer {
-        try .page(
-            title: say("The link does not hold any more", "Il collegamento non è più valido"), template: Self.tooLateTemplate,
-            values: [
-                "text": say(
-                    "It was used already, is too old or is not complete.", "È già stato usato, è scaduto o non è completo."),
-                "canAsk": purpose == .recover, "link": say("Ask for a new one", "Ne chieda uno nuovo"),
-                "hint": say("Ask whoever invited you for a new invitation.", "Chieda un nuovo invito a chi l'ha invitata."),
-            ], language: language, status: 404)
+    func tooLate(_ purpose: MailLinkPurpose) -> HTTPAnswer {
+        let text = PageLayout.escaped(
+            say("It was used already, is too old or is not complete.", "È già stato usato, è scaduto o non è completo."))
+        let further =
+            purpose == .recover
+            ? "<a href=\"/consent/v1/recovery\">\(PageLayout.escaped(say("Ask for a new one", "Ne chieda uno nuovo")))</a>"
+            : PageLayout.escaped(say("Ask whoever invited you for a new invitation.", "Chieda un nuovo invito a chi l'ha invitata."))
+        return .page(
+            title: say("The link does not hold any more", "Il collegamento non è più valido"),
+            markup: "<div class=\"error\" role=\"alert\"><p>\(text)</p></div>\n<p>\(further)</p>", language: language, status: 404)
     }
 
     private static let askingTemplate = """
@@ -119,11 +120,5 @@ struct RecoveryPages: Sendable {
         {{#asksKeep}}<label><input name="keepDevices" type="checkbox" value="yes"> {{keep}}</label>{{/asksKeep}}
         <button type="submit">{{button}}</button>
         </form>
-        """
-
-    private static let tooLateTemplate = """
-        <div class="error" role="alert"><p>{{text}}</p></div>
-        {{#canAsk}}<p><a href="/consent/v1/recovery">{{link}}</a></p>{{/canAsk}}
-        {{^canAsk}}<p>{{hint}}</p>{{/canAsk}}
         """
 }

@@ -93,7 +93,7 @@ struct RecoveryRoutes: Sendable {
             answers: [.page(200, "The form"), .page(404, "The link does not hold any more")]
         ) { exchange in
             let pages = RecoveryPages(language: exchange.language)
-            guard try await recoveries.isOpen(exchange.path("token"), purpose) else { return try pages.tooLate(purpose) }
+            guard try await recoveries.isOpen(exchange.path("token"), purpose) else { return pages.tooLate(purpose) }
             return try pages.choosing(purpose)
         }
     }
@@ -122,7 +122,7 @@ struct RecoveryRoutes: Sendable {
                     at: .init(first: "password", second: "passwordAgain"))
                 return try pages.chosen()
             } catch let problem as Problem where problem.type == Problem.linkNotValid.type {
-                return try pages.tooLate(purpose)
+                return pages.tooLate(purpose)
             } catch let problem as Problem where problem.status == 422 {
                 return try pages.choosing(purpose, faults: problem.errors ?? [])
             }

@@ -18,14 +18,13 @@ struct ContactPage: Sendable {
         language == .italian ? italian : english
     }
 
-    func tooLate() throws -> HTTPAnswer {
-        try .page(
-            title: say("This link does not open anything", "Questo link non apre nulla"), template: "<p class=\"notice\">{{text}}</p>",
-            values: [
-                "text": say(
-                    "The alarm is over, or the address is not complete. If somebody needs help now, call \(number).",
-                    "L'allarme è finito, o l'indirizzo è incompleto. Se qualcuno ha bisogno di aiuto adesso, chiama il \(number).")
-            ], language: language, status: 404)
+    func tooLate() -> HTTPAnswer {
+        .page(
+            title: say("This link does not open anything", "Questo link non apre nulla"),
+            notice: say(
+                "The alarm is over, or the address is not complete. If somebody needs help now, call \(number).",
+                "L'allarme è finito, o l'indirizzo è incompleto. Se qualcuno ha bisogno di aiuto adesso, chiama il \(number)."),
+            language: language, status: 404)
     }
 
     /// - Parameter place: nil where none is known, or where it is nobody's business any more.

@@ -30,7 +30,7 @@ struct ContactPageRoutes: Sendable {
             isRateLimited: true
         ) { exchange in
             let pages = ContactPage(language: exchange.language, country: country)
-            guard let (alarm, position) = try await look(exchange) else { return try pages.tooLate() }
+            guard let (alarm, position) = try await look(exchange) else { return pages.tooLate() }
             let place = alarm.end == nil ? await supervision.latestPlace(of: alarm.person) ?? alarm.place : nil
             return try pages.page(alarm, seenBy: position, place: place, at: exchange.receivedAt)
         }
@@ -48,14 +48,14 @@ struct ContactPageRoutes: Sendable {
             ], isRateLimited: true
         ) { exchange in
             try exchange.refuseForeignOrigin()
-            guard try await look(exchange) != nil else { return try ContactPage(language: exchange.language, country: country).tooLate() }
+            guard try await look(exchange) != nil else { return ContactPage(language: exchange.language, country: country).tooLate() }
             guard let answer = try await exchange.form()["answer"].flatMap(ContactCase.Answer.init) else {
                 throw Problem.invalidBody([.init(pointer: "/answer", .noSuchAnswer)])
             }
             switch await alarms.answer(answer, by: exchange.path("capability")) {
             case .taken: return .seeOther("/sos/c/\(exchange.path("capability"))")
             case .unstored: throw Refusal(.unavailable, retryAfter: .seconds(1))
-            case .opensNothing: return try ContactPage(language: exchange.language, country: country).tooLate()
+            case .opensNothing: return ContactPage(language: exchange.language, country: country).tooLate()
             }
         }
     }

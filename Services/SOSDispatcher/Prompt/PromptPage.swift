@@ -21,14 +21,13 @@ struct PromptPage: Sendable {
         }
     }
 
-    func tooLate() throws -> HTTPAnswer {
-        try .page(
-            title: say("This link does not open anything", "Questo link non apre nulla"), template: "<p class=\"notice\">{{text}}</p>",
-            values: [
-                "text": say(
-                    "It may be over, or the address is not complete. If you need help now, call \(number).",
-                    "Può essere finito tutto, o l'indirizzo è incompleto. Se hai bisogno di aiuto adesso, chiama il \(number).")
-            ], language: language, status: 404)
+    func tooLate() -> HTTPAnswer {
+        .page(
+            title: say("This link does not open anything", "Questo link non apre nulla"),
+            notice: say(
+                "It may be over, or the address is not complete. If you need help now, call \(number).",
+                "Può essere finito tutto, o l'indirizzo è incompleto. Se hai bisogno di aiuto adesso, chiama il \(number)."),
+            language: language, status: 404)
     }
 
     private func open(_ prompt: PromptState, at now: Timestamp) throws -> HTTPAnswer {

@@ -133,7 +133,7 @@ struct PromptRoutes: Sendable {
         ) { exchange in
             let capability = exchange.path("capability")
             let words = PromptPage(language: exchange.language, country: country)
-            guard let (_, page) = try await look(capability, exchange) else { return try words.tooLate() }
+            guard let (_, page) = try await look(capability, exchange) else { return words.tooLate() }
             return try words.page(page, at: exchange.receivedAt)
         }
     }
@@ -167,7 +167,7 @@ struct PromptRoutes: Sendable {
             try exchange.refuseForeignOrigin()
             let capability = exchange.path("capability")
             guard let (door, _) = try await look(capability, exchange) else {
-                return try PromptPage(language: exchange.language, country: country).tooLate()
+                return PromptPage(language: exchange.language, country: country).tooLate()
             }
             guard let answer = try await exchange.form()["answer"].flatMap(AnswerPrompt.Answer.init) else {
                 throw Problem.invalidBody([.init(pointer: "/answer", .noSuchAnswer)])

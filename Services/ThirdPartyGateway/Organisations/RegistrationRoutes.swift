@@ -139,12 +139,12 @@ struct RegistrationRoutes: Sendable {
                     let state = try await OrganisationRefusal.answering {
                         try await service.confirm(exchange.path("token"), trace: exchange.trace, at: exchange.receivedAt)
                     }
-                    return try texts.confirmed(state)
+                    return texts.confirmed(state)
                 case .changeAddress:
                     try await OrganisationRefusal.answering {
                         try await service.confirmAddress(exchange.path("token"), trace: exchange.trace, at: exchange.receivedAt)
                     }
-                    return try texts.addressChanged()
+                    return texts.addressChanged()
                 }
             }
         }
@@ -155,7 +155,7 @@ struct RegistrationRoutes: Sendable {
         do {
             return try await work()
         } catch let problem as Problem where problem.type == OrganisationService.staleLink.type {
-            return try texts.stale()
+            return texts.stale()
         }
     }
 }
@@ -194,28 +194,28 @@ struct OrganisationPages: Sendable {
             values: ["text": text, "name": name, "address": address, "button": say("Confermo", "Confirm")], language: language)
     }
 
-    func confirmed(_ state: OrganisationState) throws -> HTTPAnswer {
+    func confirmed(_ state: OrganisationState) -> HTTPAnswer {
         state == .awaitingApproval
-            ? try notice(
+            ? notice(
                 say("Indirizzo confermato", "Address confirmed"),
                 say(
                     "Il gestore esamina ora la registrazione; lo saprà per e-mail.",
                     "The operator now looks at the registration; you are told by mail."))
-            : try notice(
+            : notice(
                 say("Registrazione completata", "Registration complete"),
                 say("Ora può accedere con l'indirizzo dell'organizzazione.", "You can now log in with the organisation's address."))
     }
 
-    func addressChanged() throws -> HTTPAnswer {
-        try notice(
+    func addressChanged() -> HTTPAnswer {
+        notice(
             say("Indirizzo cambiato", "Address changed"),
             say(
                 "Da ora acceda con questo indirizzo. Lo abbiamo comunicato anche a quello precedente.",
                 "From now on log in with this address. We have told the earlier one, too."))
     }
 
-    func stale() throws -> HTTPAnswer {
-        try notice(
+    func stale() -> HTTPAnswer {
+        notice(
             say("Il collegamento non vale più", "The link does not hold any more"),
             say(
                 "È già stato usato, è scaduto o non viene da noi. Ne chieda uno nuovo.",
@@ -223,7 +223,7 @@ struct OrganisationPages: Sendable {
             status: 404)
     }
 
-    private func notice(_ title: String, _ text: String, status: Int = 200) throws -> HTTPAnswer {
-        try .page(title: title, template: "<p class=\"notice\">{{text}}</p>", values: ["text": text], language: language, status: status)
+    private func notice(_ title: String, _ text: String, status: Int = 200) -> HTTPAnswer {
+        .page(title: title, notice: text, language: language, status: status)
     }
 }

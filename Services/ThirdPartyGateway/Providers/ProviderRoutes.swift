@@ -77,11 +77,11 @@ struct ProviderRoutes: Sendable {
             answers: [.page(200, "The payer may close it")]
         ) { exchange in
             if let order = try exchange.query("token"), order.utf8.count <= 64 { try await jobs.hinted(PayPalProvider.name, order) }
-            return try Self.back(hasAgreed: try exchange.query(Self.cancelled) == nil, exchange.language)
+            return Self.back(hasAgreed: try exchange.query(Self.cancelled) == nil, exchange.language)
         }
     }
 
-    private static func back(hasAgreed: Bool, _ language: Language) throws -> HTTPAnswer {
+    private static func back(hasAgreed: Bool, _ language: Language) -> HTTPAnswer {
         let isItalian = language == .italian
         let title =
             switch (hasAgreed, isItalian) {
@@ -104,6 +104,6 @@ struct ProviderRoutes: Sendable {
             case (false, true):
                 "Non ha dato il consenso su PayPal. L'importo resta dovuto; riprovi dal Suo programma o scelga un altro metodo."
             }
-        return try .page(title: title, template: "<p class=\"notice\">{{text}}</p>", values: ["text": text], language: language)
+        return .page(title: title, notice: text, language: language)
     }
 }

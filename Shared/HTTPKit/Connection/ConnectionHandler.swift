@@ -130,8 +130,7 @@ extension ConnectionHandler {
         (isDeaf, isRefused) = (true, true)
         // More of what cannot be understood may follow: it is read away while the answer is read.
         arriving = .discarded
-        guard let refusal = responder.refusal(problem) else { return cut() }
-        finish(refusal, closes: true)
+        finish(responder.refusal(problem), closes: true)
     }
 
     private func respond(to head: RequestHead, _ body: RequestBody) {

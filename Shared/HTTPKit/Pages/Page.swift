@@ -16,9 +16,23 @@ extension HTTPAnswer {
         title: String, template: String, values: [String: any Sendable] = [:], language: Language, status: Int = 200,
         script: String? = nil
     ) throws -> HTTPAnswer {
+        try page(
+            title: title, markup: Templates.template(template).render(values as [String: Any]), language: language, status: status,
+            script: script)
+    }
+
+    /// A page that says one thing: nothing has to be rendered for it.
+    package static func page(title: String, notice: String, language: Language, status: Int = 200) -> HTTPAnswer {
+        page(title: title, markup: "<p class=\"notice\">\(PageLayout.escaped(notice))</p>", language: language, status: status)
+    }
+
+    /// As the others, for pages that cost less than a template: refusals before all.
+    /// - Parameter markup: HTML of the program's own; whatever comes from elsewhere has gone through `PageLayout.escaped`.
+    package static func page(
+        title: String, markup: String, language: Language, status: Int = 200, script: String? = nil
+    ) -> HTTPAnswer {
         let nonce = String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
-        let content = try Templates.template(template).render(values as [String: Any])
-        let text = PageLayout(language: language).document(title: title, content: content, nonce: nonce, script: script)
+        let text = PageLayout(language: language).document(title: title, content: markup, nonce: nonce, script: script)
         var answer = HTTPAnswer.text(text, contentType: MediaType.html, status: status)
         answer.headers[.contentSecurityPolicy] = PageLayout.policy(nonce: nonce, hasScript: script != nil)
         // Addresses of mailed links are secrets: other sites do not get them. `no-referrer` would take `Origin` from our own forms.
@@ -28,26 +42,23 @@ extension HTTPAnswer {
     }
 
     /// A refusal as a page, for a browser that likes one better than JSON; nil for everybody else.
-    static func page(_ problem: Problem, _ language: Language, _ head: RequestHead?) throws -> HTTPAnswer? {
+    static func page(_ problem: Problem, _ language: Language, _ head: RequestHead?) -> HTTPAnswer? {
         guard let head, MediaType.preferred(of: [MediaType.problem, MediaType.html], accept: head.accept) == MediaType.html else {
             return nil
         }
-        return try page(
-            title: language == .italian ? "Non è possibile" : "This is not possible", template: refusalTemplate,
-            values: [
-                "title": problem.title, "detail": problem.detail ?? "", "requestId": problem.requestId ?? "",
-                "errors": (problem.errors ?? []).map { ["pointer": $0.pointer, "detail": $0.detail] },
-            ], language: language, status: problem.status)
+        let errors = (problem.errors ?? []).map { "<li>\(PageLayout.escaped($0.pointer)): \(PageLayout.escaped($0.detail))</li>" }
+        let markup = """
+            <div class="error" role="alert">
+            <p><strong>\(PageLayout.escaped(problem.title))</strong></p>
+            <p>\(PageLayout.escaped(problem.detail ?? ""))</p>
+            <ul>\(errors.joined())</ul>
+            </div>
+            <p class="hint">\(PageLayout.escaped(problem.requestId ?? ""))</p>
+            """
+        return page(
+            title: language == .italian ? "Non è possibile" : "This is not possible", markup: markup, language: language,
+            status: problem.status)
     }
-
-    private static let refusalTemplate = """
-        <div class="error" role="alert">
-        <p><strong>{{title}}</strong></p>
-        <p>{{detail}}</p>
-        <ul>{{#errors}}<li>{{pointer}}: {{detail}}</li>{{/errors}}</ul>
-        </div>
-        <p class="hint">{{requestId}}</p>
-        """
 }
 
 /// Templates that have been read, by their text.
@@ -55,11 +66,21 @@ enum Templates {
     /// There are as many as the program has; more would mean that somebody makes templates of data.
     private static let most = 256
     private static let known = Mutex<[String: MustacheTemplate]>([:])
+    /// Before each template: Mustache's own escape looks at characters, and a combining mark behind a quotation mark makes another character
+    /// of it, which ends an attribute all the same.
+    private static let escaping: String = {
+        MustacheContentTypes.register(CodePointEscape(), named: "PAGE")
+        return "{{%CONTENT_TYPE:PAGE}}\n"
+    }()
 
     static func template(_ text: String) throws -> MustacheTemplate {
         if let template = known.withLock({ $0[text] }) { return template }
-        let template = try MustacheTemplate(string: text)
+        let template = try MustacheTemplate(string: escaping + text)
         known.withLock { if $0.count < most { $0[text] = template } }
         return template
     }
+}
+
+private struct CodePointEscape: MustacheContentType {
+    func escapeText(_ text: String) -> String { PageLayout.escaped(text) }
 }

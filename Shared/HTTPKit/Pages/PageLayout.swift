@@ -59,20 +59,30 @@ package struct PageLayout: Sendable {
             """
     }
 
-    /// By code points: a combining mark behind a bracket makes another character of it, and still a bracket for a browser.
-    static func escaped(_ text: String) -> String {
-        var all = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": all += "&amp;"
-            case "<": all += "&lt;"
-            case ">": all += "&gt;"
-            case "\"": all += "&quot;"
-            case "'": all += "&#39;"
-            default: all.unicodeScalars.append(scalar)
+    /// By bytes, and so by code points: a combining mark behind a bracket makes another character of it, and still a bracket for a browser.
+    package static func escaped(_ text: String) -> String {
+        guard text.utf8.contains(where: { entity($0) != nil }) else { return text }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count + 32)
+        for byte in text.utf8 {
+            if let spelled = entity(byte) {
+                spelled.withUTF8Buffer { bytes.append(contentsOf: $0) }
+            } else {
+                bytes.append(byte)
             }
         }
-        return all
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func entity(_ byte: UInt8) -> StaticString? {
+        switch byte {
+        case UInt8(ascii: "&"): "&amp;"
+        case UInt8(ascii: "<"): "&lt;"
+        case UInt8(ascii: ">"): "&gt;"
+        case UInt8(ascii: "\""): "&quot;"
+        case UInt8(ascii: "'"): "&#39;"
+        default: nil
+        }
     }
 
     /// What the browser may load and do: nothing but this page's own style and script, and forms to the suite itself.
