@@ -21,12 +21,13 @@ package struct Health: Sendable {
     static let metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
     func routes(isDraining: @escaping @Sendable () -> Bool) -> [Route] {
-        [
+        let live = Result { try HTTPAnswer.json(Liveness(status: "live")) }
+        return [
             Route(
                 .get, "/health/live", as: "getLiveness", access: .anyone, summary: "The process answers",
                 answers: [.json(200, "Alive", Liveness.schema)],
                 isInternal: true
-            ) { _ in try .json(Liveness(status: "live")) },
+            ) { _ in try live.get() },
             Route(
                 .get, "/health/ready", as: "getReadiness", access: .anyone, summary: "The service takes work",
                 answers: [.json(200, "Ready", Liveness.schema), .json(503, "Not ready, and why", Liveness.schema)], isInternal: true

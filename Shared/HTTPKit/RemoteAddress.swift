@@ -56,7 +56,7 @@ enum RemoteAddress {
 
     /// The first 64 bits of an IPv6 address as hexadecimal digits; every other text as it is.
     static func network(_ address: String) -> String {
-        guard address.contains(":"), !address.hasPrefix("::ffff:") else { return address }
+        guard address.utf8.contains(UInt8(ascii: ":")), !address.hasPrefix("::ffff:") else { return address }
         var six = in6_addr()
         guard inet_pton(AF_INET6, address, &six) == 1 else { return address }
         return withUnsafeBytes(of: six) { bytes in

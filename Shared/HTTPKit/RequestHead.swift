@@ -84,6 +84,8 @@ private struct KnownFields {
         case EdgeSecret.header: edgeSecret = value
         case "origin": origin = origin == nil ? value : ""
         case "expect": expectsContinue = value.lowercased() == "100-continue"
+        // Most clients say only this.
+        case "connection" where value.lowercased() == "keep-alive": break
         case "connection": if value.lowercased().contains("close") { endsConnection = true }
         // Nobody here speaks another protocol, and the decoder reads nothing after such a request.
         case "upgrade": endsConnection = true

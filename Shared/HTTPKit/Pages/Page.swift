@@ -34,10 +34,11 @@ extension HTTPAnswer {
         let nonce = String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
         let text = PageLayout(language: language).document(title: title, content: markup, nonce: nonce, script: script)
         var answer = HTTPAnswer.text(text, contentType: MediaType.html, status: status)
-        answer.headers[.contentSecurityPolicy] = PageLayout.policy(nonce: nonce, hasScript: script != nil)
+        answer.headers.append(
+            HTTPField(name: .contentSecurityPolicy, value: PageLayout.policy(nonce: nonce, hasScript: script != nil)))
         // Addresses of mailed links are secrets: other sites do not get them. `no-referrer` would take `Origin` from our own forms.
-        answer.headers[.referrerPolicy] = "same-origin"
-        answer.headers[.contentLanguage] = language.rawValue
+        answer.headers.append(HTTPField(name: .referrerPolicy, value: "same-origin"))
+        answer.headers.append(HTTPField(name: .contentLanguage, value: language.rawValue))
         return answer
     }
 
