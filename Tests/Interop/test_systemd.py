@@ -58,6 +58,14 @@ class SystemdTests(unittest.TestCase):
         self.assertNotIn("its executable is not beside trackme", done.stdout + done.stderr)
         self.assertIn("settings of ingest", done.stdout + done.stderr)
 
+    def test_what_is_installed_carries_its_licences_and_the_manual(self):
+        """Copies were handed on without licence and notices (Apache License 2.0, section 4)."""
+        beside = os.path.join(self.folder, "usr/local/share/doc/trackme")
+        self.assertEqual(["LICENSE", "NOTICE", "alerts.yml", "operating.md"], sorted(os.listdir(beside)))
+        for name in ("LICENSE", "NOTICE"):
+            with open(os.path.join(beside, name), "rb") as installed, open(os.path.join(ROOT, name), "rb") as own:
+                self.assertEqual(own.read(), installed.read())
+
     @unittest.skipUnless(ANALYZE, "systemd-analyze is not here: apt-get install systemd")
     def test_systemd_understands_the_unit_and_calls_it_closed(self):
         with open(self.unit, encoding="utf-8") as file:

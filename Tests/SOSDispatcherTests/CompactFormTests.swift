@@ -57,7 +57,7 @@ struct CompactFormTests {
             together: [.heartRate, .bloodPressureMax], tornSeen: false)
         subscriber.supervision.seizure = Supervision.Seizure(at: time(1), until: time(601), isCalledOff: true)
         var trigger = Trigger(PassedBound(metric: .heartRate, side: .above, limit: 120, value: 171.5), at: time(4), kind: .silence)
-        trigger.answeredBefore = 2
+        (trigger.answeredBefore, trigger.emergency) = (2, EmergencyID(bits: 14))
         subscriber.supervision.answered = [trigger]
         var episode = Episode(
             trigger: trigger, t0: time(5), receivedAt: time(6),

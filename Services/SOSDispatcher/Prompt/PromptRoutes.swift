@@ -80,9 +80,11 @@ struct PromptRoutes: Sendable {
             description:
                 "Without the name of an emergency the one that is open is meant. `help` calls an ambulance at once, whatever is open "
                 + "or is not; within ten seconds it is one call. `help-is-here` before an emergency service has taken the call is asked back: "
-                + "it counts when it is said again within a minute. The same answer to the same emergency again "
-                + "gets the first receipt again; `fine` or `false-alarm` that was given before help was called for is asked back in the same "
-                + "way, whichever dispatcher was given either. Send it again at once where 503 comes: the other dispatcher takes it. The service's time counts.",
+                + "it counts when it is said again within a minute. The same answer to the same emergency again gets the first receipt again; "
+                + "`fine` or `false-alarm` that was given before help was called for is asked back in the same way, whichever dispatcher was "
+                + "given either. Wait 5 s for an answer. Where 503 comes, or none, send the same again at once and to the same address, without "
+                + "waiting for `Retry-After`: the edge, which sends no body twice, then leads to the other dispatcher. Who speaks to a "
+                + "dispatcher's own port sends it to the other's. The service's time counts.",
             body: .json(PromptReplyBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over", "not-subscribed"),
