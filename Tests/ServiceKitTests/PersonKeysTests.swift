@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import GRDB
 import Logging
 import Sealing
 import Storage
@@ -169,8 +170,10 @@ struct PersonKeysTests {
     func destroyedIsNoCopy() async throws {
         try await withTemporaryFolder { folder in
             let (copy, old) = (folder.appendingPathComponent("copies/x-keys.1.db"), folder.appendingPathComponent("old.db"))
+            var copied = Data()
             let (_, stored) = try await damaging(in: folder) { keys in
                 try await keys.renewBackups()
+                copied = try #require(try copiedBytes(folder).first)
                 try FileManager.default.copyItem(at: copy, to: old)
                 let made = Timestamp.now
                 try await keys.destroyKey(of: person)
@@ -183,7 +186,131 @@ struct PersonKeysTests {
             let keys = try opened(folder)
             #expect(throws: DamagedKey.self) { try keys.key(of: person) }
             #expect(try wrapped(file(folder)) == stored)
+            try await keys.renewBackups()
+            #expect(try !copiedBytes(folder).contains(copied), "at the next erasure it goes from the copies, too")
             await keys.close()
+        }
+    }
+
+    // MARK: Damage to whose key it is
+
+    private func copiedBytes(_ folder: URL) throws -> [Data] {
+        try (1...2).map { number in
+            let file = folder.appendingPathComponent("copies/x-keys.\(number).db")
+            return Data(try Store.readCopy(file) { db in try WrappedKeys().living(db, of: person)?.wrapped } ?? [])
+        }
+    }
+
+    @Test(
+        "A flipped byte in whose key it is made the key look absent, and a new one was made: the key is found, and its row mended",
+        arguments: [false, true])
+    func misnamed(hasCopies: Bool) async throws {
+        try await withTemporaryFolder { folder in
+            let before = try opened(folder)
+            let key = try await before.makeKey(for: person).bytes
+            let other = PersonID.random()
+            let others = try await before.makeKey(for: other).bytes
+            if hasCopies { try await before.renewBackups() }
+            await before.close()
+            try flipBit(of: person.bytes, in: file(folder))
+            #expect(try Store.readCopy(file(folder)) { db in try WrappedKeys().living(db, of: person) } == nil, "no row names the person")
+
+            let keys = try opened(folder)
+            let newcomer = PersonID.random()
+            let new = try await keys.makeKey(for: newcomer).bytes
+            #expect(new != key && new != others, "who is new gets a new one")
+            if !hasCopies { #expect(try await keys.makeKey(for: person).bytes == key) }
+            try await keys.renewBackups()
+            #expect(keys.remarks.isEmpty)
+            await keys.close()
+
+            let again = try open(folder, wrapping)
+            #expect(try again.key(of: person)?.bytes == key && again.key(of: other)?.bytes == others)
+            #expect(try again.key(of: newcomer)?.bytes == new)
+            #expect(try wrapped(folder.appendingPathComponent("copies/x-keys.1.db")) == wrapped(file(folder)))
+            await again.close()
+        }
+    }
+
+    @Test("CON-02: a key that lies under a damaged name was passed over by the erasure of its person: it goes from the file and all copies")
+    func misnamedIsDestroyed() async throws {
+        try await withTemporaryFolder { folder in
+            let before = try opened(folder)
+            _ = try await before.makeKey(for: person)
+            try await before.renewBackups()
+            await before.close()
+            let stored = Data(try wrapped(file(folder)))
+            try flipBit(of: person.bytes, in: file(folder))
+
+            let keys = try opened(folder)
+            try await keys.destroyKey(of: person)
+            try await keys.renewBackups()
+            await #expect(throws: KeyDestroyed.self) { try await keys.makeKey(for: person) }
+            #expect(keys.remarks.isEmpty)
+            await keys.close()
+
+            for name in ["x-keys.db", "copies/x-keys.1.db", "copies/x-keys.2.db"] {
+                #expect(try Data(contentsOf: folder.appendingPathComponent(name)).range(of: stored) == nil, "\(name)")
+            }
+        }
+    }
+
+    // MARK: Damage and another's erasure
+
+    @Test("An erasure took the last whole copy of another person's damaged key away, though an operator had just put it there")
+    func erasureBesidesDamage() async throws {
+        try await withTemporaryFolder { folder in
+            let (copy, whole) = (folder.appendingPathComponent("copies/x-keys.1.db"), folder.appendingPathComponent("whole.db"))
+            let erased = PersonID.random()
+            let (key, _) = try await damaging(in: folder) { keys in
+                _ = try await keys.makeKey(for: erased)
+                try await keys.renewBackups()
+            }
+            try FileManager.default.moveItem(at: copy, to: whole)
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("copies/x-keys.2.db"))
+
+            let keys = try opened(folder)
+            #expect(throws: DamagedKey.self) { try keys.key(of: person) }
+            try FileManager.default.moveItem(at: whole, to: copy)
+            try await keys.destroyKey(of: erased)
+            try await keys.renewBackups()
+
+            #expect(try keys.key(of: person)?.bytes == key && keys.remarks.isEmpty)
+            #expect(try Store.readCopy(copy) { db in try WrappedKeys().living(db, of: erased) } == nil)
+            await keys.close()
+        }
+    }
+
+    @Test("An erasure took away a whole key that was not taken for the damaged one: it stays in the copies, and the erased one goes")
+    func erasureKeepsCopies() async throws {
+        try await withTemporaryFolder { folder in
+            let erased = PersonID.random()
+            var destroyed = Data()
+            var copied: [Data] = []
+            _ = try await damaging(in: folder) { keys in
+                _ = try await keys.makeKey(for: erased)
+                try await keys.renewBackups()
+                destroyed = Data(
+                    try #require(try Store.readCopy(file(folder)) { db in try WrappedKeys().living(db, of: erased)?.wrapped }))
+                copied = try copiedBytes(folder)
+            }
+            let damage = try DatabaseQueue(path: file(folder).path)
+            try await damage.write { [person] db in
+                try db.execute(
+                    sql: "UPDATE wrapped_keys SET made_at = made_at - 1 WHERE subject = ?", arguments: [Data(person.bytes)])
+            }
+            try damage.close()
+
+            let keys = try opened(folder)
+            try await keys.destroyKey(of: erased)
+            try await keys.renewBackups()
+            await keys.close()
+
+            #expect(try copiedBytes(folder) == copied)
+            for number in 1...2 {
+                let bytes = try Data(contentsOf: folder.appendingPathComponent("copies/x-keys.\(number).db"))
+                #expect(bytes.range(of: destroyed) == nil)
+            }
         }
     }
 

@@ -2,7 +2,6 @@
 
 package import Contracts
 package import Foundation
-package import HTTPKit
 package import Logging
 package import Sealing
 package import Storage
@@ -16,9 +15,11 @@ package final class PersonKeys: Sendable {
     private let wrapping: KeyEncryptionKey
     private let table = WrappedKeys()
     private let known = Mutex(Known())
+    /// Keys that do not open for whom their rows name; nil until all were looked at.
+    private let unopened = Mutex<[WrappedKeys.Living]?>(nil)
     private let file: URL
     private let backups: KeyBackups?
-    private let lastCopy = Mutex<Task<Void, any Error>?>(nil)
+    private let copies: KeyCopies
     private let logger: Logger
 
     private struct Known {
@@ -39,8 +40,6 @@ package final class PersonKeys: Sendable {
     ]
     /// How many wrapped keys are tried where there is no check of the key-encryption key, or a damaged one.
     private static let tries = 16
-    /// Keys that one read looks at.
-    private static let perRead = 500
 
     /// - Parameter backups: where the copies of the file lie; nil makes none.
     /// - Throws: `StoreError`; `WrongKeyEncryptionKey` where `wrapping` is not the key that people's keys were wrapped under. Then nothing
@@ -54,6 +53,7 @@ package final class PersonKeys: Sendable {
         settings.checkpointPages = 0
         store = try Store.open(
             file, applicationID: PersonKeys.applicationID, migrations: PersonKeys.migrations, settings: settings, logger: logger)
+        copies = KeyCopies(of: store, in: backups?.files ?? [])
         try requireWrapping()
     }
 
@@ -114,16 +114,24 @@ package final class PersonKeys: Sendable {
     // MARK: Keys
 
     /// The person's key; nil if there never was one or it was destroyed. Blocks for one small read the first time, and each time where
-    /// there is none.
+    /// there is none; for a look at every key the first time that anybody has none, unless `keepBackups` has looked before.
     /// - Throws: `DamagedKey` where it opens neither here nor in a copy: that concerns this person alone.
     package func key(of person: PersonID) throws -> SymmetricKey? {
         while true {
             let (key, changes, isDamaged) = known.withLock { ($0.keys[person], $0.changes, $0.damaged.contains(person)) }
             if let key { return key }
             if isDamaged { throw DamagedKey() }
-            let entry = try store.readNow { db in try table.find(db, of: person) }
-            guard case .wrapped = entry else { return nil }
-            if let key = try remember(entry, of: person, ifStill: changes) { return key }
+            let wrapped: [UInt8]
+            switch try store.readNow({ db in try table.find(db, of: person) }) {
+            case .destroyed: return nil
+            case .wrapped(let bytes): wrapped = bytes
+            case .none:
+                guard let key = try misnamed(of: person) else { return nil }
+                wrapped = key.wrapped
+                // Its row is mended before the next copy.
+                known.withLock { $0.unsaved = true }
+            }
+            if let key = try remember(wrapped, of: person, ifStill: changes) { return key }
         }
     }
 
@@ -171,9 +179,8 @@ package final class PersonKeys: Sendable {
     }
 
     /// Nil where a key was destroyed since `changes` were counted: read again.
-    private func remember(_ entry: WrappedKeys.Entry, of person: PersonID, ifStill changes: Int) throws -> SymmetricKey? {
-        guard case .wrapped(let bytes) = entry else { return nil }
-        let stored = try opened(bytes, of: person)
+    private func remember(_ wrapped: [UInt8], of person: PersonID, ifStill changes: Int) throws -> SymmetricKey? {
+        let stored = try opened(wrapped, of: person)
         let found = try stored ?? copied(of: person)
         let (key, isNews) = known.withLock { known -> (SymmetricKey?, Bool) in
             guard known.changes == changes else { return (nil, false) }
@@ -201,10 +208,20 @@ package final class PersonKeys: Sendable {
     /// From here on nothing sealed under the person's key can be read, by anybody who has only this service's files; copies of the
     /// keys are another matter: see `renewBackups`.
     package func destroyKey(of person: PersonID) async throws {
-        try await store.write { [table] db in try table.destroy(db, of: person, at: .now) }
+        let removed = try await store.write { [self] db -> [WrappedKeys.Living] in
+            var misnamed: [WrappedKeys.Living] = []
+            // Where no row names the person, the key may lie under a name that is damaged: that one goes as well.
+            if case .none = try table.find(db, of: person) {
+                misnamed = try table.living(db) { try opened($0.wrapped, of: person) != nil }
+            }
+            for key in misnamed { try table.remove(db, key) }
+            try table.destroy(db, of: person, at: .now)
+            return misnamed
+        }
+        unopened.withLock { keys in keys = keys?.filter { !removed.contains($0) } }
         known.withLock { known in
             known.keys[person] = nil
-            known.damaged.remove(person)
+            known.damaged.subtract(removed.compactMap(\.person) + [person])
             known.changes += 1
             known.unsaved = true
         }
@@ -233,72 +250,107 @@ package final class PersonKeys: Sendable {
     /// The person's key as a copy holds it: opens, is the person's by its seal, and was made when the damaged one was, so that it is
     /// the same one and no earlier one, which was destroyed.
     private func copied(of person: PersonID) throws -> SymmetricKey? {
-        guard let backups, let damaged = try store.readNow({ db in try table.living(db, of: person) }) else { return nil }
-        for file in backups.files {
-            guard let copy = try? Store.readCopy(file, { db in try table.living(db, of: person) }), copy.madeAt == damaged.madeAt
-            else { continue }
+        guard let damaged = try store.readNow({ db in try table.living(db, of: person) }) else { return nil }
+        for case .success(let copy?) in copies.living(of: person) where copy.madeAt == damaged.madeAt {
             if let key = try opened(copy.wrapped, of: person) { return key }
         }
         return nil
     }
 
+    /// The key of a person whom no row names, under a name that damage has made of the person's: a key opens for its own person alone, so
+    /// that nobody new is taken for somebody else.
+    private func misnamed(of person: PersonID) throws -> WrappedKeys.Living? {
+        let keys = try unopened.withLock { keys -> [WrappedKeys.Living] in
+            if let keys { return keys }
+            let found = try store.readNow { db in try table.living(db) { try isUnopened($0) } }
+            keys = found
+            return found
+        }
+        return try keys.first { try opened($0.wrapped, of: person) != nil }
+    }
+
+    private func isUnopened(_ key: WrappedKeys.Living) throws -> Bool {
+        guard let person = key.person else { return true }
+        return try opened(key.wrapped, of: person) == nil
+    }
+
+    /// What became of the keys that did not open.
+    private struct Mended {
+        /// How many were put back.
+        var count = 0
+        /// Whether a copy may still hold the whole key of one that was not.
+        var isCopyNeeded = false
+        /// What new copies must hold of these.
+        var kept: [KeyCopies.Kept] = []
+    }
+
     /// Looks at every key, and puts back what is damaged from memory or a copy: else the next copies would take the last whole one away.
-    /// - Returns: how many were put back, and whether a copy may still hold the whole key of one that was not.
-    private func mendAll() async throws -> (count: Int, isCopyNeeded: Bool) {
-        var (count, isCopyNeeded, after): (Int, Bool, PersonID?) = (0, false, nil)
-        while true {
-            let from = after
-            let page = try await store.read { [table] db in try table.page(db, after: from, limit: PersonKeys.perRead) }
-            // Where ids themselves are damaged their order may be, too: never the same ones again.
-            guard let last = page.last?.subject, from.map({ $0.bits < last.bits }) ?? true else { return (count, isCopyNeeded) }
-            after = last
-            for (person, wrapped) in page where try opened(wrapped, of: person) == nil {
-                if try await putBack(wrapped, of: person) {
-                    count += 1
-                } else {
-                    isCopyNeeded = try isCopyNeeded || mayBeCopied(person)
-                }
+    private func mendAll() async throws -> Mended {
+        var (mended, left): (Mended, [WrappedKeys.Living]) = (Mended(), [])
+        for key in try await store.read({ [self] db in try table.living(db) { try isUnopened($0) } }) {
+            if try await giveBack(key) {
+                mended.count += 1
+            } else if let person = key.person, try await putBack(key.wrapped, of: person) {
+                mended.count += 1
+            } else {
+                left.append(key)
+                if let person = key.person { try note(key, of: person, in: &mended) }
             }
+        }
+        unopened.withLock { $0 = left }
+        return mended
+    }
+
+    /// Notes which copies hold a key of this person that opens, though it was not taken for the damaged one, or cannot be read now.
+    private func note(_ damaged: WrappedKeys.Living, of person: PersonID, in mended: inout Mended) throws {
+        for copy in copies.living(of: person) {
+            guard case .success(let found) = copy else {
+                mended.isCopyNeeded = true
+                continue
+            }
+            guard let whole = found, try opened(whole.wrapped, of: person) != nil else { continue }
+            mended.isCopyNeeded = true
+            // One that was made before may have been destroyed: no erasure leaves that in a copy.
+            if whole.madeAt >= damaged.madeAt { mended.kept.append(.init(person: person, whole: whole, damaged: damaged)) }
         }
     }
 
-    /// Whether a copy holds a key of this person that opens, though it was not taken for the damaged one, or cannot be read now.
-    private func mayBeCopied(_ person: PersonID) throws -> Bool {
-        for file in backups?.files ?? [] where FileManager.default.fileExists(atPath: file.path) {
-            do {
-                guard let copy = try Store.readCopy(file, { db in try table.living(db, of: person) }) else { continue }
-                if try opened(copy.wrapped, of: person) != nil { return true }
-            } catch is StoreError {
-                return true
-            }
-        }
-        return false
+    /// False for a key that opens for nobody who is in memory, or of whom a copy has it.
+    private func giveBack(_ key: WrappedKeys.Living) async throws -> Bool {
+        let people = known.withLock { Array($0.keys.keys) } + copies.people(with: key.wrapped)
+        guard let person = try people.first(where: { try opened(key.wrapped, of: $0) != nil }) else { return false }
+        let isMended = try await store.write { [table] db in try table.giveBack(db, key, to: person) }
+        if isMended { tellOfMend(of: key.person) }
+        return isMended
     }
 
     /// False where nobody has the key, or it was destroyed meanwhile.
     private func putBack(_ damaged: [UInt8], of person: PersonID) async throws -> Bool {
-        guard let key = try usableKey(of: person) else { return false }
+        // Also from a copy that an operator has put there since it was found damaged.
+        guard let key = try usableKey(of: person) ?? copied(of: person) else { return false }
         let whole = try wrapping.wrap(key, of: person)
         let isMended = try await store.write { [table] db in try table.restore(db, of: person, wrapped: whole, inPlaceOf: damaged) }
-        if isMended {
-            logger.error(
-                "a person's key was damaged and is put back from a copy or from memory: look at the disk",
-                metadata: ["file": "\(file.path)"])
-        }
+        if isMended { tellOfMend(of: person) }
         return isMended
+    }
+
+    private func tellOfMend(of person: PersonID?) {
+        if let person { known.withLock { _ = $0.damaged.remove(person) } }
+        logger.error(
+            "a person's key was damaged and is put back from a copy or from memory: look at the disk", metadata: ["file": "\(file.path)"])
     }
 
     // MARK: Copies
 
-    /// Writes both copies anew, so that no destroyed key is left in one.
+    /// Writes both copies anew, so that no destroyed key is left in one; the last whole key of somebody else stays in them.
     /// - Returns: how many copies there are.
     @discardableResult
     package func renewBackups() async throws -> Int {
         guard let backups else { return 0 }
         known.withLock { $0.unsaved = false }
         do {
-            _ = try await mendAll()
-            for file in backups.files { try await copy(to: file) }
+            let kept = try await mendAll().kept
+            for file in backups.files { try await copies.write(to: file, keeping: kept) }
         } catch {
             known.withLock { $0.unsaved = true }
             throw error
@@ -315,10 +367,10 @@ package final class PersonKeys: Sendable {
                 known.withLock { $0.unsaved = false }
                 do {
                     // A copy that an operator has put there may hold keys that were destroyed since: none of it stays.
-                    let (mended, isCopyNeeded) = try await mendAll()
-                    let files = mended > 0 ? backups.files : [backups.next]
+                    let mended = try await mendAll()
+                    let files = mended.count > 0 ? backups.files : [backups.next]
                     // No copy takes the last whole key of somebody away: an operator decides.
-                    for file in files where !isCopyNeeded { try await copy(to: file) }
+                    for file in files where !mended.isCopyNeeded { try await copies.write(to: file) }
                 } catch {
                     known.withLock { $0.unsaved = true }
                     logger.error("the keys could not be copied", metadata: ["error": "\(error.logReason)"])
@@ -328,49 +380,8 @@ package final class PersonKeys: Sendable {
         }
     }
 
-    /// One after the other: a copy that was begun before a key was destroyed must not come to lie over one that was begun after.
-    private func copy(to file: URL) async throws {
-        let copying = lastCopy.withLock { last in
-            let copying = Task { [store, last] in
-                _ = await last?.result
-                try await store.copy(to: file)
-            }
-            last = copying
-            return copying
-        }
-        try await copying.value
-    }
-
     /// After this no key can be read or made.
     package func close() async {
         await store.close()
     }
-}
-
-/// People's keys were wrapped under another key-encryption key than the one that was given.
-package struct WrongKeyEncryptionKey: Error {}
-
-/// The person's key is damaged and no copy holds it: until it is put back nothing of theirs can be read or stored, and no other key takes
-/// its place. Concerns nobody else.
-package struct DamagedKey: Error, ErrorForCallers, ErrorForLogs {
-    package init() {}
-
-    package var wordsForLogs: String { "a person's key is damaged" }
-
-    /// Soon enough for a device whose next entry may be the critical one: it is heard whether or not it can be stored.
-    package var refusal: Refusal? {
-        Refusal(
-            .unavailable.saying(
-                "What is stored of this person cannot be reached now; the operator has been told. Keep what you sent and try again.",
-                italian: "I dati di questa persona ora non sono accessibili; il gestore lo sa. Conservi quanto inviato e riprovi."),
-            retryAfter: .seconds(1))
-    }
-
-    /// The same for a peer on the bus.
-    package var failure: Failure { Failure(.unavailable, wordsForLogs) }
-}
-
-/// The person asked to be forgotten and has no key any more.
-package struct KeyDestroyed: Error {
-    package init() {}
 }

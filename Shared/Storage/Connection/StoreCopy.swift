@@ -8,8 +8,9 @@ extension Store {
     /// Writes a whole copy of the present state to `file`, durable under that name before it returns; whatever was there is
     /// replaced. The copy is a file of its own, without anything that was deleted. For small stores: it is written in one go, and
     /// until then the write-ahead log only grows.
+    /// - Parameter amend: what the copy is to hold otherwise; it is done before the copy takes its name.
     /// - Throws: `StoreError`, or what the system says of the folder.
-    package func copy(to file: URL) async throws {
+    package func copy(to file: URL, amend: (@Sendable (Database) throws -> Void)? = nil) async throws {
         let folder = file.deletingLastPathComponent()
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -17,9 +18,19 @@ extension Store {
         try? FileManager.default.removeItem(at: draft)
         defer { try? FileManager.default.removeItem(at: draft) }
         try await vacuum(into: draft)
+        if let amend { try Self.change(draft, amend) }
         try Self.flush(draft.path, narrowing: true)
         guard rename(draft.path, file.path) == 0 else { throw StoreError.unreachable(errno: errno) }
         try Self.flush(folder.path, narrowing: false)
+    }
+
+    /// Without a journal on the disk, which might outlive a key that is destroyed: a draft that fails is thrown away.
+    private static func change(_ draft: URL, _ body: (Database) throws -> Void) throws {
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA journal_mode = MEMORY") }
+        let queue = try DatabaseQueue(path: draft.path, configuration: configuration)
+        try queue.write(body)
+        try queue.close()
     }
 
     /// Reads a copy that lies there, which stays as it is; blocks for as long as `body` takes.

@@ -39,12 +39,37 @@ package struct WrappedKeys: Sendable {
         return .wrapped(try row.bytes(0))
     }
 
-    /// The living key as it was stored, and when it was made: one that took the place of a destroyed key was made later.
-    package func living(_ db: Database, of subject: PersonID) throws -> (wrapped: [UInt8], madeAt: Timestamp)? {
+    /// A living key as it was stored, and when it was made: one that took the place of a destroyed key was made later.
+    package struct Living: Hashable, Sendable {
+        /// Whose it is by its row, whose bytes may be damaged.
+        package let subject: [UInt8]
+        package let madeAt: Timestamp
+        package let wrapped: [UInt8]
+
+        package var person: PersonID? { PersonID(bytes: subject) }
+    }
+
+    package func living(_ db: Database, of subject: PersonID) throws -> Living? {
         let row = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT wrapped, made_at FROM wrapped_keys WHERE subject = ? AND wrapped IS NOT NULL"),
+            db.cachedStatement(sql: "SELECT subject, made_at, wrapped FROM wrapped_keys WHERE subject = ? AND wrapped IS NOT NULL"),
             arguments: [subject.blob])
-        return try row.map { (try $0.bytes(0), Timestamp(milliseconds: $0[1])) }
+        return try row.map { try Self.key(in: $0) }
+    }
+
+    /// Those living keys that are wanted, after one look at each.
+    package func living(_ db: Database, where isWanted: (Living) throws -> Bool) throws -> [Living] {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(sql: "SELECT subject, made_at, wrapped FROM wrapped_keys WHERE wrapped IS NOT NULL"))
+        var found: [Living] = []
+        while let row = try rows.next() {
+            let key = try Self.key(in: row)
+            if try isWanted(key) { found.append(key) }
+        }
+        return found
+    }
+
+    private static func key(in row: Row) throws -> Living {
+        Living(subject: try row.bytes(0), madeAt: Timestamp(milliseconds: row[1]), wrapped: try row.bytes(2))
     }
 
     /// Keeps `wrapped` unless the person has, or has had, a key.
@@ -56,11 +81,30 @@ package struct WrappedKeys: Sendable {
     }
 
     /// Puts back the same key where `damaged` stands for it; changes nothing where the key was destroyed or made anew since.
+    /// - Parameter madeAt: nil leaves what stands.
     /// - Returns: whether it was put back.
-    package func restore(_ db: Database, of subject: PersonID, wrapped: [UInt8], inPlaceOf damaged: [UInt8]) throws -> Bool {
-        try db.cachedStatement(sql: "UPDATE wrapped_keys SET wrapped = ? WHERE subject = ? AND wrapped = ?")
-            .execute(arguments: [Data(wrapped), subject.blob, Data(damaged)])
+    package func restore(
+        _ db: Database, of subject: PersonID, wrapped: [UInt8], madeAt: Timestamp? = nil, inPlaceOf damaged: [UInt8]
+    ) throws -> Bool {
+        try db.cachedStatement(
+            sql: "UPDATE wrapped_keys SET wrapped = ?, made_at = coalesce(?, made_at) WHERE subject = ? AND wrapped = ?"
+        ).execute(arguments: [Data(wrapped), madeAt?.milliseconds, subject.blob, Data(damaged)])
         return db.changesCount == 1
+    }
+
+    /// Gives a key back to the person whose it is, where damage made another id of whose it was; changes nothing where that person has,
+    /// or has had, another key.
+    /// - Returns: whether it was given back.
+    package func giveBack(_ db: Database, _ key: Living, to subject: PersonID) throws -> Bool {
+        try db.cachedStatement(sql: "UPDATE OR IGNORE wrapped_keys SET subject = ? WHERE subject = ? AND wrapped = ?")
+            .execute(arguments: [subject.blob, Data(key.subject), Data(key.wrapped)])
+        return db.changesCount == 1
+    }
+
+    /// Without the mark of a destroyed key: nobody has the id that stands there.
+    package func remove(_ db: Database, _ key: Living) throws {
+        try db.cachedStatement(sql: "DELETE FROM wrapped_keys WHERE subject = ? AND wrapped = ?")
+            .execute(arguments: [Data(key.subject), Data(key.wrapped)])
     }
 
     /// Puts the same key under another key-encryption key; changes nothing where there is none.
