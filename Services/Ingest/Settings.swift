@@ -39,7 +39,8 @@ struct IngestSettings: Sendable {
         pairingOffersPerHour = reader.read(
             .integer("ing.pairing_offers_per_h", default: 60, in: 1...100_000, "Devices that may offer themselves per hour and address."))
         pairingTriesPerHour = reader.read(
-            .integer("ing.pairing_tries_per_h", default: 10, in: 1...100_000, "Numbers that may be typed per hour, person and address."))
+            .integer(
+                "ing.pairing_tries_per_h", default: 10, in: 1...100_000, "Wrong numbers that may be typed per hour, person and address."))
         manualMaximumAge = reader.read(
             .hours("ing.manual_max_age_h", default: 24, in: 0.01...8760, "How old an entry typed in by hand may be."))
         deviceReading = reader.read(

@@ -26,6 +26,11 @@ package struct TokenBucket: Hashable, Sendable {
         return .milliseconds(Int64((((1 - tokens) / rate) * 1000).rounded(.up)))
     }
 
+    /// Puts a token back that was taken.
+    package mutating func giveBack() {
+        tokens = min(burst, tokens + 1)
+    }
+
     /// Whether it would be the same as a new one.
     package func isFull(at now: ContinuousClock.Instant) -> Bool {
         var copy = self
@@ -63,14 +68,27 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
 
     /// Counts one coming of `key`. nil is leave to go on; else how long to wait.
     package func take(_ key: Key, at now: ContinuousClock.Instant = .now) -> Duration? {
-        let shard = shards[Int(UInt(bitPattern: key.hashValue) % UInt(Self.shardCount))]
-        return shard.state.withLock { state in
+        shard(of: key).state.withLock { state in
             if state.buckets.count >= state.sweepAt {
                 state.buckets = state.buckets.filter { !$0.value.isFull(at: now) }
                 state.sweepAt = max(Self.leastSweep, state.buckets.count * 2)
             }
             return state.buckets[key, default: TokenBucket(rate: rate, burst: burst, at: now)].take(at: now)
         }
+    }
+
+    /// Undoes one `take` of what turned out not to count: counted first, so that no number of them at once passes unseen.
+    package func giveBack(_ key: Key) {
+        shard(of: key).state.withLock { state in
+            // One that is forgotten was full.
+            guard var bucket = state.buckets[key] else { return }
+            bucket.giveBack()
+            state.buckets[key] = bucket
+        }
+    }
+
+    private func shard(of key: Key) -> Shard {
+        shards[Int(UInt(bitPattern: key.hashValue) % UInt(Self.shardCount))]
     }
 
     /// As `take`, as 429 `too-many-requests` with `Retry-After`.

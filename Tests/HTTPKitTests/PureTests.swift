@@ -52,6 +52,18 @@ struct RateLimiterTests {
         #expect(refusal?.retryAfter == .seconds(1))
     }
 
+    @Test("What is given back may be taken again, and never more than the burst")
+    func givesBack() {
+        let limiter = RateLimiter<String>(rate: 1, burst: 2)
+        limiter.giveBack("never came")
+        for _ in 0..<5 {
+            #expect(limiter.take("a", at: Self.start) == nil)
+            limiter.giveBack("a")
+            limiter.giveBack("a")
+        }
+        #expect([1, 2, 3].map { _ in limiter.take("a", at: Self.start) == nil } == [true, true, false])
+    }
+
     @Test("Keys that stay away are forgotten")
     func forgets() {
         let limiter = RateLimiter<Int>(rate: 1000, burst: 1)

@@ -8,7 +8,7 @@ struct PairingRoutes: Sendable {
     let pairings: Pairings
     /// Per address: how often devices may offer themselves.
     let offers: RateLimiter<String>
-    /// Per address and per person: how often numbers may be typed.
+    /// Per address and per person: how often wrong numbers may be typed.
     let tries: RateLimiter<String>
     /// Of everybody: expected guesses stay few however many addresses somebody has.
     let allTries: RateLimiter<Int>
@@ -130,12 +130,17 @@ struct PairingRoutes: Sendable {
             let person = try exchange.person
             let pairing = try exchange.identifier("pairing", of: Pairing.self)
             let typed = try await exchange.json(PairingConfirmation.self)
-            try tries.admit("person \(person)")
-            try tries.admit("address \(exchange.remoteAddress)")
+            let triers = ["person \(person)", "address \(exchange.remoteAddress)"]
+            for trier in triers { try tries.admit(trier) }
             try allTries.admit(0)
             return try await IngestDoor.answering {
                 let outcome = try await pairings.confirm(
                     pairing, typed, by: person, at: exchange.receivedAt, trace: String(exchange.requestID.prefix(32)))
+                if case .paired = outcome {
+                    // Only guesses count.
+                    for trier in triers { tries.giveBack(trier) }
+                    allTries.giveBack(0)
+                }
                 return try Self.answer(outcome)
             }
         }

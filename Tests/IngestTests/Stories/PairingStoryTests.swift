@@ -252,6 +252,18 @@ import Testing
         }
     }
 
+    @Test("Right numbers used up the tries, so that whoever had paired several devices was refused: only wrong ones count")
+    func rightNumbers() async throws {
+        try await IngestHouse.run(environment: ["TRACKME_ING_PAIRING_TRIES_PER_H": "3"]) { house in
+            let account = try await house.account()
+            let offer = try await house.offer()
+            for _ in 0..<4 { #expect(try await house.confirm(offer, offer.number, by: account).status == 200) }
+            let next = try await house.offer()
+            for _ in 0..<3 { #expect(try await house.confirm(next, next.wrongNumber, by: account).status == 422) }
+            #expect(try await house.confirm(next, next.wrongNumber, by: account).status == 429)
+        }
+    }
+
     @Test(
         "An offer that makes no sense is refused with each field named",
         arguments: [
