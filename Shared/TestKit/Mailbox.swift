@@ -1,5 +1,6 @@
 // The notifier's other end in tests of one service: what it was asked to send, to look into and to wait for.
 
+package import Bus
 package import Contracts
 import Synchronization
 
@@ -11,6 +12,16 @@ package final class Mailbox: Sendable {
 
     package func take(_ message: SendMessage) {
         all.withLock { $0.append(message) }
+    }
+
+    /// What a notifier answers that only takes.
+    package var methods: Methods {
+        var methods = Methods()
+        methods.on(SendMessage.self) { [self] message, _ in
+            take(message)
+            return Nothing()
+        }
+        return methods
     }
 
     /// In the order in which they were asked for; nil stands for any.
