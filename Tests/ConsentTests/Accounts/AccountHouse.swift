@@ -3,10 +3,8 @@
 import Bus
 import Contracts
 import Foundation
-import FoundationNetworking
 import GRDB
 import HTTPKit
-import Logging
 import Sealing
 import ServiceKit
 import Storage
@@ -86,24 +84,16 @@ final class AccountHouse: Sendable {
     let around = AccountNeighbourhood()
     let port: Int
     let runtime: Runtime
-    private let running: [Task<Void, any Error>]
+    private let harness: Harness
 
     private init(_ folder: URL, _ environment: [String: String], background: Bool) async throws {
-        var variables = [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
-            "TRACKME_ACC_CONFIRM_REQUIRED": "false",
-        ]
-        variables.merge(environment) { $1 }
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        var reader = SettingsReader(environment: variables)
-        let runtime = try Runtime(peer: .consent, settings: SuiteSettings(&reader, peer: .consent, httpPort: 0), logger: logger)
+        let harness = Harness(folder, ["TRACKME_ACC_CONFIRM_REQUIRED": "false"].merging(environment) { $1 })
+        let (runtime, logger) = (try harness.runtime(.consent), harness.logger)
         opened = try await OpenedStore(
             on: runtime, applicationID: ConsentSchema.applicationID, migrations: ConsentSchema.migrations)
         let outbox = MessageOutbox(in: opened.store, sealedUnder: try runtime.key("outbox"), logger: logger) { [mail] in mail.take($0) }
-        var settingsReader = SettingsReader(environment: variables)
-        let settings = AccountSettings(&settingsReader, temporaryPasswordTime: .seconds(24 * 3600))
+        var reader = harness.reader
+        let settings = AccountSettings(&reader, temporaryPasswordTime: .seconds(24 * 3600))
         parts = try AccountModule(
             on: .init(
                 store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox,
@@ -124,13 +114,13 @@ final class AccountHouse: Sendable {
                 return true
             }, port: 0, publicOrigin: Self.origin, edge: EdgeSecret(Self.edgeSecret), health: Health(missing: { [] }, metrics: { "" }),
             authenticate: Self.authenticate, logger: logger)
-        self.runtime = runtime
-        var running = [Task { try await server.run() }, Task { try await outbox.run() }]
+        (self.harness, self.runtime) = (harness, runtime)
+        harness.run { try await server.run() }
+        harness.run { try await outbox.run() }
         if background {
-            for job in parts.jobs.all { running.append(Task { try await job.run() }) }
-            running.append(Task { [announcements = parts.announcements] in try await announcements.run() })
+            for job in parts.jobs.all { harness.run { try await job.run() } }
+            harness.run { [announcements = parts.announcements] in try await announcements.run() }
         }
-        self.running = running
         port = await server.boundPort
     }
 
@@ -143,9 +133,7 @@ final class AccountHouse: Sendable {
     }
 
     private func stop() async {
-        for task in running { task.cancel() }
-        for task in running { _ = try? await task.value }
-        await runtime.bus.shutdown()
+        await harness.stop()
         await opened.store.close()
         await opened.keys.close()
     }
@@ -154,15 +142,7 @@ final class AccountHouse: Sendable {
     static func run<Value>(
         in folder: URL, _ environment: [String: String] = [:], background: Bool = true, _ body: (AccountHouse) async throws -> Value
     ) async throws -> Value {
-        let house = try await AccountHouse(folder, environment, background: background)
-        do {
-            let value = try await body(house)
-            await house.stop()
-            return value
-        } catch {
-            await house.stop()
-            throw error
-        }
+        try await withHouse(AccountHouse(folder, environment, background: background), body) { await $0.stop() }
     }
 
     static func run<Value>(
@@ -200,48 +180,13 @@ final class AccountHouse: Sendable {
 // MARK: Over HTTP
 
 extension AccountHouse {
-    struct Response: Sendable {
-        let status: Int
-        let headers: [String: String]
-        let body: Data
-
-        var text: String { String(decoding: body, as: UTF8.self) }
-
-        func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
-            try JSONDecoder().decode(Value.self, from: body)
-        }
-
-        /// The problem's name without the prefix; nil for anything else.
-        var problem: String? { (try? decoded(as: Problem.self))?.type.replacing(Problem.prefix, with: "") }
-        /// Which fields the problem names.
-        var pointers: Set<String> { Set((try? decoded(as: Problem.self))?.errors?.map(\.pointer) ?? []) }
-    }
-
-    struct NotAnAddress: Error {}
+    typealias Response = HarnessAnswer
 
     func request(
         _ method: String, _ path: String, bearer: String? = nil, json: [String: Any]? = nil, form: String? = nil,
         headers: [String: String] = [:]
     ) async throws -> Response {
-        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw NotAnAddress() }
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        if let json {
-            request.httpBody = try JSONSerialization.data(withJSONObject: json, options: .sortedKeys)
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        }
-        if let form {
-            request.httpBody = Data(form.utf8)
-            request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
-        }
-        if let bearer { request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization") }
-        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        let http = response as? HTTPURLResponse
-        let fields = (http?.allHeaderFields ?? [:]).reduce(into: [String: String]()) { fields, field in
-            fields["\(field.key)".lowercased()] = "\(field.value)"
-        }
-        return Response(status: http?.statusCode ?? 0, headers: fields, body: data)
+        try await HarnessClient(port: port).ask(method, path, token: bearer, json: json, form: form, headers: headers)
     }
 
     func register(_ form: [String: Any], key: String? = nil, from remote: String? = nil) async throws -> Response {

@@ -34,7 +34,7 @@ struct CountryStories {
         try await withTemporaryFolder { folder in
             try await AccountHouse.run(in: folder, Self.environment(in: folder)) { house in
                 let italian = try await house.register(Applicant.form())
-                #expect(italian.status == 422 && italian.pointers == ["/fiscalCode", "/cityOfBirth", "/cityOfResidence"])
+                #expect(italian.status == 422 && Set(italian.pointers) == ["/fiscalCode", "/cityOfBirth", "/cityOfResidence"])
                 let answer = try await house.register(Applicant.form(Self.german))
                 try #require(answer.status == 201, "\(answer.text)")
                 let person = try answer.decoded(as: RegistrationItem.self).person
@@ -48,7 +48,7 @@ struct CountryStories {
                 // What looks like another's number is nobody's user name.
                 let named = try await house.register(
                     Applicant.form(email: "b@example.org", Self.german.merging(["userName": "12345678901"]) { $1 }))
-                #expect(named.pointers == ["/userName"])
+                #expect(Set(named.pointers) == ["/userName"])
             }
         }
     }
@@ -72,7 +72,7 @@ struct CountryStories {
                 #expect(moved.status == 200, "\(moved.text)")
                 #expect(try moved.decoded(as: ProfileItem.self).phone == "+491717654321")
                 let back = try await house.request("PATCH", "/consent/v1/profile", bearer: "\(person)", json: ["cityOfResidence": "F205"])
-                #expect(back.pointers == ["/cityOfResidence"], "the earlier list is read and no longer offered")
+                #expect(Set(back.pointers) == ["/cityOfResidence"], "the earlier list is read and no longer offered")
             }
         }
     }

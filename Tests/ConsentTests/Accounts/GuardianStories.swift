@@ -14,7 +14,7 @@ struct GuardianStories {
     func needed() async throws {
         try await AccountHouse.run { house in
             let refused = try await house.register(Applicant.child(guardian: nil))
-            #expect(refused.status == 422 && refused.problem == "guardian-needed" && refused.pointers == ["/guardianEmail"])
+            #expect(refused.status == 422 && refused.problem == "guardian-needed" && Set(refused.pointers) == ["/guardianEmail"])
             #expect(try await house.count("accounts") == 0)
         }
     }

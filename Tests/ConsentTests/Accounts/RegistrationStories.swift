@@ -37,7 +37,7 @@ struct RegistrationStories {
                 as [(String, any Sendable)]
             {
                 let answer = try await house.register(Applicant.form([name: value]))
-                #expect(answer.status == 422 && answer.pointers == ["/\(name)"])
+                #expect(answer.status == 422 && Set(answer.pointers) == ["/\(name)"])
                 #expect(answer.headers["content-type"]?.hasPrefix("application/problem+json") == true)
             }
             #expect(try await house.countAll() == before)
@@ -63,7 +63,7 @@ struct RegistrationStories {
     func conditions() async throws {
         try await AccountHouse.run { house in
             let refused = try await house.register(Applicant.form(["acceptedPrivacy": NSNull()]))
-            #expect(refused.problem == "conditions-not-accepted" && refused.pointers == ["/acceptedPrivacy"])
+            #expect(refused.problem == "conditions-not-accepted" && Set(refused.pointers) == ["/acceptedPrivacy"])
             #expect(try await house.register(Applicant.form()).status == 201)
         }
     }
@@ -90,7 +90,7 @@ struct RegistrationStories {
             try await eventually("what follows a registration is done") { try await house.isQuiet() }
             let before = try await house.countAll()
             let name = try await house.register(Applicant.form(email: "o@example.org", surname: "Rossi", ["userName": "nonna"]))
-            #expect(name.status == 409 && name.problem == "username-taken" && name.pointers == ["/userName"])
+            #expect(name.status == 409 && name.problem == "username-taken" && Set(name.pointers) == ["/userName"])
             #expect(try await house.countAll() == before)
         }
     }

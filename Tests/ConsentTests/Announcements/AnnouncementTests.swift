@@ -59,7 +59,7 @@ struct AnnouncementTests {
         try await AccountHouse.run { house in
             let answer = try await house.request(
                 "POST", "/consent/v1/announcements", bearer: OperatorID.random().description, json: Self.form([name: value]))
-            #expect(answer.status == 422 && answer.problem == "invalid-announcement" && answer.pointers == ["/\(name)"])
+            #expect(answer.status == 422 && answer.problem == "invalid-announcement" && Set(answer.pointers) == ["/\(name)"])
             #expect(try await house.count("announcements") == 0)
         }
     }

@@ -26,47 +26,26 @@ private struct ErasureHouse: Sendable {
 
     static func run(_ body: (ErasureHouse) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            func runtime(_ peer: Peer) throws -> Runtime {
-                var reader = SettingsReader(environment: [
-                    "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
-                    "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
-                    "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path, "TRACKME_HTTP_PORT": "0",
-                ])
-                return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
-            }
-            for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
-            let neighbours = try [Peer.ingest, .sosDispatcher, .notifier, .thirdPartyGateway, .trackme].map(runtime)
+            let harness = Harness(folder)
+            try harness.introducePeers()
+            let neighbours = try [Peer.ingest, .sosDispatcher, .notifier, .thirdPartyGateway, .trackme].map(harness.runtime)
             let mail = Mailbox()
-            var messages = Methods()
-            messages.on(SendMessage.self) { message, _ in
-                mail.take(message)
-                return Nothing()
-            }
-            try await neighbours[2].answer(messages)
-            let own = try runtime(.consent)
+            try await neighbours[2].answer(mail.methods)
+            let own = try harness.runtime(.consent)
             var reader = SettingsReader(environment: ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"])
             let parts = try await ConsentModule(ConsentSettings(&reader), on: own)
-            let group = ServiceGroup(services: parts.services, logger: logger)
+            let group = ServiceGroup(services: parts.services, logger: harness.logger)
             let running = Task { try await group.run() }
             let clients = try await neighbours.asyncMap { try await $0.client(of: .consent) }
             let house = ErasureHouse(
                 parts: parts, mail: mail, ingest: clients[0], dispatcher: clients[1], notifier: clients[2], gateway: clients[3],
                 trackme: clients[4])
-            do {
-                try await body(house)
-            } catch {
-                await stop(group, running, neighbours + [own])
-                throw error
+            try await withHouse(house, body) { _ in
+                await group.triggerGracefulShutdown()
+                _ = await running.result
+                await harness.stop()
             }
-            await stop(group, running, neighbours + [own])
         }
-    }
-
-    private static func stop(_ group: ServiceGroup, _ running: Task<Void, any Error>, _ runtimes: [Runtime]) async {
-        await group.triggerGracefulShutdown()
-        _ = await running.result
-        for runtime in runtimes { await runtime.bus.shutdown() }
     }
 
     /// Somebody with an account, made as registration makes one.

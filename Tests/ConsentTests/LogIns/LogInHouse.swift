@@ -6,7 +6,6 @@ import Foundation
 import FoundationNetworking
 import GRDB
 import HTTPKit
-import Logging
 import Sealing
 import ServiceKit
 import Storage
@@ -32,8 +31,7 @@ final class LogInHouse: Sendable {
     let gateway: BusClient
     let hearing: StreamConsumer
     private let keys: PersonKeys
-    private let runtimes: [Runtime]
-    private let running: [Task<Void, any Error>]
+    private let harness: Harness
 
     private static let migration = Migration(1, "log-ins alone") { db in
         try StreamLog.create(in: db)
@@ -50,35 +48,25 @@ final class LogInHouse: Sendable {
     }
 
     private init(_ folder: URL, _ environment: [String: String], _ clock: TestClock) async throws {
-        var variables = [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path,
-            "TRACKME_HTTP_PORT": "0", "TRACKME_HTTP_PUBLIC_ORIGIN": Self.origin,
-            "TRACKME_ACC_LOG_INS_PER_MINUTE": "10000", "TRACKME_ACC_LOG_INS_IN_ALL_PER_MINUTE": "10000",
-            "TRACKME_ACC_SECOND_FACTOR": "offered",
+        let usual = [
+            "TRACKME_HTTP_PUBLIC_ORIGIN": Self.origin, "TRACKME_ACC_LOG_INS_PER_MINUTE": "10000",
+            "TRACKME_ACC_LOG_INS_IN_ALL_PER_MINUTE": "10000", "TRACKME_ACC_SECOND_FACTOR": "offered",
         ]
-        variables.merge(environment) { $1 }
+        let harness = Harness(folder, usual.merging(environment) { $1 })
         // What one log-in is given must not go with the next: requests say their cookies themselves.
         HTTPCookieStorage.shared.cookieAcceptPolicy = .never
-        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .critical
-        func runtime(_ peer: Peer) throws -> Runtime {
-            var reader = SettingsReader(environment: variables)
-            return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
-        }
-        let others = try [runtime(.trackme), runtime(.thirdPartyGateway), runtime(.ingest)]
-        let own = try runtime(.consent)
+        let others = try [Peer.trackme, .thirdPartyGateway, .ingest].map(harness.runtime)
+        let own = try harness.runtime(.consent)
         try Self.grant(to: .thirdPartyGateway, [InviteMember.method, RemoveMember.method], in: own.keys)
         own.admitPeers()
 
         let restored = RestoredSessionStore(on: own) { clock.now }
         let ground = try await OpenedStore(
             on: own, applicationID: 1, migrations: [Self.migration], restored: { db in try restored.apply(db) })
-        var reader = SettingsReader(environment: variables)
+        var reader = harness.reader
         let settings = LogInSettings(&reader)
         try await restored.begin(in: ground.store, life: settings.longestLife)
-        let outbox = MessageOutbox(in: ground.store, sealedUnder: try own.key("outbox"), logger: logger) { [mail] in mail.take($0) }
+        let outbox = MessageOutbox(in: ground.store, sealedUnder: try own.key("outbox"), logger: own.logger) { [mail] in mail.take($0) }
         vault = ProfileVault(keys: ground.keys, serviceKey: try own.key("accounts"))
         lookups = try AccountLookups(own.lookupKey)
         let relay = try await ground.relay(of: .accounts)
@@ -100,15 +88,15 @@ final class LogInHouse: Sendable {
         let server = HTTPServer(
             .init(title: "Log-ins", version: "1.0.0", summary: "Under test.", prefix: "consent"), routes: parts.routes, port: 0,
             publicOrigin: Self.origin, edge: EdgeSecret(AccountHouse.edgeSecret), health: Health(missing: { [] }, metrics: { "" }),
-            authenticate: parts.authenticate, logger: logger)
+            authenticate: parts.authenticate, logger: own.logger)
         (self.parts, store, keys, self.clock) = (parts, ground.store, ground.keys, clock)
-        runtimes = others + [own]
+        self.harness = harness
         trackme = try await others[0].client(of: .consent)
         gateway = try await others[1].client(of: .consent)
         hearing = try await others[2].consumer(of: .accounts)
-        running = [
-            Task { try await server.run() }, Task { try await outbox.run() }, Task { try await parts.recoveries.run() },
-        ]
+        harness.run { try await server.run() }
+        harness.run { try await outbox.run() }
+        harness.run { try await parts.recoveries.run() }
         port = await server.boundPort
     }
 
@@ -121,9 +109,7 @@ final class LogInHouse: Sendable {
     }
 
     private func stop() async {
-        for task in running { task.cancel() }
-        for task in running { _ = try? await task.value }
-        for runtime in runtimes { await runtime.bus.shutdown() }
+        await harness.stop()
         await store.close()
         await keys.close()
     }
@@ -132,15 +118,7 @@ final class LogInHouse: Sendable {
     static func run<Value>(
         in folder: URL, environment: [String: String] = [:], clock: TestClock = TestClock(), _ body: (LogInHouse) async throws -> Value
     ) async throws -> Value {
-        let house = try await LogInHouse(folder, environment, clock)
-        do {
-            let value = try await body(house)
-            await house.stop()
-            return value
-        } catch {
-            await house.stop()
-            throw error
-        }
+        try await withHouse(LogInHouse(folder, environment, clock), body) { await $0.stop() }
     }
 
     static func run<Value>(environment: [String: String] = [:], _ body: (LogInHouse) async throws -> Value) async throws -> Value {
@@ -188,51 +166,13 @@ extension LogInHouse {
 // MARK: HTTP
 
 extension LogInHouse {
-    struct Response {
-        let status: Int
-        let headers: [String: String]
-        let body: Data
-
-        func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
-            try JSONDecoder().decode(Value.self, from: body)
-        }
-
-        /// The name of the problem, without the prefix.
-        var problem: String? {
-            (try? decoded(as: Problem.self))?.type.replacing(Problem.prefix, with: "")
-        }
-
-        /// Where the problem points to.
-        var pointers: [String] {
-            (try? decoded(as: Problem.self))?.errors?.map(\.pointer) ?? []
-        }
-
-        var text: String { String(decoding: body, as: UTF8.self) }
-    }
+    typealias Response = HarnessAnswer
 
     func request(
         _ method: String, _ path: String, token: String? = nil, json: [String: Any]? = nil, form: String? = nil,
         headers: [String: String] = [:]
     ) async throws -> Response {
-        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
-        request.httpMethod = method
-        request.httpShouldHandleCookies = false
-        if let json {
-            request.httpBody = try JSONSerialization.data(withJSONObject: json)
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        }
-        if let form {
-            request.httpBody = Data(form.utf8)
-            request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
-        }
-        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        let http = response as? HTTPURLResponse
-        let fields = (http?.allHeaderFields ?? [:]).reduce(into: [String: String]()) { fields, field in
-            fields["\(field.key)".lowercased()] = "\(field.value)"
-        }
-        return Response(status: http?.statusCode ?? 0, headers: fields, body: data)
+        try await HarnessClient(port: port).ask(method, path, token: token, json: json, form: form, headers: headers)
     }
 
     /// A log-in, whatever comes of it.

@@ -4,9 +4,7 @@ import Bus
 import Contracts
 import Foundation
 import HTTPKit
-import FoundationNetworking
 import GRDB
-import Logging
 import ServiceKit
 import ServiceLifecycle
 import Storage
@@ -27,43 +25,24 @@ private struct OrganisationAccountHouse: Sendable {
 
     static func run(_ settings: [String: String] = [:], _ body: (OrganisationAccountHouse) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            func runtime(_ peer: Peer) throws -> Runtime {
-                var reader = SettingsReader(environment: [
-                    "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
-                    "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
-                    "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path, "TRACKME_HTTP_PORT": "0",
-                ])
-                return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
-            }
-            for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
-            let (notifier, gateway) = (try runtime(.notifier), try runtime(.thirdPartyGateway))
+            let harness = Harness(folder)
+            try harness.introducePeers()
+            let (notifier, gateway) = (try harness.runtime(.notifier), try harness.runtime(.thirdPartyGateway))
             let mail = Mailbox()
-            var messages = Methods()
-            messages.on(SendMessage.self) { message, _ in
-                mail.take(message)
-                return Nothing()
-            }
-            try await notifier.answer(messages)
-            let own = try runtime(.consent)
+            try await notifier.answer(mail.methods)
+            let own = try harness.runtime(.consent)
             var reader = SettingsReader(
                 environment: ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"].merging(settings) { $1 })
             let parts = try await ConsentModule(ConsentSettings(&reader), on: own)
-            let group = ServiceGroup(services: parts.services, logger: logger)
+            let group = ServiceGroup(services: parts.services, logger: harness.logger)
             let running = Task { try await group.run() }
-            func stop() async {
+            let house = OrganisationAccountHouse(
+                parts: parts, mail: mail, gateway: try await gateway.client(of: .consent), port: await parts.server.boundPort)
+            try await withHouse(house, body) { _ in
                 await group.triggerGracefulShutdown()
                 _ = await running.result
-                for runtime in [notifier, gateway, own] { await runtime.bus.shutdown() }
+                await harness.stop()
             }
-            do {
-                try await body(
-                    .init(parts: parts, mail: mail, gateway: try await gateway.client(of: .consent), port: await parts.server.boundPort))
-            } catch {
-                await stop()
-                throw error
-            }
-            await stop()
         }
     }
 
@@ -84,12 +63,8 @@ private struct OrganisationAccountHouse: Sendable {
 
     /// Whether somebody can log in so.
     func logsIn(_ email: String, _ password: String) async throws -> Bool {
-        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/consent/v1/sessions")))
-        request.httpMethod = "POST"
-        request.httpBody = try JSONEncoder().encode(["login": email, "password": password, "device": "hasher"])
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        let (_, response) = try await URLSession.shared.data(for: request)
-        return (response as? HTTPURLResponse)?.statusCode == 200
+        let form = ["login": email, "password": password, "device": "desk"]
+        return try await HarnessClient(port: port).ask("POST", "/consent/v1/sessions", json: form).status == 200
     }
 
     func code(_ body: () async throws -> Void) async -> Failure.Code? {

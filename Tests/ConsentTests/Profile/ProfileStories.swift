@@ -63,10 +63,10 @@ struct ProfileStories {
             let person = try await registered(house)
             let wrong = try await house.request(
                 "PATCH", "/consent/v1/profile", bearer: person, json: ["occupation": "employed", "weight": -1])
-            #expect(wrong.status == 422 && wrong.problem == "invalid-profile" && wrong.pointers == ["/weight"])
+            #expect(wrong.status == 422 && wrong.problem == "invalid-profile" && Set(wrong.pointers) == ["/weight"])
             let fixed = try await house.request(
                 "PATCH", "/consent/v1/profile", bearer: person, json: ["occupation": "employed", "birthDate": "1950-01-01"])
-            #expect(fixed.status == 422 && fixed.problem == "fixed-field" && fixed.pointers == ["/birthDate"])
+            #expect(fixed.status == 422 && fixed.problem == "fixed-field" && Set(fixed.pointers) == ["/birthDate"])
             let profile = try await house.request("GET", "/consent/v1/profile", bearer: person).decoded(as: ProfileItem.self)
             #expect(profile.occupation == .student && profile.weight == 61.5)
         }

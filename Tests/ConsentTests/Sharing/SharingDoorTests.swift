@@ -2,7 +2,6 @@
 
 import Contracts
 import Foundation
-import FoundationNetworking
 import GRDB
 import HTTPKit
 import ServiceKit
@@ -29,27 +28,12 @@ private struct Door: Sendable {
         return try await body(Door(port: await server.boundPort))
     }
 
-    struct Response {
-        let status: Int
-        let body: Data
-
-        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body) as? [String: Any]) ?? [:] }
-        var items: [[String: Any]] { json["items"] as? [[String: Any]] ?? [] }
-        var problem: String? { (json["type"] as? String)?.replacing(Problem.prefix, with: "") }
-        var pointers: [String] { (json["errors"] as? [[String: Any]] ?? []).compactMap { $0["pointer"] as? String } }
-    }
-
-    func call(_ method: String, _ path: String, _ person: PersonID?, _ body: String? = nil) async throws -> Response {
-        let url = try #require(URL(string: "http://127.0.0.1:\(port)/consent/v1\(path)"))
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        if let person { request.setValue("Bearer \(person)", forHTTPHeaderField: "Authorization") }
-        if let body {
-            request.httpBody = Data(body.utf8)
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        return Response(status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: data)
+    func call(_ method: String, _ path: String, _ person: PersonID?, _ body: String? = nil) async throws -> HarnessAnswer {
+        let client = HarnessClient(port: port)
+        return try await client.send(
+            client.request(
+                method, "/consent/v1\(path)", token: person?.description, body: body.map { Data($0.utf8) },
+                type: body == nil ? nil : "application/json"))
     }
 }
 

@@ -3,13 +3,9 @@
 import Bus
 import Contracts
 import Foundation
-import FoundationNetworking
 import GRDB
-import HTTPKit
-import Logging
 import Sealing
 import ServiceKit
-import ServiceLifecycle
 import Storage
 import Synchronization
 import TestKit
@@ -88,8 +84,7 @@ final class SharingHouse: Sendable {
     let settings: SharingSettings
     let outbox: MessageOutbox
     let accesses: Store
-    private let folder: URL
-    private let others = Mutex<[Runtime]>([])
+    private let harness: Harness
 
     static let migrations = [
         Migration(1, "what sharing stands on") { db in
@@ -109,8 +104,8 @@ final class SharingHouse: Sendable {
     private static let gatewayMethods = ["open-request", "read-request", "end-request"]
 
     private init(_ folder: URL, _ world: SharingWorld, _ environment: [String: String]) async throws {
-        (self.folder, self.world) = (folder, world)
-        let runtime = try Self.runtime(.consent, folder, environment)
+        (self.world, harness) = (world, Harness(folder, environment))
+        let runtime = try harness.runtime(.consent)
         self.runtime = runtime
         if (try? runtime.keys.publicPeer(.thirdPartyGateway)) == nil {
             try runtime.keys.makeBusKeys(
@@ -140,29 +135,15 @@ final class SharingHouse: Sendable {
         try await runtime.answer(methods)
     }
 
-    private static func runtime(_ peer: Peer, _ folder: URL, _ environment: [String: String]) throws -> Runtime {
-        var variables = [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
-        ]
-        variables.merge(environment) { $1 }
-        var reader = SettingsReader(environment: variables)
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
-    }
-
     /// Another peer beside consent.
     func peer(_ peer: Peer) throws -> Runtime {
-        let made = try Self.runtime(peer, folder, [:])
-        others.withLock { $0.append(made) }
+        let made = try harness.runtime(peer)
         runtime.admitPeers()
         return made
     }
 
     private func stop() async {
-        for other in others.withLock({ $0 }) { await other.bus.shutdown() }
-        await runtime.bus.shutdown()
+        await harness.stop()
         await accesses.close()
         await opened.store.close()
         await opened.keys.close()
@@ -172,15 +153,7 @@ final class SharingHouse: Sendable {
     static func run<Value>(
         in folder: URL, world: SharingWorld, environment: [String: String] = [:], _ body: (SharingHouse) async throws -> Value
     ) async throws -> Value {
-        let house = try await SharingHouse(folder, world, environment)
-        do {
-            let value = try await body(house)
-            await house.stop()
-            return value
-        } catch {
-            await house.stop()
-            throw error
-        }
+        try await withHouse(SharingHouse(folder, world, environment), body) { await $0.stop() }
     }
 
     static func run<Value>(environment: [String: String] = [:], _ body: (SharingHouse) async throws -> Value) async throws -> Value {

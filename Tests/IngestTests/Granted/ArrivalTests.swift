@@ -189,7 +189,7 @@ struct GrantedRangesTests {
                     _ = try await house.gateway.ask(ReadSampleRanges(stretches: stretches), deadline: .seconds(10))
                 }
             }
-            await house.consent.fallSilent()
+            await house.consent.close()
             try await eventually("everything is denied", within: .seconds(60)) {
                 let reply = try await house.gateway.ask(
                     ReadSampleRanges(stretches: [Self.stretch(grant, (now - 10_000)..<now)]), deadline: .seconds(10))

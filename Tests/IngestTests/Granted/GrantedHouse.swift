@@ -4,7 +4,6 @@ import Bus
 import Contracts
 import Foundation
 import GRDB
-import Logging
 import Sealing
 import ServiceKit
 import Storage
@@ -13,59 +12,9 @@ import TestKit
 
 @testable import Ingest
 
-/// Says grants as consent does: a log of its own, a state stream, snapshots and heartbeats.
-final class GrantSpeaker: Sendable {
-    private let runtime: Runtime
-    private let store: Store
-    private let stream: FactStream
-    private let book = Book()
-
-    /// What every grant is now.
-    private final class Book: Sendable {
-        private let states = Mutex<[GrantID: GrantState]>([:])
-
-        var active: [GrantState] { states.withLock { Array($0.values.filter(\.active)) } }
-
-        func note(_ state: GrantState) {
-            states.withLock { $0[state.grant] = state }
-        }
-    }
-
-    init(_ runtime: Runtime) async throws {
-        self.runtime = runtime
-        store = try runtime.openStore(
-            applicationID: 0x5465_7375,
-            migrations: [
-                Migration(1, "a stream") { db in
-                    try StreamLog.create(in: db)
-                    try Confirmations.create(in: db)
-                }
-            ])
-        let (relay, epoch) = try await runtime.relay(of: .grants, in: store)
-        let stream = FactStream(stream: StreamFamily.grants.streams[0], epoch: epoch, relay: relay)
-        self.stream = stream
-        var methods = Methods()
-        let store = store
-        StreamSource(families: [.grants], store: store, render: { _, row in row.body }) { [book] _ in
-            try await store.read { db in
-                try stream.snapshot(db, type: GrantState.type, facts: book.active.map { ($0.person, $0) }, next: nil)
-            }
-        }.register(in: &methods)
-        try await runtime.answer(methods)
-    }
-
+extension FactSpeaker {
     func say(_ state: GrantState) async throws {
-        book.note(state)
-        let fact = try await store.write { [stream] db in
-            try stream.append(db, type: GrantState.type, subject: state.person, body: state, at: .now)
-        }
-        stream.publish(fact)
-    }
-
-    /// As a crash of consent: nothing is heard of it any more.
-    func fallSilent() async {
-        await runtime.bus.shutdown()
-        await store.close()
+        try await say(state, type: GrantState.type, of: state.person)
     }
 }
 
@@ -74,30 +23,21 @@ final class GrantedHouse: Sendable {
     let keys: PersonKeys
     let vault: ChunkVault
     let parts: GrantedModule
-    let consent: GrantSpeaker
+    let consent: FactSpeaker
     let gateway: BusClient
     let runtime: Runtime
-    private let others: [Runtime]
-    private let following: Task<Void, any Error>
+    private let harness: Harness
     private let nextChunk = Mutex<Int64>(0)
 
     private init(_ folder: URL) async throws {
-        func runtime(_ peer: Peer) throws -> Runtime {
-            var reader = SettingsReader(environment: [
-                "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store-\(peer)").path,
-                "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-                "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path,
-            ])
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
-        }
-        let ingest = try runtime(.ingest)
+        let harness = Harness(folder)
+        let ingest = try harness.runtime(.ingest)
         if (try? ingest.keys.publicPeer(.thirdPartyGateway)) == nil {
             try ingest.keys.makeBusKeys(KeyFiles.PublicPeer(peer: .thirdPartyGateway, key: "", hear: [], ask: ["read-samples"]))
         }
-        let (said, asked) = (try runtime(.consent), try runtime(.thirdPartyGateway))
+        let (said, asked) = (try harness.runtime(.consent), try harness.runtime(.thirdPartyGateway))
         for one in [ingest, said] { one.admitPeers() }
-        consent = try await GrantSpeaker(said)
+        consent = try await FactSpeaker(.grants, said, folder)
         store = try ingest.openStore(applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
         keys = try ingest.openPersonKeys()
         vault = ChunkVault(
@@ -108,31 +48,20 @@ final class GrantedHouse: Sendable {
         parts.reading.register(in: &methods)
         try await ingest.answer(methods)
         gateway = try await asked.client(of: .ingest)
-        self.runtime = ingest
-        others = [said, asked]
-        following = Task { [follower = parts.follower] in try await follower.run() }
+        (self.harness, runtime) = (harness, ingest)
+        harness.run { [follower = parts.follower] in try await follower.run() }
     }
 
     private func stop() async {
-        following.cancel()
-        _ = try? await following.value
-        for other in others { await other.bus.shutdown() }
-        await runtime.bus.shutdown()
+        await harness.stop()
+        await consent.close()
         await store.close()
         await keys.close()
     }
 
     static func run<Value>(_ body: (GrantedHouse) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in
-            let house = try await GrantedHouse(folder)
-            do {
-                let value = try await body(house)
-                await house.stop()
-                return value
-            } catch {
-                await house.stop()
-                throw error
-            }
+            try await withHouse(GrantedHouse(folder), body) { await $0.stop() }
         }
     }
 

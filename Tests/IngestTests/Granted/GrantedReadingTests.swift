@@ -204,7 +204,7 @@ struct GrantedReadingTests {
             let person = try await house.addPerson([Self.pulses(0..<10)])
             let grant = try await house.saying(GrantedHouse.grant(to: person, Self.day..<Self.day + 10_000))
             #expect(await house.refusal(grant) == nil)
-            await house.consent.fallSilent()
+            await house.consent.close()
             try await eventually("reads are denied") { await house.refusal(grant) == .forbidden }
             #expect(house.parts.follower.silentFor >= .seconds(4))
             for type in [Metric.heartRate, .position] { #expect(await house.refusal(grant, type: type) == .forbidden) }

@@ -3,7 +3,6 @@
 import Bus
 import Contracts
 import Foundation
-import FoundationNetworking
 import ServiceKit
 import TestKit
 import Testing
@@ -63,10 +62,7 @@ import Testing
     func events() async throws {
         try await IngestHouse.run { house in
             let device = try await house.addDevice()
-            var request = URLRequest(
-                url: try #require(URL(string: "http://127.0.0.1:\(house.port)/ingest/v1/devices/self/events")))
-            request.setValue("Bearer \(device.token)", forHTTPHeaderField: "Authorization")
-            let reader = EventReader(request)
+            let reader = try house.listen("/ingest/v1/devices/self/events", token: device.token)
             defer { reader.stop() }
             try await eventually("how it is now", isTrue: { reader.events(as: AskedRate.self) == [.normal] })
             try await house.dispatcher.say(Self.changed(device.person, "opened", 3))

@@ -2,7 +2,6 @@
 
 import Contracts
 import Foundation
-import FoundationNetworking
 import HTTPKit
 import ServiceKit
 import Synchronization
@@ -160,15 +159,13 @@ import Testing
             let device = try await house.pair(account)
             let dashboard: DashboardAnswer = try await house.request("GET", "/ingest/v1/dashboard", token: account.token).decoded()
             #expect(dashboard.health.status == "no-recent-data" && dashboard.activities.isEmpty)
-            let url = try #require(URL(string: "http://127.0.0.1:\(house.port)/ingest/v1/dashboard/events"))
-            var request = URLRequest(url: url)
-            request.setValue("Bearer \(account.token)", forHTTPHeaderField: "Authorization")
-            let events = EventReader(request)
+            let events = try house.listen("/ingest/v1/dashboard/events", token: account.token)
             defer { events.stop() }
-            try await eventually("the first summary", isTrue: { events.summaries.count >= 1 })
+            try await eventually("the first summary", isTrue: { events.events(as: DashboardAnswer.self).count >= 1 })
             try await eventually("somebody looks", isTrue: { house.ingest.ownData.arrivals.count(of: account.person) == 1 })
             _ = try await house.post([.pulse(Timestamp.now.milliseconds, 150)], token: device.token)
-            try await eventually("the new summary", isTrue: { events.summaries.last?.health.status == "out-of-range" })
+            try await eventually(
+                "the new summary", isTrue: { events.events(as: DashboardAnswer.self).last?.health.status == "out-of-range" })
             events.stop()
             // Whoever has gone is noticed when there is something to say.
             let start = Timestamp.now.milliseconds - 1_000_000

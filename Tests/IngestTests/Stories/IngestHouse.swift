@@ -3,9 +3,7 @@
 import Bus
 import Contracts
 import Foundation
-import FoundationNetworking
 import HTTPKit
-import Logging
 import ServiceKit
 import ServiceLifecycle
 import Storage
@@ -26,42 +24,28 @@ final class IngestHouse: Sendable {
     let consent: TalkingConsent
     let dispatcher: TalkingDispatcher
     let notifier: TalkingNotifier
-    private let runtimes: [Runtime]
-    private let serving: Task<Void, any Error>
+    private let harness: Harness
 
     private init(_ folder: URL, _ environment: [String: String]) async throws {
-        var variables = [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path,
-            "TRACKME_HTTP_PORT": "0", "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_ING_PAIRING_OFFERS_PER_H": "10000",
-            "TRACKME_ING_PAIRING_TRIES_PER_H": "10000",
+        let usual = [
+            "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_ING_PAIRING_OFFERS_PER_H": "10000", "TRACKME_ING_PAIRING_TRIES_PER_H": "10000",
             // Stories measure whenever they like; how far a device's token reads has a story of its own.
             "TRACKME_ING_DEVICE_READ_H": "1000000",
         ]
-        variables.merge(environment) { $1 }
-        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .critical
-        func runtime(_ peer: Peer) throws -> Runtime {
-            var reader = SettingsReader(environment: variables)
-            return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
-        }
-        // Known to one another before the first of them reads whom it may admit.
-        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
-        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
-        let others = try [runtime(.trackme), runtime(.sosDispatcher), runtime(.notifier)]
-        let consentRuntime = try runtime(.consent)
-        let own = try runtime(.ingest)
+        let harness = Harness(folder, usual.merging(environment) { $1 })
+        try harness.introducePeers()
+        let others = try [Peer.trackme, .sosDispatcher, .notifier].map(harness.runtime)
+        let own = try harness.runtime(.ingest)
         dispatcher = try await TalkingDispatcher(others[1], folder: folder)
         notifier = try await TalkingNotifier(others[2])
-        consent = try await TalkingConsent(consentRuntime, folder: folder)
-        var reader = SettingsReader(environment: variables)
+        consent = try await TalkingConsent(harness.runtime(.consent), folder: folder)
+        var reader = harness.reader
         ingest = try await IngestModule(IngestSettings(&reader), on: own)
-        runtimes = others + [own]
+        self.harness = harness
         trackme = try await others[0].client(of: .ingest)
         sos = try await others[1].client(of: .ingest)
         hearing = try await others[1].consumer(of: .samples)
-        serving = Task {
+        harness.run {
             [server = ingest.server, followers = ingest.deviceModule.services, desk = ingest.ownData.service, alerts = ingest.alerts] in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await alerts.run() }
@@ -75,9 +59,7 @@ final class IngestHouse: Sendable {
     }
 
     private func stop() async {
-        serving.cancel()
-        _ = try? await serving.value
-        for runtime in runtimes { await runtime.bus.shutdown() }
+        await harness.stop()
         await consent.close()
         await dispatcher.close()
         await ingest.store.close()
@@ -88,15 +70,7 @@ final class IngestHouse: Sendable {
     static func run<Value>(
         in folder: URL, environment: [String: String] = [:], _ body: (IngestHouse) async throws -> Value
     ) async throws -> Value {
-        let house = try await IngestHouse(folder, environment)
-        do {
-            let value = try await body(house)
-            await house.stop()
-            return value
-        } catch {
-            await house.stop()
-            throw error
-        }
+        try await withHouse(IngestHouse(folder, environment), body) { await $0.stop() }
     }
 
     /// As `run(in:)`, in a folder of its own.
@@ -126,43 +100,20 @@ final class IngestHouse: Sendable {
 
     // MARK: HTTP
 
-    struct Response {
-        let status: Int
-        let headers: [String: String]
-        let body: Data
-
-        func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
-            try JSONDecoder().decode(Value.self, from: body)
-        }
-
-        /// The name of the problem, without the prefix.
-        var problem: String? {
-            (try? decoded(as: Problem.self))?.type.replacing(Problem.prefix, with: "")
-        }
-
-        var text: String { String(decoding: body, as: UTF8.self) }
-    }
+    typealias Response = HarnessAnswer
 
     func request(
         _ method: String, _ path: String, token: String?, body: Data? = nil, headers: [String: String] = [:]
     ) async throws -> Response {
-        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw NotAnAddress() }
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        request.httpBody = body
-        if let token = try await self.token(token, for: path, method) {
-            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
-        }
-        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        let http = response as? HTTPURLResponse
-        let fields = (http?.allHeaderFields ?? [:]).reduce(into: [String: String]()) { fields, field in
-            fields["\(field.key)".lowercased()] = "\(field.value)"
-        }
-        return Response(status: http?.statusCode ?? 0, headers: fields, body: data)
+        let client = HarnessClient(port: port)
+        let shown = try await self.token(token, for: path, method)
+        return try await client.send(client.request(method, path, token: shown, body: body, headers: headers))
     }
 
-    struct NotAnAddress: Error {}
+    /// As a browser or a device listens.
+    func listen(_ path: String, token: String) throws -> EventListener {
+        EventListener(try HarnessClient(port: port).request("GET", path, token: token))
+    }
 
     func post(_ text: String, token: String?, type: String = "application/json", headers: [String: String] = [:]) async throws -> Response {
         try await request(

@@ -7,6 +7,7 @@ import Sealing
 import ServiceKit
 import Storage
 import Synchronization
+import TestKit
 
 /// Says who has an account, signs their tokens, and ends sessions.
 final class TalkingConsent: Sendable {
@@ -25,13 +26,7 @@ final class TalkingConsent: Sendable {
     init(_ runtime: Runtime, folder: URL) async throws {
         self.runtime = runtime
         let store = try Store.open(
-            folder.appendingPathComponent("talking-consent.db"), applicationID: 1,
-            migrations: [
-                Migration(1, "streams") { db in
-                    try StreamLog.create(in: db)
-                    try Confirmations.create(in: db)
-                }
-            ], logger: runtime.logger)
+            folder.appendingPathComponent("talking-consent.db"), applicationID: 1, migrations: [.streams], logger: runtime.logger)
         self.store = store
         let (accountRelay, epoch) = try await runtime.relay(of: .accounts, in: store)
         let (peopleRelay, _) = try await runtime.relay(of: .people, in: store)
@@ -150,13 +145,7 @@ final class TalkingDispatcher: Sendable {
 
     init(_ runtime: Runtime, folder: URL) async throws {
         store = try Store.open(
-            folder.appendingPathComponent("talking-dispatcher.db"), applicationID: 1,
-            migrations: [
-                Migration(1, "streams") { db in
-                    try StreamLog.create(in: db)
-                    try Confirmations.create(in: db)
-                }
-            ], logger: runtime.logger)
+            folder.appendingPathComponent("talking-dispatcher.db"), applicationID: 1, migrations: [.streams], logger: runtime.logger)
         let (relay, epoch) = try await runtime.relay(of: .emergencies, in: store)
         emergencies = FactStream(stream: StreamFamily.emergencies.streams[0], epoch: epoch, relay: relay)
         var methods = Methods()

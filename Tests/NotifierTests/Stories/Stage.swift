@@ -28,22 +28,14 @@ final class Stage: Sendable {
     private init(_ folder: URL) async throws {
         self.folder = folder
         signing = try .random()
-        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
-        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
+        try Harness(folder).introducePeers()
         consent = try Stage.runtime(.consent, folder, [:])
         ask = try await consent.client(of: .notifier)
     }
 
     static func play(_ body: (Stage) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
-            let stage = try await Stage(folder)
-            do {
-                try await body(stage)
-            } catch {
-                await stage.consent.bus.shutdown()
-                throw error
-            }
-            await stage.consent.bus.shutdown()
+            try await withHouse(Stage(folder), body) { await $0.consent.bus.shutdown() }
         }
     }
 
@@ -80,18 +72,13 @@ final class Stage: Sendable {
     }
 
     static func runtime(_ peer: Peer, _ folder: URL, _ environment: [String: String]) throws -> Runtime {
-        var reader = SettingsReader(
-            environment: [
-                "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("\(peer)").path,
-                "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-                "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
-            ].merging(environment) { $1 })
-        return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: Running.quiet)
+        let store = ["TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("\(peer)").path]
+        return try Harness(folder, store.merging(environment) { $1 }).runtime(peer)
     }
 
     /// A file of the key folder, readable by its owner alone.
     func secret(_ text: String, named name: String) throws -> String {
-        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
+        let keys = Harness(folder).keys
         let file = keys.file(name, of: .notifier)
         try keys.write(text, to: file)
         return file.path
@@ -138,28 +125,6 @@ final class Stage: Sendable {
         if let token { request.headers.append(("Authorization", "Bearer \(token)")) }
         if !body.isEmpty { request.headers.append(("Content-Type", "application/json")) }
         return try await HTTPSender(settings, logger: Running.quiet).send(request)
-    }
-}
-
-/// Services that run until they are stopped.
-struct Running: Sendable {
-    static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-
-    private let group: ServiceGroup
-    private let task: Task<Void, any Error>
-
-    init(_ services: [any Service]) {
-        let group = ServiceGroup(
-            configuration: .init(
-                services: services.map { .init(service: $0, successTerminationBehavior: .ignore) }, logger: Self.quiet))
-        self.group = group
-        task = Task { try await group.run() }
-    }
-
-    /// Gracefully, as SIGTERM does.
-    func stop() async {
-        await group.triggerGracefulShutdown()
-        try? await task.value
     }
 }
 

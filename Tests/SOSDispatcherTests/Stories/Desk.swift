@@ -4,7 +4,6 @@ import Contracts
 import Foundation
 import HTTPKit
 import HTTPTypes
-import Logging
 import NIOCore
 import Sealing
 import ServiceKit
@@ -142,27 +141,5 @@ final class Desk: Sendable {
             guard let name = HTTPField.Name(header.0) else { throw Problem.internal }
             return answer.with(name, header.1)
         }
-    }
-}
-
-/// Services that run until they are stopped.
-struct Running: Sendable {
-    static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-
-    private let group: ServiceGroup
-    private let task: Task<Void, any Error>
-
-    init(_ services: [any Service]) {
-        let group = ServiceGroup(
-            configuration: .init(
-                services: services.map { .init(service: $0, successTerminationBehavior: .ignore) }, logger: Self.quiet))
-        self.group = group
-        task = Task { try await group.run() }
-    }
-
-    /// Gracefully, as SIGTERM does.
-    func stop() async {
-        await group.triggerGracefulShutdown()
-        try? await task.value
     }
 }

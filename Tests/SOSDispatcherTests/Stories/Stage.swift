@@ -26,8 +26,8 @@ final class Stage: Sendable {
     /// Builds everything around the dispatcher; `start` starts that.
     private init(_ folder: URL, _ desk: Desk) async throws {
         (self.folder, self.desk) = (folder, desk)
-        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
-        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
+        try Harness(folder).introducePeers()
+        let keys = Harness(folder).keys
         try keys.write(WebhookSecret.random().text, to: keys.file("webhook.secret", of: .sosDispatcher))
         desk.share(try WebhookSecret(keys.readSecret(keys.file("webhook.secret", of: .sosDispatcher))))
         ingest = try await TalkingIngest(try Stage.runtime(.ingest, folder, [:]))
@@ -44,13 +44,7 @@ final class Stage: Sendable {
             let stage = try await Stage(folder, desk ?? Desk(.silent))
             let desks = others + (desk.map { [$0] } ?? [])
             for desk in desks { await desk.open() }
-            do {
-                try await body(stage)
-            } catch {
-                await stage.close(desks)
-                throw error
-            }
-            await stage.close(desks)
+            try await withHouse(stage, body) { await $0.close(desks) }
         }
     }
 
@@ -112,13 +106,8 @@ final class Stage: Sendable {
     }
 
     static func runtime(_ peer: Peer, _ folder: URL, _ environment: [String: String]) throws -> Runtime {
-        var reader = SettingsReader(
-            environment: [
-                "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("\(peer)").path,
-                "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-                "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
-            ].merging(environment) { $1 })
-        return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: Running.quiet)
+        let store = ["TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("\(peer)").path]
+        return try Harness(folder, store.merging(environment) { $1 }).runtime(peer)
     }
 
     // MARK: What the operator does
@@ -174,14 +163,7 @@ final class TalkingIngest: Sendable {
 
     init(_ runtime: Runtime) async throws {
         self.runtime = runtime
-        let store = try runtime.openStore(
-            applicationID: 1,
-            migrations: [
-                Migration(1, "streams") { db in
-                    try StreamLog.create(in: db)
-                    try Confirmations.create(in: db)
-                }
-            ])
+        let store = try runtime.openStore(applicationID: 1, migrations: [.streams])
         self.store = store
         epoch = try await store.read { try StreamLog().epoch($0) }
         samples = EventRelay(publisher: try await runtime.publisher(of: .samples, epoch: epoch, heads: [:]), heads: [:])

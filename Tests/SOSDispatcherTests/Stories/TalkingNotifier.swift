@@ -6,6 +6,7 @@ import Foundation
 import ServiceKit
 import Storage
 import Synchronization
+import TestKit
 
 @testable import SOSDispatcher
 
@@ -18,14 +19,7 @@ final class TalkingNotifier: Sendable {
 
     init(in folder: URL) async throws {
         runtime = try Stage.runtime(.notifier, folder, [:])
-        let store = try runtime.openStore(
-            applicationID: 1,
-            migrations: [
-                Migration(1, "streams") { db in
-                    try StreamLog.create(in: db)
-                    try Confirmations.create(in: db)
-                }
-            ])
+        let store = try runtime.openStore(applicationID: 1, migrations: [.streams])
         self.store = store
         epoch = try await store.read { try StreamLog().epoch($0) }
         relay = EventRelay(publisher: try await runtime.publisher(of: .deliveries, epoch: epoch, heads: [:]), heads: [:])

@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import HTTPKit
 import Outbound
+import TestKit
 
 @testable import SOSDispatcher
 

@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import TestKit
 import Testing
 
 @testable import ThirdPartyGateway

@@ -5,7 +5,6 @@ import Contracts
 import Foundation
 import GRDB
 import HTTPKit
-import Logging
 import Sealing
 import ServiceKit
 import ServiceLifecycle
@@ -38,59 +37,36 @@ final class MatrixHouse: Sendable {
     let logIns: TestLogIns
     let port: Int
     private let declared: DeclaredAnswers
-    private let runtimes: [Runtime]
-    private let running: [Task<Void, any Error>]
+    private let harness: Harness
 
     private init(_ folder: URL) async throws {
-        let environment = [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
-            "TRACKME_HTTP_PUBLIC_ORIGIN": TestLogIns.origin, "TRACKME_ORG_CALLS_PER_MINUTE": "1000000",
-        ]
-        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
-        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
-        func runtime(_ peer: Peer) throws -> Runtime {
-            var reader = SettingsReader(environment: environment)
-            return try Runtime(
-                peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        }
+        let harness = Harness(
+            folder, ["TRACKME_HTTP_PUBLIC_ORIGIN": TestLogIns.origin, "TRACKME_ORG_CALLS_PER_MINUTE": "1000000"])
+        try harness.introducePeers()
         // Whoever is asked something else says at once that it knows no such question.
         let neighbours: [(Peer, Methods)] = [(.consent, TestConsent().methods), (.ingest, Methods()), (.notifier, Methods())]
-        let others = try neighbours.map { (try runtime($0.0), $0.1) }
+        let others = try neighbours.map { (try harness.runtime($0.0), $0.1) }
         for (other, methods) in others { try await other.answer(methods) }
-        var reader = SettingsReader(environment: environment)
-        let own = try runtime(.thirdPartyGateway)
+        var reader = harness.reader
+        let own = try harness.runtime(.thirdPartyGateway)
         let parts = try await GatewayModule(GatewayAssembly.settings(&reader), on: own)
         logIns = try TestLogIns()
         parts.checker.learn(.key(logIns.state))
         self.parts = parts
         declared = try DeclaredAnswers(parts.server.routes)
-        runtimes = others.map { $0.0 } + [own]
-        running = [Task { try await parts.server.run() }]
+        self.harness = harness
+        harness.run { try await parts.server.run() }
         port = await parts.server.boundPort
     }
 
     private func stop() async {
-        for task in running { task.cancel() }
-        for task in running { _ = try? await task.value }
-        for runtime in runtimes { await runtime.bus.shutdown() }
+        await harness.stop()
         await parts.opened.store.close()
         await parts.opened.keys.close()
     }
 
     static func run(_ body: (MatrixHouse) async throws -> Void) async throws {
-        try await withTemporaryFolder { folder in
-            let house = try await MatrixHouse(folder)
-            do {
-                try await body(house)
-            } catch {
-                await house.stop()
-                throw error
-            }
-            await house.stop()
-        }
+        try await withTemporaryFolder { folder in try await withHouse(MatrixHouse(folder), body) { await $0.stop() } }
     }
 
     var ask: GatewayCaller { GatewayCaller(port: port, declared: declared) }

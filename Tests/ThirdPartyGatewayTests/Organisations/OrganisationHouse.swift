@@ -5,7 +5,6 @@ import Contracts
 import Foundation
 import GRDB
 import HTTPKit
-import Logging
 import Sealing
 import ServiceKit
 import Storage
@@ -63,33 +62,23 @@ final class OrganisationHouse: Sendable {
     let log = RecordingLog()
     private let declared: DeclaredAnswers
     private let outbox: MessageOutbox
-    private let runtimes: [Runtime]
-    private let running: [Task<Void, any Error>]
+    private let harness: Harness
 
     private init(
         _ folder: URL, _ environment: [String: String], _ consent: TestConsent, _ clock: TestClock, _ neighbours: ClosingEffects,
         runsJobs: Bool
     ) async throws {
-        var variables = [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path,
-            "TRACKME_HTTP_PORT": "0", "TRACKME_HTTP_PUBLIC_ORIGIN": TestLogIns.origin,
-        ]
-        variables.merge(environment) { $1 }
         let logger = log.logger
-        func runtime(_ peer: Peer) throws -> Runtime {
-            var reader = SettingsReader(environment: variables)
-            return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
-        }
-        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
-        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
-        let (others, own) = (try [runtime(.consent), runtime(.trackme)], try runtime(.thirdPartyGateway))
+        let origin = ["TRACKME_HTTP_PUBLIC_ORIGIN": TestLogIns.origin]
+        let harness = Harness(folder, origin.merging(environment) { $1 }, logger: logger)
+        try harness.introducePeers()
+        let others = try [Peer.consent, .trackme].map(harness.runtime)
+        let own = try harness.runtime(.thirdPartyGateway)
         try await others[0].answer(consent.methods)
         opened = try await OpenedStore(
             on: own, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations)
         outbox = MessageOutbox(in: opened.store, sealedUnder: try own.key("outbox"), logger: logger) { [mail] in mail.take($0) }
-        var reader = SettingsReader(environment: variables)
+        var reader = harness.reader
         let parts = try await OrganisationModule(
             OrganisationSettings(&reader),
             on: .init(opened: opened, outbox: outbox, runtime: own, effects: neighbours, now: { clock.now }))
@@ -105,19 +94,17 @@ final class OrganisationHouse: Sendable {
             routes: parts.allowance.limiting(parts.routes), port: 0, publicOrigin: TestLogIns.origin,
             health: Health(missing: { [] }, metrics: { "" }), authenticate: parts.authenticate(checker), logger: logger)
         declared = try DeclaredAnswers(server.routes)
-        (self.parts, self.consent, self.clock, runtimes) = (parts, consent, clock, others + [own])
+        (self.parts, self.consent, self.clock, self.harness) = (parts, consent, clock, harness)
         operators = try await others[1].client(of: .thirdPartyGateway)
         let outbox = outbox
-        var running = [Task { try await server.run() }, Task { try await outbox.run() }]
-        if runsJobs { running.append(Task { try await parts.jobs.run() }) }
-        self.running = running
+        harness.run { try await server.run() }
+        harness.run { try await outbox.run() }
+        if runsJobs { harness.run { try await parts.jobs.run() } }
         port = await server.boundPort
     }
 
     private func stop() async {
-        for task in running { task.cancel() }
-        for task in running { _ = try? await task.value }
-        for runtime in runtimes { await runtime.bus.shutdown() }
+        await harness.stop()
         await opened.store.close()
         await opened.keys.close()
     }
@@ -129,14 +116,7 @@ final class OrganisationHouse: Sendable {
         _ body: (OrganisationHouse) async throws -> Value
     ) async throws -> Value {
         let house = try await OrganisationHouse(folder, environment, consent, clock, neighbours, runsJobs: runsJobs)
-        do {
-            let value = try await body(house)
-            await house.stop()
-            return value
-        } catch {
-            await house.stop()
-            throw error
-        }
+        return try await withHouse(house, body) { await $0.stop() }
     }
 
     static func run<Value>(
@@ -151,26 +131,9 @@ final class OrganisationHouse: Sendable {
 
 // MARK: HTTP
 
-/// One answer of the gateway.
-struct GatewayResponse: Sendable {
-    let status: Int
-    let headers: [String: String]
-    let body: Data
+typealias GatewayResponse = HarnessAnswer
 
-    func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
-        try JSONDecoder().decode(Value.self, from: body)
-    }
-
-    /// The name of the problem, without the prefix.
-    var problem: String? { (try? decoded(as: Problem.self))?.type.replacing(Problem.prefix, with: "") }
-
-    /// Where the problem points to.
-    var pointers: [String] { (try? decoded(as: Problem.self))?.errors?.map(\.pointer) ?? [] }
-
-    var text: String { String(decoding: body, as: UTF8.self) }
-
-    var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:] }
-
+extension HarnessAnswer {
     @discardableResult
     func expect(status: Int, sourceLocation: SourceLocation = #_sourceLocation) -> GatewayResponse {
         #expect(self.status == status, "\(text)", sourceLocation: sourceLocation)

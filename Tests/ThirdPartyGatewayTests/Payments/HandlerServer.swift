@@ -6,8 +6,8 @@ import HTTPKit
 import Logging
 import NIOCore
 import Outbound
-import ServiceLifecycle
 import Synchronization
+import TestKit
 
 @testable import ThirdPartyGateway
 
@@ -31,22 +31,16 @@ final class HandlerServer: Sendable {
     }
 
     private let state = Mutex(State())
-    private let group = Mutex<(group: ServiceGroup, task: Task<Void, any Error>, port: Int)?>(nil)
+    private let door = Mutex<(running: Running, port: Int)?>(nil)
 
     /// - Parameter paths: templates of every path that is asked for, with the header that holds the idempotency key.
     static func play(_ paths: [(Route.Method, String)], keyHeader: String, _ body: (HandlerServer) async throws -> Void) async throws {
         let server = HandlerServer()
         await server.open(paths, keyHeader)
-        do {
-            try await body(server)
-        } catch {
-            await server.close()
-            throw error
-        }
-        await server.close()
+        try await withHouse(server, body) { await $0.close() }
     }
 
-    var url: String { "http://127.0.0.1:\(group.withLock { $0?.port ?? 0 })" }
+    var url: String { "http://127.0.0.1:\(door.withLock { $0?.port ?? 0 })" }
     var asked: [Asked] { state.withLock { $0.asked } }
     var lines: [String] { asked.map(\.line) }
 
@@ -63,17 +57,13 @@ final class HandlerServer: Sendable {
             .init(title: "Handler", version: "1", summary: "For tests.", prefix: "handler"),
             routes: paths.map { route($0.0, $0.1, keyHeader) }, port: 0, health: Health(missing: { [] }, metrics: { "" }),
             authenticate: { _, _ in throw Problem.unauthorised }, logger: PaymentHouse.quiet)
-        let services = ServiceGroup(
-            configuration: .init(services: [.init(service: server, successTerminationBehavior: .ignore)], logger: PaymentHouse.quiet))
-        let task = Task { try await services.run() }
+        let running = Running([server])
         let port = await server.boundPort
-        group.withLock { $0 = (services, task, port) }
+        door.withLock { $0 = (running, port) }
     }
 
     private func close() async {
-        guard let running = group.withLock({ $0 }) else { return }
-        await running.group.triggerGracefulShutdown()
-        try? await running.task.value
+        await door.withLock { $0 }?.running.stop()
     }
 
     private func route(_ method: Route.Method, _ path: String, _ keyHeader: String) -> Route {

@@ -6,7 +6,7 @@ import HTTPKit
 import HTTPTypes
 import Outbound
 import Sealing
-import ServiceLifecycle
+import TestKit
 import Testing
 
 @testable import ThirdPartyGateway
@@ -23,18 +23,8 @@ private struct Door: Sendable {
             let server = HTTPServer(
                 .init(title: "Payments", version: "1", summary: "For tests.", prefix: "thirdparty"), routes: house.parts.routes, port: 0,
                 health: Health(missing: { [] }, metrics: { "" }), authenticate: Self.authenticate, logger: PaymentHouse.quiet)
-            let group = ServiceGroup(
-                configuration: .init(services: [.init(service: server, successTerminationBehavior: .ignore)], logger: PaymentHouse.quiet))
-            let task = Task { try await group.run() }
-            let door = Door(port: await server.boundPort)
-            do {
-                try await body(house, door)
-            } catch {
-                await group.triggerGracefulShutdown()
-                throw error
-            }
-            await group.triggerGracefulShutdown()
-            try? await task.value
+            let running = Running([server])
+            try await withHouse(Door(port: await server.boundPort), { door in try await body(house, door) }) { _ in await running.stop() }
         }
     }
 

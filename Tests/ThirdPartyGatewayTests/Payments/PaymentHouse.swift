@@ -138,7 +138,7 @@ struct Told: Sendable {
 }
 
 final class PaymentHouse: Sendable {
-    static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    static let quiet = Running.quiet
     static let start = Timestamp(milliseconds: 1_767_312_000_000)
     static let migrations = [
         Migration(1, "payments") { db in
@@ -156,6 +156,7 @@ final class PaymentHouse: Sendable {
     let payPal: ScriptedHandler
     let told = Mutex(Told())
     let clock = Mutex(PaymentHouse.start)
+    private let harness: Harness
     private let settings: PaymentSettings
     private let current = Mutex<(opened: OpenedStore, parts: PaymentModule)?>(nil)
 
@@ -171,18 +172,14 @@ final class PaymentHouse: Sendable {
 
     private init(_ folder: URL, _ environment: [String: String]) async throws {
         self.folder = folder
-        var reader = SettingsReader(
-            environment: [
-                "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
-                "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-                "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
-                "TRACKME_PAY_BANK_IBAN": "IT60X0542811101000000123456", "TRACKME_PAY_BANK_HOLDER": "TrackMe",
-                "TRACKME_PAY_SELLER_NAME": "TrackMe S.r.l.",
-            ].merging(environment) { $1 })
-        let suite = SuiteSettings(&reader, peer: .thirdPartyGateway, httpPort: 0)
-        let keys = KeyFiles(folder: folder.appendingPathComponent("keys"))
-        for peer in Peer.suite { _ = try keys.busKeys(of: peer) }
-        runtime = try Runtime(peer: .thirdPartyGateway, settings: suite, logger: Self.quiet)
+        let usual = [
+            "TRACKME_PAY_BANK_IBAN": "IT60X0542811101000000123456", "TRACKME_PAY_BANK_HOLDER": "TrackMe",
+            "TRACKME_PAY_SELLER_NAME": "TrackMe S.r.l.",
+        ]
+        harness = Harness(folder, usual.merging(environment) { $1 })
+        try harness.introducePeers()
+        runtime = try harness.runtime(.thirdPartyGateway)
+        var reader = harness.reader
         settings = PaymentSettings(&reader)
         (card, payPal) = (ScriptedHandler(), ScriptedHandler("other"))
         try await reopen()
@@ -215,21 +212,14 @@ final class PaymentHouse: Sendable {
 
     static func play(_ environment: [String: String] = [:], _ body: (PaymentHouse) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
-            let house = try await PaymentHouse(folder, environment)
-            do {
-                try await body(house)
-            } catch {
-                await house.close()
-                throw error
-            }
-            await house.close()
+            try await withHouse(PaymentHouse(folder, environment), body) { await $0.close() }
         }
     }
 
     private func close() async {
         await store.close()
         await open.opened.keys.close()
-        await runtime.bus.shutdown()
+        await harness.stop()
     }
 
     /// As after a kill: whatever was not committed is gone, the file is opened anew.
@@ -241,7 +231,7 @@ final class PaymentHouse: Sendable {
 
     /// Another peer of the same suite.
     func runtime(of peer: Peer) throws -> Runtime {
-        try Runtime(peer: peer, settings: runtime.settings, logger: Self.quiet)
+        try harness.runtime(peer)
     }
 
     func pass(_ time: Duration) {

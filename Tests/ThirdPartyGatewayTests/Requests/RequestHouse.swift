@@ -3,10 +3,8 @@
 import Bus
 import Contracts
 import Foundation
-import FoundationNetworking
 import GRDB
 import HTTPKit
-import Logging
 import Sealing
 import ServiceKit
 import ServiceLifecycle
@@ -216,7 +214,7 @@ final class RequestHouse: Sendable {
     let port: Int
     private let declared: DeclaredAnswers
     let organisation: OrganisationID
-    private let serving: Task<Void, any Error>
+    private let harness: Harness
 
     static let migrations = [
         Migration(1, "what requests stand on") { db in
@@ -232,16 +230,9 @@ final class RequestHouse: Sendable {
 
     private init(_ folder: URL, _ world: RequestWorld, _ organisation: OrganisationID, _ environment: [String: String]) async throws {
         (self.world, self.organisation) = (world, organisation)
-        var variables = [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0",
-        ]
-        variables.merge(environment) { $1 }
-        var reader = SettingsReader(environment: variables)
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        runtime = try Runtime(
-            peer: .thirdPartyGateway, settings: SuiteSettings(&reader, peer: .thirdPartyGateway, httpPort: 0), logger: logger)
+        harness = Harness(folder, environment)
+        runtime = try harness.runtime(.thirdPartyGateway)
+        var reader = harness.reader
         let settings = RequestSettings(&reader)
         opened = try await OpenedStore(on: runtime, applicationID: 0x5465_7374, migrations: Self.migrations)
         parts = try RequestModule(
@@ -254,16 +245,14 @@ final class RequestHouse: Sendable {
                 guard words.count == 2, let organisation = OrganisationID(words[0]) else { throw Problem.unauthorised }
                 let scopes = Set(Right.allCases.filter { words[1] == "all" || $0.rawValue.hasPrefix(words[1]) }.map(\.rawValue))
                 return .client(ClientID(bits: 1), organisation, scopes: scopes)
-            }, logger: logger)
+            }, logger: harness.logger)
         declared = try DeclaredAnswers(server.routes)
-        serving = Task { try await server.run() }
+        harness.run { try await server.run() }
         port = await server.boundPort
     }
 
     private func stop() async {
-        serving.cancel()
-        _ = await serving.result
-        await runtime.bus.shutdown()
+        await harness.stop()
         await opened.store.close()
         await opened.keys.close()
     }
@@ -272,15 +261,7 @@ final class RequestHouse: Sendable {
         in folder: URL, world: RequestWorld, of organisation: OrganisationID, environment: [String: String] = [:],
         _ body: (RequestHouse) async throws -> Value
     ) async throws -> Value {
-        let house = try await RequestHouse(folder, world, organisation, environment)
-        do {
-            let value = try await body(house)
-            await house.stop()
-            return value
-        } catch {
-            await house.stop()
-            throw error
-        }
+        try await withHouse(RequestHouse(folder, world, organisation, environment), body) { await $0.stop() }
     }
 
     static func run<Value>(environment: [String: String] = [:], _ body: (RequestHouse) async throws -> Value) async throws -> Value {
@@ -291,40 +272,18 @@ final class RequestHouse: Sendable {
 
     // MARK: HTTP
 
-    struct Response: Sendable {
-        let status: Int
-        let body: Data
-        let headers: [String: String]
-
-        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body) as? [String: Any]) ?? [:] }
-        var items: [[String: Any]] { json["items"] as? [[String: Any]] ?? [] }
-        var problem: String? { (json["type"] as? String)?.replacing(Problem.prefix, with: "") }
-        var pointers: [String] { (json["errors"] as? [[String: Any]] ?? []).compactMap { $0["pointer"] as? String } }
-        var text: String { String(decoding: body, as: UTF8.self) }
-        func header(_ name: String) -> String? { headers[name.lowercased()] }
-    }
+    typealias Response = HarnessAnswer
 
     /// - Parameter scope: `all`, or the beginning of the rights that the client has.
     func call(
         _ method: String, _ path: String, _ body: String? = nil, as other: OrganisationID? = nil, scope: String = "all",
         type: String = "application/json", headers: [String: String] = [:]
     ) async throws -> Response {
-        guard let url = URL(string: "http://127.0.0.1:\(port)/thirdparty/v1\(path)") else { throw URLError(.badURL) }
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        request.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
-        request.setValue("Bearer \(other ?? organisation).\(scope)", forHTTPHeaderField: "Authorization")
-        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
-        if let body {
-            request.httpBody = Data(body.utf8)
-            request.setValue(type, forHTTPHeaderField: "Content-Type")
-        }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        let answer = response as? HTTPURLResponse
-        let fields = answer?.allHeaderFields ?? [:]
-        let reply = Response(
-            status: answer?.statusCode ?? 0, body: data,
-            headers: Dictionary(fields.map { ("\($0.key)".lowercased(), "\($0.value)") }) { first, _ in first })
+        let client = HarnessClient(port: port)
+        let reply = try await client.send(
+            client.request(
+                method, "/thirdparty/v1\(path)", token: "\(other ?? organisation).\(scope)", body: body.map { Data($0.utf8) },
+                type: body == nil ? nil : type, headers: headers))
         declared.check(method, "/thirdparty/v1" + path, reply.status, reply.headers.keys)
         return reply
     }

@@ -108,15 +108,7 @@ final class FeedHouse: Sendable {
     }
 
     static func run<Value>(in folder: URL, _ world: World, _ body: (FeedHouse) async throws -> Value) async throws -> Value {
-        let house = try FeedHouse(folder, world)
-        do {
-            let value = try await body(house)
-            await house.close()
-            return value
-        } catch {
-            await house.close()
-            throw error
-        }
+        try await withHouse(FeedHouse(folder, world), body) { await $0.close() }
     }
 
     // MARK: What happens

@@ -2,13 +2,13 @@
 
 import Contracts
 import Foundation
-import FoundationNetworking
 import HTTPKit
 import Logging
 import NIOCore
 import Sealing
 import ServiceKit
 import Synchronization
+import TestKit
 
 @testable import ThirdPartyGateway
 
@@ -88,53 +88,7 @@ final class Hook: Sendable {
     }
 }
 
-/// Collects server-sent events until it is stopped.
-final class FeedListener: NSObject, URLSessionDataDelegate {
-    struct Event: Hashable {
-        var id: String?
-        var name: String?
-        var data: String
-    }
-
-    private let bytes = Mutex<[UInt8]>([])
-    private let session = Mutex<URLSession?>(nil)
-    private let ended = Mutex(false)
-
-    init(_ request: URLRequest) {
-        super.init()
-        let session = URLSession(configuration: .ephemeral, delegate: self, delegateQueue: nil)
-        self.session.withLock { $0 = session }
-        session.dataTask(with: request).resume()
-    }
-
-    func stop() {
-        session.withLock { session in
-            session?.invalidateAndCancel()
-            session = nil
-        }
-    }
-
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        bytes.withLock { $0.append(contentsOf: data) }
-    }
-
-    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        ended.withLock { $0 = true }
-    }
-
-    /// The other side has ended the stream.
-    var isOver: Bool { ended.withLock { $0 } }
-
-    var events: [Event] {
-        let text = bytes.withLock { String(decoding: $0, as: UTF8.self) }
-        return text.components(separatedBy: "\n\n").dropLast().compactMap { block in
-            let lines = block.components(separatedBy: "\n")
-            func field(_ name: String) -> String? {
-                lines.first { $0.hasPrefix(name + ": ") }.map { String($0.dropFirst(name.count + 2)) }
-            }
-            return field("data").map { Event(id: field("id"), name: field("event"), data: $0) }
-        }
-    }
-
+extension EventListener {
+    /// Of the items that were heard.
     var ids: [String] { events.filter { $0.name == "item" }.compactMap(\.id) }
 }

@@ -6,7 +6,6 @@ import Foundation
 import FoundationNetworking
 import GRDB
 import HTTPKit
-import Logging
 import Sealing
 import ServiceKit
 import ServiceLifecycle
@@ -15,70 +14,6 @@ import Synchronization
 import TestKit
 
 @testable import ThirdPartyGateway
-
-/// Says one family of streams as its owner does: a log of its own, replay, heartbeats.
-final class FactSpeaker: Sendable {
-    let runtime: Runtime
-    private let store: Store
-    private let stream: FactStream
-    private let repository = Book()
-
-    /// What every grant is now.
-    private final class Book: Sendable {
-        private let states = Mutex<[GrantID: GrantState]>([:])
-
-        var active: [GrantState] { states.withLock { $0.values.filter(\.active) } }
-
-        func note(_ state: GrantState) {
-            states.withLock { $0[state.grant] = state }
-        }
-    }
-
-    init(_ family: StreamFamily, _ runtime: Runtime, _ folder: URL, methods: Methods) async throws {
-        self.runtime = runtime
-        let store = try Store.open(
-            folder.appendingPathComponent("\(family.name).db"), applicationID: 3,
-            migrations: [
-                Migration(1, "a stream") { db in
-                    try StreamLog.create(in: db)
-                    try Confirmations.create(in: db)
-                }
-            ], logger: runtime.logger)
-        let (relay, epoch) = try await runtime.relay(of: family, in: store)
-        let stream = FactStream(stream: family.streams[0], epoch: epoch, relay: relay)
-        (self.store, self.stream) = (store, stream)
-        var methods = methods
-        StreamSource(families: [family], store: store, render: { _, row in row.body }) { [repository] _ in
-            try await store.read { db in
-                try stream.snapshot(db, type: GrantState.type, facts: repository.active.map { ($0.person, $0) }, next: nil)
-            }
-        }.register(in: &methods)
-        try await runtime.answer(methods)
-    }
-
-    func say(_ body: some Encodable & Sendable, type: String, of person: PersonID) async throws {
-        if let state = body as? GrantState { repository.note(state) }
-        let fact = try await store.write { [stream] db in try stream.append(db, type: type, subject: person, body: body, at: .now) }
-        stream.publish(fact)
-    }
-
-    /// In the log for no moment that anybody could ask in, and never on the wire.
-    func sayIntoTheVoid(_ body: some Encodable & Sendable, type: String, of person: PersonID) async throws {
-        let fact = try await store.write { [stream] db in
-            let fact = try stream.append(db, type: type, subject: person, body: body, at: .now)
-            _ = try StreamLog().release(db, stream.stream, before: .now + .seconds(1), confirmedBy: [])
-            return fact
-        }
-        stream.publish(.init(header: fact.header) { throw Unheard() })
-    }
-
-    private struct Unheard: Error {}
-
-    func close() async {
-        await runtime.bus.shutdown()
-        await store.close()
-    }
-}
 
 final class SubscriptionStage: Sendable {
     let parts: SubscriptionModule
@@ -90,8 +25,7 @@ final class SubscriptionStage: Sendable {
     let consentSays: FactSpeaker
     let ingestSays: FactSpeaker
     let requests: Requests
-    private let own: Runtime
-    private let running: [Task<Void, any Error>]
+    private let harness: Harness
 
     /// What the gateway knows of requests, and what consent was asked to end.
     final class Requests: Sendable {
@@ -108,18 +42,8 @@ final class SubscriptionStage: Sendable {
     }
 
     private init(_ folder: URL) async throws {
-        let variables = [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("store").path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("bus").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("keys").path, "TRACKME_HTTP_PORT": "0", "TRACKME_ORG_WEBHOOK_PRIVATE": "true",
-        ]
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        func runtime(_ peer: Peer) throws -> Runtime {
-            var reader = SettingsReader(environment: variables)
-            return try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
-        }
-        let files = KeyFiles(folder: folder.appendingPathComponent("keys"))
-        for peer in Peer.suite { _ = try files.busKeys(of: peer) }
+        let harness = Harness(folder, ["TRACKME_ORG_WEBHOOK_PRIVATE": "true"])
+        try harness.introducePeers()
         let requests = Requests()
         var consentMethods = Methods()
         consentMethods.on(EndRequest.self) { asked, _ in
@@ -131,9 +55,9 @@ final class SubscriptionStage: Sendable {
         }
         var ingestMethods = Methods()
         ingestMethods.on(ReadSampleRanges.self) { [ingest] asked, _ in try await ingest.answer(asked, requests.grants) }
-        consentSays = try await FactSpeaker(.grants, runtime(.consent), folder, methods: consentMethods)
-        ingestSays = try await FactSpeaker(.arrivals, runtime(.ingest), folder, methods: ingestMethods)
-        own = try runtime(.thirdPartyGateway)
+        consentSays = try await FactSpeaker(.grants, harness.runtime(.consent), folder, methods: consentMethods)
+        ingestSays = try await FactSpeaker(.arrivals, harness.runtime(.ingest), folder, methods: ingestMethods)
+        let own = try harness.runtime(.thirdPartyGateway)
         opened = try await OpenedStore(
             on: own, applicationID: 7,
             migrations: [
@@ -148,7 +72,7 @@ final class SubscriptionStage: Sendable {
                     try SnapshotMarks.create(in: db)
                 },
             ], restored: { db in try FeedEpochStore().renew(db, at: .now) })
-        var reader = SettingsReader(environment: variables)
+        var reader = harness.reader
         let parts = try await SubscriptionModule(
             SubscriptionSettings(&reader), opened: opened, runtime: own,
             effects: SubscriptionEffects(
@@ -162,15 +86,14 @@ final class SubscriptionStage: Sendable {
                     !requests.withdrawn.withLock({ $0.contains(organisation) })
                 else { throw Problem.unauthorised }
                 return .client(.random(), organisation, scopes: Set(Right.allCases.map(\.rawValue)))
-            }, logger: logger)
-        hook = Hook(logger)
-        running =
-            parts.services.map { service in Task { try await service.run() } }
-            + [Task { try await server.run() }, Task { [server = hook.server] in try await server.run() }]
+            }, logger: harness.logger)
+        hook = Hook(harness.logger)
+        for service in parts.services { harness.run { try await service.run() } }
+        for one in [server, hook.server] { harness.run { try await one.run() } }
         port = await server.boundPort
         declared = try DeclaredAnswers(server.routes)
         _ = await hook.server.boundPort
-        (self.parts, self.requests) = (parts, requests)
+        (self.parts, self.requests, self.harness) = (parts, requests, harness)
     }
 
     private static let admit: Admit = { exchange, right in
@@ -181,9 +104,7 @@ final class SubscriptionStage: Sendable {
     }
 
     private func stop() async {
-        for task in running { task.cancel() }
-        for task in running { _ = try? await task.value }
-        await own.bus.shutdown()
+        await harness.stop()
         await consentSays.close()
         await ingestSays.close()
         await opened.store.close()
@@ -192,15 +113,7 @@ final class SubscriptionStage: Sendable {
 
     static func run<Value>(_ body: (SubscriptionStage) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in
-            let stage = try await SubscriptionStage(folder)
-            do {
-                let value = try await body(stage)
-                await stage.stop()
-                return value
-            } catch {
-                await stage.stop()
-                throw error
-            }
+            try await withHouse(SubscriptionStage(folder), body) { await $0.stop() }
         }
     }
 
@@ -237,14 +150,7 @@ final class SubscriptionStage: Sendable {
 
     // MARK: HTTP
 
-    struct Reply {
-        let status: Int
-        let headers: [String: String]
-        let body: Data
-
-        func decoded<Value: Decodable>(as _: Value.Type = Value.self) throws -> Value { try JSONDecoder().decode(Value.self, from: body) }
-        var problem: String? { (try? decoded(as: Problem.self))?.type.replacing(Problem.prefix, with: "") }
-    }
+    typealias Reply = HarnessAnswer
 
     struct Page: Decodable {
         struct Item: Decodable {
@@ -260,28 +166,17 @@ final class SubscriptionStage: Sendable {
     func request(
         _ method: String, _ path: String, as organisation: OrganisationID?, _ body: String? = nil, headers: [String: String] = [:]
     ) async throws -> Reply {
-        let (data, response) = try await URLSession.shared.data(for: prepared(method, path, organisation, body, headers))
-        let http = response as? HTTPURLResponse
-        let fields = (http?.allHeaderFields ?? [:]).reduce(into: [String: String]()) { $0["\($1.key)".lowercased()] = "\($1.value)" }
-        declared.check(method, "/thirdparty/v1" + path, http?.statusCode ?? 0, fields.keys)
-        return Reply(status: http?.statusCode ?? 0, headers: fields, body: data)
+        let reply = try await HarnessClient(port: port).send(prepared(method, path, organisation, body, headers))
+        declared.check(method, "/thirdparty/v1" + path, reply.status, reply.headers.keys)
+        return reply
     }
-
-    struct NotAnAddress: Error {}
 
     func prepared(
         _ method: String, _ path: String, _ organisation: OrganisationID?, _ body: String? = nil, _ headers: [String: String] = [:]
     ) throws -> URLRequest {
-        guard let url = URL(string: "http://127.0.0.1:\(port)/thirdparty/v1\(path)") else { throw NotAnAddress() }
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        if let organisation { request.setValue("Bearer \(organisation)", forHTTPHeaderField: "Authorization") }
-        if let body {
-            request.httpBody = Data(body.utf8)
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        }
-        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
-        return request
+        try HarnessClient(port: port).request(
+            method, "/thirdparty/v1\(path)", token: organisation?.description, body: body.map { Data($0.utf8) },
+            type: body == nil ? nil : "application/json", headers: headers)
     }
 
     /// An endpoint at this stage's own receiver, verified.

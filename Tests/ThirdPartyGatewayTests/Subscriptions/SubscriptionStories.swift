@@ -23,7 +23,7 @@ struct SubscriptionStories {
             let endpoint = try await stage.addEndpoint(organisation)
             let (scope, person) = try await stage.subscribe(organisation)
             let path = "/subscriptions/\(scope.request)"
-            let ear = FeedListener(try stage.prepared("GET", path + "/events", organisation))
+            let ear = EventListener(try stage.prepared("GET", path + "/events", organisation))
             defer { ear.stop() }
             try await eventually("the ear hears the head", isTrue: { ear.events.first?.name == "heartbeat" })
             #expect(ear.events.first?.data.contains(#""head":0"#) == true)
@@ -65,7 +65,7 @@ struct SubscriptionStories {
                 after = page.next
             }
             #expect(seen == Array(1...20))
-            let ear = FeedListener(try stage.prepared("GET", path + "/events", organisation, nil, ["Last-Event-ID": "17"]))
+            let ear = EventListener(try stage.prepared("GET", path + "/events", organisation, nil, ["Last-Event-ID": "17"]))
             defer { ear.stop() }
             try await eventually("the rest is heard", isTrue: { ear.ids.count >= 3 })
             #expect(ear.ids == ["18", "19", "20"])
@@ -102,7 +102,7 @@ struct SubscriptionStories {
             let organisation = OrganisationID.random()
             let (scope, person) = try await stage.subscribe(organisation)
             let path = "/subscriptions/\(scope.request)"
-            let ear = FeedListener(try stage.prepared("GET", path + "/events", organisation))
+            let ear = EventListener(try stage.prepared("GET", path + "/events", organisation))
             defer { ear.stop() }
             try await stage.upload(scope, person, [60])
             try await eventually("the ear hears", isTrue: { ear.ids == ["1"] })
@@ -127,7 +127,7 @@ struct SubscriptionStories {
             let path = "/subscriptions/\(scope.request)"
             try await stage.upload(scope, person, [60])
             try await eventually("an item is there", isTrue: { !stage.hook.received("subscription.items").isEmpty })
-            let ear = FeedListener(try stage.prepared("GET", path + "/events", organisation))
+            let ear = EventListener(try stage.prepared("GET", path + "/events", organisation))
             defer { ear.stop() }
             try await eventually("the ear hears", isTrue: { ear.ids == ["1"] })
             try await stage.sayGrant(scope, person, active: false, version: 2)
