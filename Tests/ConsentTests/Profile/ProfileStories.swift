@@ -1,7 +1,6 @@
 // A person's own profile over HTTP: read, changed, and its address moved (ACC-18, ACC-19, ACC-32).
 
 import Contracts
-import Dispatch
 import Foundation
 import ServiceKit
 import Storage
@@ -236,7 +235,8 @@ struct ProfileStories {
                 let change = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["weight": -1, "name": "x"])
                 #expect(change.status == 422 && change.problem == "fixed-field" && change.pointers == ["/weight", "/name"])
                 for name in ["confirm-address", "change-address", "undo-address"] {
-                    #expect(try await house.request("POST", "/consent/v1/\(name)/\(token)").status == 404, "\(name)")
+                    let answer = try await house.request("POST", "/consent/v1/\(name)/\(token)")
+                    #expect(answer.status == 404, "\(name)")
                 }
                 let mail = try await house.request("POST", "/consent/v1/accounts/first-mail", json: ["correctionToken": token])
                 #expect(mail.status == 404 && mail.problem == "link-not-valid")
@@ -244,19 +244,4 @@ struct ProfileStories {
             #expect(isBeside)
         }
     }
-}
-
-/// Runs `body` while a write holds the store's writer.
-/// - Returns: whether `body` was through before the writer was let go, which it is after 20 s in any case.
-private func isDone(whileWriting store: Store, _ body: () async throws -> Void) async throws -> Bool {
-    let release = DispatchSemaphore(value: 0)
-    let (held, hold) = AsyncStream.makeStream(of: Void.self)
-    async let isReleased = store.write { _ -> Bool in
-        hold.finish()
-        return release.wait(timeout: .now() + .seconds(20)) == .success
-    }
-    for await _ in held {}
-    try await body()
-    release.signal()
-    return try await isReleased
 }
