@@ -53,12 +53,19 @@ extension Supervision {
     /// The person has called for help at the other dispatcher, which knew of no emergency. This side may hear of it long after, and have been
     /// given the same press itself, because the other did not reply: what was answered here since then stands.
     mutating func helpedElsewhere(at time: Timestamp, wall: Timestamp) -> [SupervisionAction] {
-        if let help = state.help, wall <= help.at || help.countedAt != nil,
+        // What runs is this very press.
+        if let running = state.episode?.trigger, running.kind == .manual, running.at == wall { return timePassed(to: time) }
+        if let help = state.help, !isReported(help), wall <= help.at || help.countedAt != nil,
             max(wall, help.at) - min(wall, help.at) <= SupervisionRules.sameHelp
         {
             return timePassed(to: time)
         }
         return answered(.help, at: time, wall: wall).actions
+    }
+
+    /// Whether it was a device's: then its time is by another clock than that of a press.
+    private func isReported(_ help: Help) -> Bool {
+        state.reports?[.help]?.known.contains { $0.at == help.at } == true
     }
 
     private mutating func adopted(_ theirs: Episode) -> [SupervisionAction] {

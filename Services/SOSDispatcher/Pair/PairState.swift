@@ -13,6 +13,8 @@ final class PairState: Sendable {
     static let latestCall = Duration.milliseconds(4950)
     /// Emergencies of which something is remembered: a whole city's, of some hours.
     static let remembered = 20_000
+    /// Answers of one person that are known again when they come once more.
+    static let answersPerPerson = 64
 
     /// One message on its way to one emergency service.
     private struct Errand: Hashable {
@@ -37,6 +39,8 @@ final class PairState: Sendable {
         /// Of `heard` and `opened`, the oldest first.
         var order: [EmergencyID] = []
         var hasAnswers = false
+        /// Calls for help that began an emergency, whichever side was given them, and what else this side was given; the newest last.
+        var known: [PersonID: [GivenAnswer]] = [:]
         var erased: [ErasureID: [ErasedStore]] = [:]
         var neighbours: [String: Neighbour] = [:]
         var say: @Sendable (PairFact) -> Void = { _ in }
@@ -70,6 +74,7 @@ final class PairState: Sendable {
             (state.versions, state.erased) = (memory.versions, memory.erased)
             state.settled = settings
         }
+        for answer in memory.given { noteGiven(answer) }
         for fact in memory.heard { note(fact) }
     }
 
@@ -124,7 +129,7 @@ final class PairState: Sendable {
 
     func forget(_ person: PersonID) {
         state.withLock { state in
-            (state.settled[person], state.versions[person]) = (nil, nil)
+            (state.settled[person], state.versions[person], state.known[person]) = (nil, nil, nil)
             state.heard = state.heard.filter {
                 !$0.value.answers.contains { $0.person == person } && $0.value.words.first?.person != person
             }
@@ -170,6 +175,16 @@ final class PairState: Sendable {
         state.order.removeFirst(PairState.remembered / 10)
     }
 
+    /// The person has answered on this side: told back, it is known.
+    func noteGiven(_ answer: GivenAnswer) {
+        state.withLock { PairState.know(answer, &$0) }
+    }
+
+    private static func know(_ answer: GivenAnswer, _ state: inout State) {
+        guard state.known[answer.person]?.contains(answer) != true else { return }
+        state.known[answer.person] = ((state.known[answer.person] ?? []) + [answer]).suffix(PairState.answersPerPerson)
+    }
+
     /// Takes note of what the other side has told of an emergency.
     /// - Parameter now: when it happened there, on this side's time line; nil for what is read from the file.
     /// - Returns: whether it was not known: a side whose store was put back is told much again.
@@ -178,7 +193,11 @@ final class PairState: Sendable {
         state.withLock { state in
             switch fact {
             case .answered(let answer):
-                guard let emergency = answer.emergency else { return true }
+                guard state.known[answer.person]?.contains(answer) != true else { return false }
+                guard let emergency = answer.emergency else {
+                    PairState.know(answer, &state)
+                    return true
+                }
                 PairState.remember(emergency, &state)
                 guard state.heard[emergency]?.answers.contains(answer) != true else { return false }
                 state.heard[emergency, default: .init()].answers.append(answer)

@@ -12,6 +12,8 @@ struct PairMemory: Sendable {
     var versions: [PersonID: SettingsVersion] = [:]
     /// Answers and acknowledgements of the other side, in their order.
     var heard: [PairFact] = []
+    /// What people have answered on this side of late, in its order.
+    var given: [GivenAnswer] = []
     var erased: [ErasureID: [ErasedStore]] = [:]
 }
 
@@ -198,6 +200,7 @@ struct PairTables: Sendable {
             guard let erasure = ErasureID(row[0] as Data) else { continue }
             memory.erased[erasure] = PairTables.stores(row[1])
         }
+        memory.given = try ownAnswers(head: StreamLog().head(db, place.stream), db).map { $0.answer }
         return memory
     }
 
@@ -261,16 +264,22 @@ struct PairTables: Sendable {
     /// overtaken is left out: by itself it would call off what the person called for afterwards.
     private func toldAnswers(head: Int64, _ db: Database) throws -> [PairFact] {
         let recent = Timestamp.now - Dispatcher.reopens
-        let rows = try StreamLog().rows(
-            db, place.stream, from: max(1, head - PairTables.answersAmong + 1), limit: Int(PairTables.answersAmong))
         var told: [GivenAnswer] = []
-        for row in rows where row.at >= recent && !row.isErased {
-            guard let plain = try render(row), case .answered(let answer)? = PairFact.read(plain), let emergency = answer.emergency else {
-                continue
-            }
+        for (answer, at) in try ownAnswers(head: head, db) where at >= recent {
+            guard let emergency = answer.emergency else { continue }
             if answer.answer == .help { told.removeAll { $0.emergency == emergency } } else { told.append(answer) }
         }
         return told.map { .answered($0) }
+    }
+
+    /// The answers among the newest facts of this side's stream, in its order, as far as they can be read.
+    private func ownAnswers(head: Int64, _ db: Database) throws -> [(answer: GivenAnswer, at: Timestamp)] {
+        let rows = try StreamLog().rows(
+            db, place.stream, from: max(1, head - PairTables.answersAmong + 1), limit: Int(PairTables.answersAmong))
+        return rows.compactMap { row in
+            guard !row.isErased, let plain = try? render(row), case .answered(let answer)? = PairFact.read(plain) else { return nil }
+            return (answer, row.at)
+        }
     }
 
     /// The newest ones.

@@ -58,17 +58,20 @@ extension SupervisionService {
         guard let episode else { return }
         // A call for help where nothing ran is named after itself, so that both sides call for one emergency.
         if episode.trigger.kind == .manual, answer == .help, episode.trigger.at == wall {
-            let help = PairFact.answered(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at))
+            let help = GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at)
             // The reply waits for the disk, and whoever gets none presses again at the other dispatcher: that must be the same call.
-            pair.tellAtOnce(help)
-            changes.told.append(help)
+            pair.noteGiven(help)
+            pair.tellAtOnce(.answered(help))
+            changes.told.append(.answered(help))
             return
         }
         let emergency = names.emergency(of: person, episode.trigger)
         let afterMs = (time - episode.t0).wholeMilliseconds
         if answer.callsOff { noteCalledOff(episode, emergency, at: time, of: person) }
         noteAnswer(answer, at: time, of: person, in: emergency)
-        changes.told.append(.answered(GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs)))
+        let given = GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs)
+        pair.noteGiven(given)
+        changes.told.append(.answered(given))
     }
 
     private func noteAnswer(_ answer: AnswerPrompt.Answer, at time: Timestamp, of person: PersonID, in emergency: EmergencyID) {
@@ -88,14 +91,19 @@ extension SupervisionService {
         var effects = Effects()
         var newcomers: [PersonID] = []
         // First what is known about emergencies, then whatever lets time pass: nothing is called that was called off there.
+        var answers: [GivenAnswer] = []
         for fact in facts {
             if case .attempted(let attempt) = fact {
                 pair.note(fact, at: clock.steady(fromWall: attempt.at))
-            } else if pair.note(fact), fact.isKept {
-                changes.heard.append(fact)
+                continue
             }
+            // A press that nobody is here to call for yet counts when it comes again in its place.
+            if case .answered(let answer) = fact, answer.emergency == nil, people[answer.person] == nil { continue }
+            guard pair.note(fact) else { continue }
+            if case .answered(let answer) = fact { answers.append(answer) }
+            if fact.isKept { changes.heard.append(fact) }
         }
-        for case .answered(let answer) in facts {
+        for answer in answers {
             if answer.emergency == nil, answer.answer == .help, let at = answer.at {
                 change(answer.person, &effects) { $0.helpedElsewhere(at: clock.steady(fromWall: at), wall: at) }
             } else {

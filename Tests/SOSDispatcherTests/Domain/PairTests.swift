@@ -111,6 +111,26 @@ struct PairTests {
         #expect(called(machine.helpedElsewhere(at: Self.start + .seconds(60), wall: Self.start + .seconds(55))))
     }
 
+    @Test("SOS-35: the other side told a press back that runs, and another had been made since: it called again")
+    func runningPress() {
+        var machine = Self.supervised()
+        let pressed = Self.start + .seconds(2)
+        _ = machine.answered(.help, at: pressed, wall: pressed)
+        _ = machine.answered(.help, at: pressed + .seconds(60), wall: pressed + .seconds(60))
+        #expect(machine.helpedElsewhere(at: pressed + .seconds(90), wall: pressed).isEmpty)
+    }
+
+    @Test("SOS-35: help by a device whose clock is 8 s ahead was called off: a press at the other dispatcher after that was passed over")
+    func pressAfterDevice() {
+        var machine = Self.supervised()
+        let reported = Sample(type: .help, at: Self.start + .seconds(8), value: 1)
+        let upload = Supervision.Upload(at: Self.start, receivedAt: Self.start, entries: [reported])
+        #expect(machine.uploaded(upload).contains { $0.kind == .dispatched(.asked) })
+        _ = machine.answered(.fine, at: Self.start + .seconds(3))
+        let pressed = machine.helpedElsewhere(at: Self.start + .seconds(6), wall: Self.start + .seconds(5))
+        #expect(pressed.contains { $0.kind == .dispatched(.asked) })
+    }
+
     private static func supervised() -> Supervision {
         var machine = Supervision(rules: SupervisionRules())
         _ = machine.subscribed(own: [:], declaredInterval: nil, at: start)

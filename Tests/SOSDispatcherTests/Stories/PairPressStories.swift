@@ -1,0 +1,84 @@
+// A press of help that a dispatcher hears of more than once.
+
+import Contracts
+import GRDB
+import ServiceKit
+import Storage
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+@Suite("A press of help, heard again")
+struct PairPressStories {
+    private static func press(_ person: PersonID, at time: Timestamp) -> GivenAnswer {
+        GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: time)
+    }
+
+    private static func emergency(of person: PersonID, pressed time: Timestamp, _ supervision: SupervisionService) async -> EmergencyID {
+        await supervision.names.emergency(of: person, Trigger(.help, at: time, kind: .manual))
+    }
+
+    private static func running(_ person: PersonID, _ supervision: SupervisionService) async -> Episode? {
+        await supervision.subscriber(of: person)?.supervision.episode
+    }
+
+    @Test(
+        "SOS-35, SOS-21: a press of help was heard again, another more than 10 s after it: it called for what was called off",
+        arguments: [false, true])
+    func heardTwice(afterRestart: Bool) async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            var dispatcher = try await stage.start()
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            let now = Timestamp.now
+            for time in [now - .seconds(70), now - .seconds(10)] {
+                let over = await Self.emergency(of: person, pressed: time, dispatcher.parts.supervision)
+                let fine = GivenAnswer(person: person, emergency: over, answer: .fine, afterMs: 5)
+                _ = await dispatcher.parts.supervision.hear([.answered(Self.press(person, at: time)), .answered(fine)], [])
+                #expect(await Self.running(person, dispatcher.parts.supervision) == nil)
+                try await eventually("it is closed") { try await stage.state(over) == "closed" }
+            }
+            if afterRestart {
+                await dispatcher.stop()
+                dispatcher = try await stage.start()
+            }
+            // What was told before it was stored comes behind what was stored.
+            _ = await dispatcher.parts.supervision.hear([.answered(Self.press(person, at: now - .seconds(70)))], [])
+            #expect(await Self.running(person, dispatcher.parts.supervision) == nil)
+            try await dispatcher.parts.journal.commitEverything()
+            let kept = try await dispatcher.parts.store.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM pair_heard") }
+            #expect(kept == 4, "each is kept once")
+            await dispatcher.stop()
+        }
+    }
+
+    @Test(
+        "SOS-35, SOS-21: a press was told back to the dispatcher that was given it, which called for what was called off",
+        arguments: [false, true])
+    func toldBack(afterRestart: Bool) async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            var dispatcher = try await stage.start()
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .help))
+            let pressed = try #require(await Self.running(person, dispatcher.parts.supervision)?.trigger.at)
+            _ = try await stage.question(AnswerPrompt(person: person, answer: .fine))
+            // The disk of the other dispatcher was slow, and another press had come there before.
+            let other = pressed - .seconds(30)
+            let over = await Self.emergency(of: person, pressed: other, dispatcher.parts.supervision)
+            let fine = GivenAnswer(person: person, emergency: over, answer: .fine, afterMs: 5)
+            _ = await dispatcher.parts.supervision.hear([.answered(Self.press(person, at: other)), .answered(fine)], [])
+            try await eventually("it is closed") { try await stage.state(over) == "closed" }
+            if afterRestart {
+                await dispatcher.stop()
+                dispatcher = try await stage.start()
+            }
+            _ = await dispatcher.parts.supervision.hear([.answered(Self.press(person, at: pressed))], [])
+            #expect(await Self.running(person, dispatcher.parts.supervision) == nil)
+            await dispatcher.stop()
+        }
+    }
+}
