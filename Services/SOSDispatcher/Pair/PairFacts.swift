@@ -40,6 +40,14 @@ enum PairFact: Hashable, Codable, Sendable {
         }
     }
 
+    /// As it is told back to whoever has said it before it was stored; nil for what is not. "Help is here" would count as said a second time.
+    var returned: PairFact? {
+        guard case .answered(var answer) = self else { return self }
+        guard answer.answer != .helpIsHere else { return nil }
+        answer.isReturned = true
+        return .answered(answer)
+    }
+
     func encoded() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
@@ -109,6 +117,15 @@ struct GivenAnswer: Hashable, Codable, Sendable {
     var afterMs: Int64
     /// Of a call for help where nothing ran: its own time, after which the emergency is named.
     var at: Timestamp?
+    /// Whether the side that was given it is told it back, in case it has forgotten it; nil is false.
+    var isReturned: Bool?
+
+    /// As it was given.
+    var given: GivenAnswer {
+        var given = self
+        given.isReturned = nil
+        return given
+    }
 }
 
 struct MadeAttempt: Hashable, Codable, Sendable {

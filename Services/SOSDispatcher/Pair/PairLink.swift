@@ -153,7 +153,7 @@ extension PairLink {
         else { return }
         _ = await supervision.hear([fact], [])
         // Killed before it has stored it, the other side would not know what is called for here.
-        pair.tell(fact)
+        if let returned = fact.returned { pair.tell(returned) }
     }
 
     private func mayBeHeard(of person: PersonID) async -> Bool {

@@ -192,7 +192,8 @@ final class PairState: Sendable {
     func note(_ fact: PairFact, at now: Timestamp? = nil) -> Bool {
         state.withLock { state in
             switch fact {
-            case .answered(let answer):
+            case .answered(let told):
+                let answer = told.given
                 guard state.known[answer.person]?.contains(answer) != true else { return false }
                 guard let emergency = answer.emergency else {
                     PairState.know(answer, &state)

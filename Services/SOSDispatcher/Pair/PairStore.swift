@@ -200,7 +200,7 @@ struct PairTables: Sendable {
             guard let erasure = ErasureID(row[0] as Data) else { continue }
             memory.erased[erasure] = PairTables.stores(row[1])
         }
-        memory.given = try ownAnswers(head: StreamLog().head(db, place.stream), db).map { $0.answer }
+        memory.given = try ownAnswers(head: StreamLog().head(db, place.stream), db).map { $0.answer }.filter { $0.isReturned != true }
         return memory
     }
 

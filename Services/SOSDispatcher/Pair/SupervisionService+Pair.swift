@@ -97,14 +97,14 @@ extension SupervisionService {
                 pair.note(fact, at: clock.steady(fromWall: attempt.at))
                 continue
             }
-            // A press that nobody is here to call for yet counts when it comes again in its place.
-            if case .answered(let answer) = fact, answer.emergency == nil, people[answer.person] == nil { continue }
+            if case .answered(let answer) = fact, answer.emergency == nil, !isToBeHeard(answer) { continue }
             guard pair.note(fact) else { continue }
             if case .answered(let answer) = fact { answers.append(answer) }
             if fact.isKept { changes.heard.append(fact) }
         }
         for answer in answers {
             if answer.emergency == nil, answer.answer == .help, let at = answer.at {
+                if answer.isReturned == true, isCalledOff(answer.person, pressed: at) { continue }
                 change(answer.person, &effects) { $0.helpedElsewhere(at: clock.steady(fromWall: at), wall: at) }
             } else {
                 takeAnswers(of: answer.person, &effects)
@@ -130,6 +130,21 @@ extension SupervisionService {
         journal.note(decided)
         await settle(effects)
         return newcomers
+    }
+
+    /// - Parameter press: a call for help that began an emergency.
+    private func isToBeHeard(_ press: GivenAnswer) -> Bool {
+        // Nobody is here to call for yet: it counts when it comes again in its place.
+        guard people[press.person] != nil else { return false }
+        guard press.isReturned == true, let at = press.at else { return true }
+        // A process that ran by then was given the press itself. Of one that was put back from a copy much is long over.
+        return clock.steady(fromWall: at) < beganAt && Timestamp.now - at <= SupervisionRules.oldestEvent
+    }
+
+    /// Whether the other side says so.
+    private func isCalledOff(_ person: PersonID, pressed time: Timestamp) -> Bool {
+        let emergency = names.emergency(of: person, Trigger(.help, at: time, kind: .manual))
+        return pair.answers(in: emergency).last?.answer.callsOff == true
     }
 
     private func take(_ fact: PersonSettings, _ effects: inout Effects) -> Bool {

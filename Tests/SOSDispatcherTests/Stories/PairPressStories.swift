@@ -55,6 +55,35 @@ struct PairPressStories {
     }
 
     @Test(
+        "SOS-35, SOS-24: a dispatcher that was put back heard its own presses since the copy told back, and called for each",
+        arguments: ["long ago", "by this process", "called off since", "by a process that was killed"])
+    func toldBackAfterRestore(given: String) async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let dispatcher = try await stage.start()
+            let supervision = dispatcher.parts.supervision
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            let ages = ["long ago": 1000, "by this process": 0]
+            let time = Timestamp.now - .seconds(ages[given] ?? 100)
+            var press = Self.press(person, at: time)
+            press.isReturned = true
+            var facts = [PairFact.answered(press)]
+            if given == "called off since" {
+                let over = await Self.emergency(of: person, pressed: time, supervision)
+                facts.append(
+                    .answered(GivenAnswer(person: person, emergency: over, answer: .fine, afterMs: 5, at: nil, isReturned: true)))
+            }
+            _ = await supervision.hear(facts, [])
+            let isKilled = given == "by a process that was killed"
+            #expect(await (Self.running(person, supervision) != nil) == isKilled, "whoever was killed may not have stored it")
+            try await dispatcher.parts.journal.commitEverything()
+            #expect(try await dispatcher.parts.store.emergencies(of: person, limit: 10).count == (isKilled ? 1 : 0))
+            await dispatcher.stop()
+        }
+    }
+
+    @Test(
         "SOS-35, SOS-21: a press was told back to the dispatcher that was given it, which called for what was called off",
         arguments: [false, true])
     func toldBack(afterRestart: Bool) async throws {
