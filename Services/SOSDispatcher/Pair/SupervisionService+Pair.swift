@@ -58,19 +58,21 @@ extension SupervisionService {
         guard let episode else { return }
         // A call for help where nothing ran is named after itself, so that both sides call for one emergency.
         if episode.trigger.kind == .manual, answer == .help, episode.trigger.at == wall {
-            let help = GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at)
-            // The reply waits for the disk, and whoever gets none presses again at the other dispatcher: that must be the same call.
-            pair.noteGiven(help)
-            pair.tellAtOnce(.answered(help))
-            changes.told.append(.answered(help))
+            tell(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at))
             return
         }
         let emergency = names.emergency(of: person, episode.trigger)
         let afterMs = (time - episode.t0).wholeMilliseconds
         if answer.callsOff { noteCalledOff(episode, emergency, at: time, of: person) }
         noteAnswer(answer, at: time, of: person, in: emergency)
-        let given = GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs)
+        tell(GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs))
+    }
+
+    /// The reply waits for the disk, and whoever gets none answers again at the other dispatcher: a press must be the same call there, and
+    /// must not be heard before the "fine" that was said before it.
+    private func tell(_ given: GivenAnswer) {
         pair.noteGiven(given)
+        pair.tellAtOnce(.answered(given))
         changes.told.append(.answered(given))
     }
 

@@ -1,6 +1,7 @@
 // A press of help that a dispatcher hears of more than once.
 
 import Contracts
+import Dispatch
 import GRDB
 import ServiceKit
 import Storage
@@ -80,6 +81,47 @@ struct PairPressStories {
             try await dispatcher.parts.journal.commitEverything()
             #expect(try await dispatcher.parts.store.emergencies(of: person, limit: 10).count == (isKilled ? 1 : 0))
             await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-24, SOS-35: \"fine\" and then help where the disk hangs: help was heard at the other first, and two were called for")
+    func fineBeforeHelp() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let late = ["TRACKME_SOS_DISPATCH_AT_S": "4.9"]
+            let first = try await stage.start(late)
+            let second = try await stage.start(late, place: .second)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let asked = try await eventually("both ask") { () -> EmergencyID? in
+                let here = await first.parts.people.prompts.prompt(of: person)?.emergency
+                return await second.parts.people.prompts.prompt(of: person)?.emergency == here ? here : nil
+            }
+            let disk = DispatchSemaphore(value: 0)
+            let hanging = Task { try await first.parts.store.store.write { _ in disk.wait() } }
+            let fine = Task { try await first.parts.people.prompts.answer(.fine, to: asked, by: person) }
+            try await eventually("it is over here") { await Self.running(person, first.parts.supervision) == nil }
+            let help = Task { try await first.parts.people.prompts.answer(.help, by: person) }
+            let there = try? await eventually("the second calls", within: .seconds(2)) { () -> Trigger? in
+                let state = await second.parts.supervision.subscriber(of: person)?.supervision
+                return state?.stage == .dispatching || state?.stage == .dispatched ? state?.episode?.trigger : nil
+            }
+            disk.signal()
+            _ = try await hanging.value
+            _ = try await fine.value
+            let called = try #require(try await help.value.emergency)
+            let name = await second.parts.supervision.names
+            #expect(there.map { name.emergency(of: person, $0) } == called && called != asked)
+            // "Fine" is told back as well, and changes nothing where it was given.
+            for store in [first.parts.store, second.parts.store] {
+                try await eventually("it is taken") { try await store.emergency(called)?.state == .dispatched }
+            }
+            #expect(try await second.parts.store.emergency(asked)?.state == .muted)
+            #expect(desk.receipts.allSatisfy { $0.id.hasPrefix("\(called)-") })
+            await second.stop()
+            await first.stop()
         }
     }
 
