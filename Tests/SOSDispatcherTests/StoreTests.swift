@@ -34,6 +34,16 @@ struct StoreTests {
         await runtime.bus.shutdown()
     }
 
+    private func withDamagedKey(_ body: (SOSStore) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            try await withStore(in: folder) { store in _ = try await store.keys.makeKey(for: Self.person) }
+            let file = folder.appendingPathComponent("sos-dispatcher/sos-dispatcher-keys.db")
+            let key = try #require(try Store.readCopy(file) { db in try WrappedKeys().living(db, of: Self.person)?.wrapped })
+            try flipBit(of: key, in: file)
+            try await withStore(in: folder, body)
+        }
+    }
+
     private static let person = PersonID(bits: 7)
 
     private func emergency(_ number: UInt128, closed: Bool = false) -> EmergencyRecord {
@@ -144,6 +154,24 @@ struct StoreTests {
                 #expect(told == expected && replayed == Array(text.utf8))
                 #expect(sealed.allSatisfy { $0.range(of: Data("mill".utf8)) == nil && $0.range(of: Data("answer".utf8)) == nil })
             }
+        }
+    }
+
+    @Test("SOS-24: somebody whose key is damaged left, and the other dispatcher was not told: it supervised and called on")
+    func leavingIsTold() async throws {
+        try await withDamagedKey { store in
+            let left = PersonSettings(
+                person: Self.person, version: SettingsVersion(number: 8), settings: SubscriberSettings(Subscriber()))
+            var stays = left
+            (stays.version, stays.settings.isSubscribed) = (SettingsVersion(number: 7), true)
+            var batch = StoreBatch()
+            batch.told = [.settings(stays), .settings(left)]
+            #expect(try await store.save(batch).count == 1)
+            let told = try await store.store.read { db in
+                let row = try #require(try StreamLog().rows(db, Place.first.stream, from: 1, limit: 2).first)
+                return try store.pair.render(row).flatMap(PairFact.read)
+            }
+            #expect(told == .settings(left))
         }
     }
 

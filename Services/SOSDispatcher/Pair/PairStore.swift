@@ -24,14 +24,14 @@ struct SealedPairFact: Sendable {
     var sealed: [UInt8]
 
     /// nil for a person who was erased, and for settings of one whose key is damaged: those that stand here may be the default ones, and the
-    /// other side's are whole.
+    /// other side's are whole. That such a person has left is told.
     init?(_ fact: PairFact, keys: PersonKeys, own: SymmetricKey) throws {
         (self.fact, payload) = (fact, try fact.encoded())
         guard let subject = fact.subject else {
             sealed = try Seal.seal(payload, key: own, context: SealedPairFact.context)
             return
         }
-        if case .settings = fact, try keys.usableKey(of: subject) == nil { return nil }
+        if case .settings(let set) = fact, set.settings.isSubscribed, try keys.usableKey(of: subject) == nil { return nil }
         let seal = PersonSeal(keys: keys, spare: own)
         guard let bytes = try seal.seal(payload, of: subject, context: SealedPairFact.context) else { return nil }
         sealed = bytes

@@ -151,6 +151,8 @@ extension SupervisionService {
 
     private func take(_ fact: PersonSettings, _ effects: inout Effects) -> Bool {
         let person = fact.person
+        // How the person is supervised there comes with the snapshot: these settings alone must not take its place.
+        if untold.contains(person), fact.standing == nil, fact.settings.isSubscribed { return false }
         guard pair.takes(fact) else { return false }
         changes.versions[person] = fact.version
         effects.people.insert(person)

@@ -40,10 +40,14 @@ extension SupervisionService {
         let state = people[person]?.subscriber.supervision
         let running = state?.episode.map { names.emergency(of: person, $0.trigger) }
         let isToldToRun = running == record.id
+        let alert = file?.latestAlert
+        // A call that can be read goes out, and is taken back by the same answer.
+        let isOff = alert == nil && pair.answers(in: record.id).last?.answer.callsOff == true
         // Before the call the next critical value, or the other dispatcher, opens another; after it nobody would send what cannot be read.
-        guard isToldToRun || record.state == .dispatching && running == nil && untold.contains(person) else {
+        guard isToldToRun || record.state == .dispatching && running == nil && untold.contains(person) && !isOff else {
             record.follow(.closed, at: .now)
             changes.emergencies[record.id] = record
+            if isOff { supersede(before: next, in: record.id) }
             return
         }
         if isToldToRun, state?.stage == .dispatched { record.follow(.acknowledged, at: .now) }
@@ -51,10 +55,9 @@ extension SupervisionService {
         changes.emergencies[record.id] = record
         guard !isToldToRun || state?.stage == .dispatching else { return }
         let t0 = clock.steady(fromWall: record.t0)
-        let alert = file?.latestAlert
         if alert == nil {
             sequences[record.id] = next
-            changes.further.append { [id = record.id] in try SOSStore.supersede($0, before: next, in: id) }
+            supersede(before: next, in: record.id)
         }
         change(person, &effects) { machine in
             if !isToldToRun { machine.goOn(with: record.id, since: t0, receivedAt: record.t0) }
@@ -62,5 +65,9 @@ extension SupervisionService {
         }
         // It goes out already, and the answer may have come before anybody here could hear it.
         if let alert { Task { [dispatcher] in await dispatcher.tellIfTaken(alert.id) } }
+    }
+
+    private func supersede(before next: Int, in emergency: EmergencyID) {
+        changes.further.append { try SOSStore.supersede($0, before: next, in: emergency) }
     }
 }

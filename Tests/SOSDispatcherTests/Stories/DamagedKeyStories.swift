@@ -2,6 +2,8 @@
 
 import Contracts
 import Foundation
+import GRDB
+import Sealing
 import ServiceKit
 import Storage
 import TestKit
@@ -52,6 +54,64 @@ struct DamagedKeyStories {
         }
     }
 
+    @Test("SOS-21, SOS-24: a start went on with a call that \"fine\" at the other dispatcher had ended, and its alert waited for the key")
+    func startAfterFine() async throws {
+        let desk = Desk(.silent)
+        try await Stage.play(desk) { stage in
+            let person = PersonID.random()
+            var dispatcher = try await stage.start()
+            let emergency = try await stage.callForHelp(person)
+            try await eventually("the call") { desk.receipts.contains { $0.id == "\(emergency)-0" } }
+            try await eventually("it is stored") { try await stage.state(emergency) == "dispatching" }
+            // As a process keeps it to which the key is damaged already.
+            let fine = PairFact.answered(GivenAnswer(person: person, emergency: emergency, answer: .fine, afterMs: 60_000))
+            let key = dispatcher.parts.store.pair.own
+            let sealed = Data(try Seal.seal(fine.encoded(), key: key, context: SealedPairFact.context))
+            try await dispatcher.parts.store.store.write { db in
+                try db.execute(
+                    sql: "INSERT INTO pair_heard (person, sealed, at) VALUES (?, ?, ?)",
+                    arguments: [person.data, sealed, Timestamp.now.milliseconds])
+            }
+            await dispatcher.stop()
+            try Self.damageKey(of: person, stage)
+
+            dispatcher = try await stage.start()
+            try await eventually("it is over") { try await stage.state(emergency) == "closed" }
+            #expect(!desk.receipts.contains { $0.id == "\(emergency)-1" })
+            try await dispatcher.parts.journal.commitEverything()
+            let waiting = try await dispatcher.parts.store.store.read { db in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM every_line WHERE ended IS NULL")
+            }
+            #expect(waiting == 0)
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-24: settings from the other side's log took the place of how it supervises: what ran there was not known here")
+    func settingsBeforeStanding() async throws {
+        try await Stage.play { stage in
+            let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
+            let supervision = dispatcher.parts.supervision
+            let person = PersonID.random()
+            var (machine, now) = (Supervision(rules: await supervision.rules), Timestamp.now)
+            _ = machine.subscribed(own: [.heartRate: Bounds(low: 50, high: nil)], declaredInterval: nil, at: now - .seconds(1))
+            let entry = Sample(type: .heartRate, at: now, value: 31)
+            _ = machine.uploaded(Supervision.Upload(at: now, receivedAt: now, entries: [entry]))
+            var subscriber = Subscriber()
+            subscriber.supervision = machine.state
+            var told = PersonSettings(
+                person: person, version: SettingsVersion(at: now, by: .second, after: .none), settings: SubscriberSettings(subscriber))
+            await supervision.cannotRead(person)
+            #expect(await supervision.hear([.settings(told)], []).isEmpty)
+            now = .now
+            told.standing = .init(subscriber: subscriber, steady: now, wall: now)
+            #expect(await supervision.hear([.settings(told)], []) == [person])
+            let running = try #require(machine.state.episode)
+            #expect(await supervision.subscriber(of: person)?.supervision.episode?.trigger == running.trigger)
+            await dispatcher.stop()
+        }
+    }
+
     @Test("SOS-33, SOS-28: an answer was not told to the other dispatcher, which called; the person's own bounds were not asked of it")
     func answerIsTold() async throws {
         let desk = Desk(.acknowledges(.accepted))
@@ -85,5 +145,13 @@ struct DamagedKeyStories {
             await first.stop()
             await second.stop()
         }
+    }
+}
+
+extension SupervisionService {
+    /// As at a start that finds the person's state damaged.
+    fileprivate func cannotRead(_ person: PersonID) {
+        people[person] = nil
+        untold.insert(person)
     }
 }
