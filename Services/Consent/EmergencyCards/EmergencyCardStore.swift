@@ -5,6 +5,7 @@ import Contracts
 import Foundation
 import GRDB
 import Logging
+import Sealing
 import ServiceKit
 import Storage
 
@@ -113,10 +114,18 @@ struct EmergencyCardStore: Sendable {
         } catch is KeyDestroyed {
             try table.settle(db, state)
             return nil
-        } catch is DamagedKey {
-            // Stays due until the key is put back; the others' cards are said.
+        } catch  where Self.isDamage(error) {
+            // Stays due until it is put back; the others' cards are said. A damaged key is told of by the keys.
+            if !(error is DamagedKey) {
+                logger.error("a card cannot be said: a profile cannot be read", metadata: ["reason": "\(error.logReason)"])
+            }
             return nil
         }
+    }
+
+    /// Whether it concerns this person alone. What the database says must roll back.
+    private static func isDamage(_ error: any Error) -> Bool {
+        error is DamagedKey || error is SealingError || error is DecodingError
     }
 
     func render(_ row: StreamRow) throws -> [UInt8]? {
@@ -137,7 +146,7 @@ struct EmergencyCardStore: Sendable {
         guard let row = try repository.table.find(db, person: person), row.state != .closing else { return nil }
         do {
             return EmergencyCardState(person: person, card: EmergencyCard(try repository.vault.profile(row), places: places))
-        } catch  where error is KeyDestroyed || error is DamagedKey {
+        } catch  where error is KeyDestroyed || Self.isDamage(error) {
             return nil
         }
     }

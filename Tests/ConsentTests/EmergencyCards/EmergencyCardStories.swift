@@ -138,6 +138,29 @@ struct EmergencyCardStories {
         }
     }
 
+    @Test("SOS-20: one flipped bit in a profile kept everybody's cards behind it from being said", arguments: [false, true])
+    func damagedProfile(isSealed: Bool) async throws {
+        try await AccountHouse.run { house in
+            let cards = try await Cards(house)
+            var registered: [PersonID] = []
+            for form in [Applicant.form(), Applicant.form(email: "b@example.org", surname: "Rossi")] {
+                registered.append(try await house.register(form).decoded(as: RegistrationItem.self).person)
+            }
+            let people = registered.sorted { $0.bits < $1.bits }
+            try await house.opened.store.write { [repository = house.parts.repository] db in
+                let row = try repository.requirePerson(db, people[0])
+                // Sealed, it cannot be decoded, as where another release has written it.
+                let bytes = try isSealed ? repository.vault.seal(Array("{}".utf8), at: "accounts.profile", of: row.subject) : [1, 2]
+                try db.execute(sql: "UPDATE accounts SET profile = ? WHERE number = ?", arguments: [Data(bytes), row.number])
+                for person in people { try EmergencySubscriberStore().note(db, SubscriptionState(person: person, subscribed: true)) }
+            }
+            #expect(try await cards.cards.sayDue() == 2)
+            #expect(try await cards.said().compactMap { $0?.person } == [people[1]])
+            #expect(try await cards.snapshot().count == 1)
+            #expect(try await cards.cards.sayDue() == 1, "it is due until the profile can be read")
+        }
+    }
+
     @Test("A snapshot of subscriptions replaces what was known: who is not in it has left")
     func snapshot() async throws {
         try await AccountHouse.run { house in
