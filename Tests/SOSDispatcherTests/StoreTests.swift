@@ -175,6 +175,26 @@ struct StoreTests {
         }
     }
 
+    @Test("ACC-29: what was sealed of somebody whose key is damaged, and written after the erasure, could be read")
+    func erasedMeanwhile() async throws {
+        try await withDamagedKey { store in
+            let id = MessageID(emergency: EmergencyID(bits: 1), sequence: 0)
+            let message = OutboxMessage(id: id, kind: .alert, body: [1], createdAt: Timestamp(milliseconds: 1))
+            let answer = PairFact.answered(GivenAnswer(person: Self.person, emergency: id.emergency, answer: .fine, afterMs: 5))
+            var made = StoreBatch()
+            made.messages[id] = (Self.person, message)
+            (made.told, made.heard) = ([answer], [answer])
+            let sealed = try SealedBatchStore(made, keys: store.keys, pair: store.pair, logger: Running.quiet)
+            try await store.keys.destroyKey(of: Self.person)
+            let said = try await store.store.write { try sealed.write($0) }
+            #expect(said.isEmpty)
+            let kept = try await store.store.read { db in
+                try Int.fetchOne(db, sql: "SELECT (SELECT count(*) FROM dispatch_outbox) + (SELECT count(*) FROM pair_heard)")
+            }
+            #expect(kept == 0)
+        }
+    }
+
     @Test("A message's bytes are never replaced, and an acknowledgement is taken back by a rejection alone")
     func bytesStay() async throws {
         try await withStore { store in

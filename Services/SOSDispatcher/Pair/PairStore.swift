@@ -123,11 +123,17 @@ struct PairTables: Sendable {
     func append(_ facts: [SealedPairFact], _ db: Database) throws -> [EventRelay.Committed] {
         guard !facts.isEmpty else { return [] }
         let log = try factLog(db)
-        return try facts.map { sealed in
+        return try facts.filter { try mayBeKept($0.fact) }.map { sealed in
             let at = Timestamp.now
             if case .erased(let erasure, let stores) = sealed.fact { try keep(erasure, stores, at: at, db) }
             return try log.append(db, type: PairFact.type, subject: sealed.fact.subject, stored: sealed.sealed, at: at) { sealed.payload }
         }
+    }
+
+    /// Whether the person was not erased since it was sealed: under the spare key it could be read after it.
+    private func mayBeKept(_ fact: PairFact) throws -> Bool {
+        guard let subject = fact.subject else { return true }
+        return try !keys.isDestroyed(subject)
     }
 
     private func factLog(_ db: Database) throws -> FactLog {
@@ -172,6 +178,7 @@ struct PairTables: Sendable {
     /// Keeps what may concern an emergency that this side has not come to yet.
     func write(heard: [SealedPairFact], _ db: Database) throws {
         for sealed in heard {
+            guard try mayBeKept(sealed.fact) else { continue }
             if case .erased(let erasure, let stores) = sealed.fact {
                 try db.execute(
                     sql: "INSERT OR REPLACE INTO pair_erasures VALUES (?, ?)", arguments: [erasure.data, PairTables.text(stores)])

@@ -77,7 +77,8 @@ struct SealedBatchStore: Sendable {
             try db.cachedStatement(sql: "DELETE FROM subscribers WHERE person = ?").execute(arguments: [person.data])
         }
         try writeEmergencies(db)
-        for message in messages { try write(message, db) }
+        // Sealed before the person was erased, and under the spare key, it could be read after it.
+        for message in messages { if try !pair.keys.isDestroyed(message.person) { try write(message, db) } }
         let dispatched = try writeLines(db)
         if !batch.audit.isEmpty { try AuditStore.append(batch.audit, db) }
         try ConsumerPositions().save(db, Array(batch.positions.values))
