@@ -233,7 +233,7 @@ struct ProfileStories {
             let token = String(repeating: "A", count: MailLinkStore.tokenCharacters)
             let isBeside = try await isDone(whileWriting: house.opened.store) {
                 let change = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["weight": -1, "name": "x"])
-                #expect(change.status == 422 && change.problem == "fixed-field" && change.pointers == ["/weight", "/name"])
+                #expect(change.status == 422 && change.problem == "fixed-field" && Set(change.pointers) == ["/weight", "/name"])
                 for name in ["confirm-address", "change-address", "undo-address"] {
                     let answer = try await house.request("POST", "/consent/v1/\(name)/\(token)")
                     #expect(answer.status == 404, "\(name)")
