@@ -150,8 +150,9 @@ struct SOSModule: Sendable {
         JobRoutes(database, [people.messages.jobs]).register(in: &methods)
         try await runtime.answer(methods)
         // Both ways are open before what was due is done: the other dispatcher may have done it, or called it off.
-        await link.begin(
-            waiting: try await store.hasOther(pair.place), asks: try await store.hasForgotten() || !memory.unreadable.isEmpty)
+        let hasForgotten = try await store.hasForgotten()
+        await supervision.noteStore(wasPutBack: hasForgotten)
+        await link.begin(waiting: try await store.hasOther(pair.place), asks: hasForgotten || !memory.unreadable.isEmpty)
         await dispatcher.resume()
         await supervision.resume(memory)
         await supervision.saySubscriptions(said: memory.saidSubscribed)

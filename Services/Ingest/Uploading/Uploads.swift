@@ -51,7 +51,7 @@ final class Uploads: Sendable {
     /// Who is in an alert: their devices are asked to measure more often.
     let alerted = AlertedPeople()
     private let arrivalNews: ArrivalEventStore
-    private let uploadStore: UploadStore
+    private let uploadStore: UploadRepository
     private let express: FastPath
     private let meters = UploadMeters()
 
@@ -62,7 +62,7 @@ final class Uploads: Sendable {
         self.arrivalNews = arrivalNews
         (self.settings, self.store, self.vault, self.relay) = (settings, store, vault, relay)
         (self.epoch, self.digests, self.registry, self.logger) = (epoch, digests, registry, logger)
-        uploadStore = UploadStore(vault: vault, memory: memory, arrivals: arrivalNews)
+        uploadStore = UploadRepository(vault: vault, memory: memory, arrivals: arrivalNews)
         express = FastPath(after: settings.expressAfter, relay: relay, epoch: epoch, keys: vault.keys, memory: memory)
     }
 

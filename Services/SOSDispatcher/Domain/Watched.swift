@@ -70,8 +70,8 @@ struct Watched: Hashable, Codable, Sendable {
         var nextSequence: Int?
     }
 
-    /// Emergencies whose answers are known beside the last one's: what runs, a fall and a doubt beside it.
-    private static let mostAnsweredBefore = 3
+    /// Emergencies whose answers are known beside the last one's: what runs, and the falls and doubts that came beside it.
+    private static let mostAnsweredBefore = 15
 
     var subscriber = Subscriber()
     var heard: Heard?

@@ -54,25 +54,28 @@ extension SupervisionService {
     }
 
     /// The person has answered on this side.
-    func tellAnswer(_ answer: AnswerPrompt.Answer, of person: PersonID, in episode: Episode?, at time: Timestamp, wall: Timestamp) {
+    /// - Parameter counts: false for what is asked back: the same press at the other dispatcher must not be taken for the second.
+    func tellAnswer(
+        _ answer: AnswerPrompt.Answer, of person: PersonID, in episode: Episode?, at time: Timestamp, wall: Timestamp, counts: Bool
+    ) {
         guard let episode else { return }
         // A call for help where nothing ran is named after itself, so that both sides call for one emergency.
         if episode.trigger.kind == .manual, answer == .help, episode.trigger.at == wall {
-            tell(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at))
+            tell(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at), atOnce: counts)
             return
         }
         let emergency = names.emergency(of: person, episode.trigger)
         let afterMs = (time - episode.t0).wholeMilliseconds
         if answer.callsOff { noteCalledOff(episode, emergency, at: time, of: person) }
         noteAnswer(answer, at: time, of: person, in: emergency)
-        tell(GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs))
+        tell(GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs), atOnce: counts)
     }
 
     /// The reply waits for the disk, and whoever gets none answers again at the other dispatcher: a press must be the same call there, and
     /// must not be heard before the "fine" that was said before it.
-    private func tell(_ given: GivenAnswer) {
+    private func tell(_ given: GivenAnswer, atOnce: Bool) {
         pair.noteGiven(given)
-        pair.tellAtOnce(.answered(given))
+        if atOnce { pair.tellAtOnce(.answered(given)) }
         changes.told.append(.answered(given))
     }
 
@@ -139,8 +142,9 @@ extension SupervisionService {
         // Nobody is here to call for yet: it counts when it comes again in its place.
         guard people[press.person] != nil else { return false }
         guard press.isReturned == true, let at = press.at else { return true }
-        // A process that ran by then was given the press itself. Of one that was put back from a copy much is long over.
-        return clock.steady(fromWall: at) < beganAt && Timestamp.now - at <= SupervisionRules.oldestEvent
+        // A process that ran by then was given the press itself. Of a store that was put back from a copy much is long over.
+        let oldest = wasPutBack ? SupervisionRules.oldestEvent : SupervisionRules.keptFor
+        return clock.steady(fromWall: at) < beganAt && Timestamp.now - at <= oldest
     }
 
     /// Whether the other side says so.
@@ -157,6 +161,8 @@ extension SupervisionService {
         changes.versions[person] = fact.version
         effects.people.insert(person)
         guard fact.settings.isSubscribed else {
+            // Also of one whose state cannot be read here: nobody is to be supervised anew who has left.
+            if untold.remove(person) != nil { changes.remove(person) }
             change(person, &effects) { $0.unsubscribed(at: clock.now) }
             pair.settle(person, people[person].map { SubscriberSettings($0.subscriber) })
             return true

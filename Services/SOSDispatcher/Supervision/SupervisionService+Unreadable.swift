@@ -8,6 +8,14 @@ extension SupervisionService {
     /// goes on, under its name.
     func superviseUnreadable(_ memory: SOSStore.Memory, _ effects: inout Effects) {
         for (person, unreadable) in memory.unreadable {
+            if people[person] == nil, !untold.contains(person) {
+                // They have left, at the other dispatcher.
+                if var open = unreadable.open {
+                    open.follow(.closed, at: .now)
+                    changes.emergencies[open.id] = open
+                }
+                continue
+            }
             if people[person] == nil {
                 begin(person, &effects)
                 // Nobody has set this: it is not told, and what the other dispatcher knows takes its place.

@@ -38,6 +38,8 @@ actor SupervisionService {
     var people: [PersonID: Watched] = [:]
     /// Whose state could not be read at the start, until the other dispatcher has told how they are supervised, or the start goes on.
     var untold: Set<PersonID> = []
+    /// Whether the store came from a copy, so that what was said and done since is not known here.
+    private(set) var wasPutBack = false
     /// By the header's spelling, so that whoever is not supervised costs one look-up.
     var subjects: [String: PersonID] = [:]
     var records: [PersonID: EmergencyRecord] = [:]
@@ -461,6 +463,10 @@ extension SupervisionService {
         try await finish(effects, of: person, isPaused ? "paused" : "resumed", answer, refusal)
     }
 
+    func noteStore(wasPutBack: Bool) {
+        self.wasPutBack = wasPutBack
+    }
+
     func answerPrompt(
         _ person: PersonID, _ given: AnswerPrompt.Answer, answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
     ) async throws -> AnswerPrompt.Reply {
@@ -474,11 +480,16 @@ extension SupervisionService {
             outcome = answered
             return answered.actions
         }
-        if outcome?.refusal == nil { tellAnswer(given, of: person, in: outcome?.episode, at: timeOfAnswer(of: person, now), wall: wall) }
+        let asksBack = outcome?.asksBack == true
+        if outcome?.refusal == nil {
+            tellAnswer(given, of: person, in: outcome?.episode, at: timeOfAnswer(of: person, now), wall: wall, counts: !asksBack)
+        }
         let reply = AnswerPrompt.Reply(
             alreadyDispatched: outcome?.alreadyDispatched ?? false,
-            emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) }, asksBack: outcome?.asksBack == true ? true : nil)
-        try await finish(effects, of: person, "answered", answer(reply), outcome?.refusal, detail: given.rawValue)
+            emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) }, asksBack: asksBack ? true : nil)
+        // What is asked back waits for no disk: whoever gets no reply sends it again, which would count.
+        try await finish(
+            effects, of: person, "answered", answer(reply), outcome?.refusal, detail: given.rawValue, waitsForDisk: !asksBack)
         return reply
     }
 
@@ -522,7 +533,7 @@ extension SupervisionService {
     /// Stores what a person has said, in the transaction of its answer.
     func finish(
         _ effects: Effects, of person: PersonID, _ action: String, _ answer: RememberedAnswer?, _ refusal: Failure? = nil,
-        detail: String = ""
+        detail: String = "", waitsForDisk: Bool = true
     ) async throws {
         var effects = effects
         effects.people.insert(person)
@@ -534,6 +545,7 @@ extension SupervisionService {
                 effects.events.append(SupervisionEvent(person: person, kind: kind, at: .now))
             }
         }
+        guard waitsForDisk else { return settleSoon(effects) }
         await settle(effects)
         if let refusal { throw refusal }
         do {
@@ -589,6 +601,12 @@ extension SupervisionService {
     ) async throws -> AnswerPrompt.Reply {
         guard given == .help || question(emergency, of: person) != nil else {
             throw Failure(.conflict, "this emergency is over")
+        }
+        // What is called off awaits it no more. A fall that came since has its own name.
+        if given.callsOff, !awaits(given, about: emergency, of: person),
+            people[person]?.answers(in: emergency).said?.contains(given) == true
+        {
+            throw Failure(.conflict, "it was answered")
         }
         if let reply = askingBack(given, about: emergency, of: person) { return reply }
         return try await answerPrompt(person, given, answer: answer)

@@ -208,15 +208,18 @@ package final class PersonKeys: Sendable {
     /// From here on nothing sealed under the person's key can be read, by anybody who has only this service's files; copies of the
     /// keys are another matter: see `renewBackups`.
     package func destroyKey(of person: PersonID) async throws {
-        let removed = try await store.write { [self] db -> [WrappedKeys.Living] in
-            var misnamed: [WrappedKeys.Living] = []
-            // Where no row names the person, the key may lie under a name that is damaged: that one goes as well.
-            if case .none = try table.find(db, of: person) {
-                misnamed = try table.living(db) { try opened($0.wrapped, of: person) != nil }
-            }
-            for key in misnamed { try table.remove(db, key) }
+        // Where no row names the person, the key may lie under a name that is damaged: that one goes as well. It is looked for before,
+        // since a look at every key would keep others from the writer.
+        let misnamed = try await store.read { [self] db -> [WrappedKeys.Living] in
+            guard case .none = try table.find(db, of: person) else { return [] }
+            return try table.living(db) { try opened($0.wrapped, of: person) != nil }
+        }
+        let removed = try await store.write { [table] db -> [WrappedKeys.Living] in
+            var removed: [WrappedKeys.Living] = []
+            if case .none = try table.find(db, of: person) { removed = misnamed }
+            for key in removed { try table.remove(db, key) }
             try table.destroy(db, of: person, at: .now)
-            return misnamed
+            return removed
         }
         unopened.withLock { keys in keys = keys?.filter { !removed.contains($0) } }
         known.withLock { known in

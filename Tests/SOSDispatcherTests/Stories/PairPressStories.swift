@@ -75,11 +75,71 @@ struct PairPressStories {
                 facts.append(
                     .answered(GivenAnswer(person: person, emergency: over, answer: .fine, afterMs: 5, at: nil, isReturned: true)))
             }
+            await supervision.noteStore(wasPutBack: given == "long ago")
             _ = await supervision.hear(facts, [])
             let isKilled = given == "by a process that was killed"
             #expect(await (Self.running(person, supervision) != nil) == isKilled, "whoever was killed may not have stored it")
             try await dispatcher.parts.journal.commitEverything()
             #expect(try await dispatcher.parts.store.emergencies(of: person, limit: 10).count == (isKilled ? 1 : 0))
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-24, SOS-35: a press that a killed process had not stored was passed over at a start a quarter of an hour later")
+    func toldBackLate() async throws {
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
+            let dispatcher = try await stage.start()
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            var press = Self.press(person, at: .now - .seconds(1200))
+            press.isReturned = true
+            _ = await dispatcher.parts.supervision.hear([.answered(press)], [])
+            #expect(await Self.running(person, dispatcher.parts.supervision) != nil)
+            await dispatcher.stop()
+        }
+    }
+
+    @Test("SOS-35, SOS-24: \"help is here\" pressed once where the disk hangs came twice to the other dispatcher: all calling stopped")
+    func helpIsHereOnce() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let first = try await stage.start()
+            let second = try await stage.start(place: .second)
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
+            let emergency = try #require(try await first.parts.people.prompts.answer(.help, by: person).emergency)
+            try await eventually("both call") { await Self.running(person, second.parts.supervision) != nil }
+            let isBeside = try await isDone(whileWriting: first.parts.store.store) {
+                let given = try await first.parts.people.prompts.answer(.helpIsHere, to: emergency, by: person)
+                #expect(given.asksBack, "whoever gets no reply sends it again")
+                let there = await Self.running(person, second.parts.supervision)
+                #expect(there?.askedBackAt == nil)
+            }
+            #expect(isBeside)
+            await second.stop()
+            await first.stop()
+        }
+    }
+
+    @Test("SOS-31, SOS-14: \"fine\" that the other dispatcher was given, sent again here after a fall, ended the fall unasked")
+    func fineAgainAfterFall() async throws {
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
+            let dispatcher = try await stage.start()
+            let (supervision, prompts) = (dispatcher.parts.supervision, dispatcher.parts.people.prompts)
+            let person = PersonID.random()
+            _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:], watchesFalls: true))
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let emergency = try await eventually("the prompt") { await prompts.prompt(of: person)?.emergency }
+            try await eventually("the call is taken") { try await stage.state(emergency) == "dispatched" }
+            let fine = GivenAnswer(person: person, emergency: emergency, answer: .fine, afterMs: 60_000)
+            _ = await supervision.hear([.answered(fine)], [])
+            try await eventually("it is called off") { try await stage.state(emergency) == "stood-down" }
+            try await stage.ingest.say(person, [Sample(type: .fall, at: .now, value: 1)])
+            try await eventually("the fall is asked about") {
+                await supervision.subscriber(of: person)?.supervision.beside.isEmpty == false
+            }
+            _ = try? await prompts.answer(.fine, to: emergency, by: person)
+            #expect(await supervision.subscriber(of: person)?.supervision.beside.isEmpty == false)
             await dispatcher.stop()
         }
     }

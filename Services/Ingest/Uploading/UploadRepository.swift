@@ -96,7 +96,7 @@ final class StoredUpload: Sendable {
 }
 
 /// A class, because each upload on its way holds it.
-final class UploadStore: Sendable {
+final class UploadRepository: Sendable {
     /// Entries closer than this are looked for in one search, those farther apart each by themselves.
     private static let nearby: Int64 = 10_000
     /// Of more stretches than this each chunk is looked at once for all.
@@ -255,10 +255,10 @@ final class UploadStore: Sendable {
 /// Uploads of one commit are stored together: one savepoint and one look at each stream's head for all of them. What can be refused is
 /// refused by a value; only the store's own errors are thrown.
 struct UploadBody: GatheredBody {
-    private let store: UploadStore
+    private let store: UploadRepository
     private let upload: ReadyUpload
 
-    init(_ store: UploadStore, _ upload: ReadyUpload) {
+    init(_ store: UploadRepository, _ upload: ReadyUpload) {
         (self.store, self.upload) = (store, upload)
     }
 
