@@ -97,7 +97,7 @@ extension Problem {
 
     /// Which of an entry's refusals it is; among several entries it may contradict what is stored, or be too old to be typed in.
     static func ofEntry(named name: String) -> Problem? {
-        (ofEntries + [.conflictingValue, .outOfDate]).first { $0.name == name }
+        (ofEntries + [.malformedJSON, .conflictingValue, .outOfDate]).first { $0.name == name }
     }
 }
 
