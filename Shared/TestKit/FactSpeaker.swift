@@ -20,10 +20,10 @@ package final class FactSpeaker: Sendable {
     private let runtime: Runtime
     private let store: Store
     private let stream: FactStream
-    private let book = Book()
+    private let grants = GrantStates()
 
     /// What every grant is now.
-    private final class Book: Sendable {
+    private final class GrantStates: Sendable {
         private let states = Mutex<[GrantID: GrantState]>([:])
 
         var active: [GrantState] { states.withLock { $0.values.filter(\.active) } }
@@ -42,16 +42,16 @@ package final class FactSpeaker: Sendable {
         let stream = FactStream(stream: family.streams[0], epoch: epoch, relay: relay)
         (self.store, self.stream) = (store, stream)
         var methods = methods
-        StreamSource(families: [family], store: store, render: { _, row in row.body }) { [book] _ in
+        StreamSource(families: [family], store: store, render: { _, row in row.body }) { [grants] _ in
             try await store.read { db in
-                try stream.snapshot(db, type: GrantState.type, facts: book.active.map { ($0.person, $0) }, next: nil)
+                try stream.snapshot(db, type: GrantState.type, facts: grants.active.map { ($0.person, $0) }, next: nil)
             }
         }.register(in: &methods)
         try await runtime.answer(methods)
     }
 
     package func say(_ body: some Encodable & Sendable, type: String, of person: PersonID) async throws {
-        if let state = body as? GrantState { book.note(state) }
+        if let state = body as? GrantState { grants.note(state) }
         let fact = try await store.write { [stream] db in try stream.append(db, type: type, subject: person, body: body, at: .now) }
         stream.publish(fact)
     }

@@ -157,7 +157,7 @@ struct PendingRequestStore: Sendable {
     }
 
     /// In the order of the list, from `place` on.
-    func intents(_ db: Database, of batch: JobID, from place: Int = 0, limit: Int) throws -> [PendingRequest] {
+    func requests(_ db: Database, of batch: JobID, from place: Int = 0, limit: Int) throws -> [PendingRequest] {
         try rows(db, "batch = ? AND place >= ? ORDER BY place LIMIT ?", [Data(batch.bytes), place, limit])
     }
 

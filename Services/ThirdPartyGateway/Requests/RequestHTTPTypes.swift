@@ -118,10 +118,10 @@ struct ListedFormItem: Codable, Sendable {
 
     static let sending = "sending"
 
-    init(_ intent: PendingRequest) {
-        (place, request) = (intent.place, intent.request)
-        outcome = intent.outcome?.rawValue ?? Self.sending
-        detail = intent.detail ?? intent.outcome?.detail
+    init(_ entry: PendingRequest) {
+        (place, request) = (entry.place, entry.request)
+        outcome = entry.outcome?.rawValue ?? Self.sending
+        detail = entry.detail ?? entry.outcome?.detail
     }
 }
 

@@ -16,7 +16,7 @@ struct RequestListRoutes: Sendable {
     let service: RequestService
     let firstAnswers: FirstAnswers<JobID>
     let admit: Admit
-    private let intents = PendingRequestStore()
+    private let pending = PendingRequestStore()
 
     init(store: Store, service: RequestService, firstAnswers: FirstAnswers<JobID>, admit: @escaping Admit) {
         (self.store, self.service, self.firstAnswers, self.admit) = (store, service, firstAnswers, admit)
@@ -95,11 +95,11 @@ struct RequestListRoutes: Sendable {
     }
 
     private func item(_ id: JobID, of organisation: OrganisationID, from place: Int, limit: Int) async throws -> RequestListItem? {
-        try await store.read { [intents] db in
-            guard let batch = try intents.batch(db, id, of: organisation) else { return nil }
-            let rows = try intents.intents(db, of: id, from: place, limit: limit + 1)
+        try await store.read { [pending] db in
+            guard let batch = try pending.batch(db, id, of: organisation) else { return nil }
+            let rows = try pending.requests(db, of: id, from: place, limit: limit + 1)
             return RequestListItem(
-                list: id, persons: batch.persons, sending: try intents.waitingCount(db, of: id), createdAt: batch.createdAt.rfc3339,
+                list: id, persons: batch.persons, sending: try pending.waitingCount(db, of: id), createdAt: batch.createdAt.rfc3339,
                 items: rows.prefix(limit).map(ListedFormItem.init), next: rows.count > limit ? String(rows[limit].place) : nil)
         }
     }

@@ -67,8 +67,8 @@ struct RequestRoutes: Sendable {
             let (list, isRepeated) = try await service.send(
                 [form], of: standing, priceListVersion: body.priceListVersion,
                 repeated: try firstAnswers.sending(exchange, bytes, "open-request"))
-            guard let intent = try await service.askNow(list) else { throw Problem.absent }
-            let answer = try await self.answer(intent, standing, exchange)
+            guard let entry = try await service.askNow(list) else { throw Problem.absent }
+            let answer = try await self.answer(entry, standing, exchange)
             return isRepeated ? answer.with(.idempotencyReplayed, "true") : answer
         }
     }
@@ -78,14 +78,14 @@ struct RequestRoutes: Sendable {
         "granularity": "minutes", "purpose": "Study of resting heart rate",
     ]
 
-    private func answer(_ intent: PendingRequest, _ standing: Standing, _ exchange: Exchange) async throws -> HTTPAnswer {
-        switch intent.outcome {
+    private func answer(_ entry: PendingRequest, _ standing: Standing, _ exchange: Exchange) async throws -> HTTPAnswer {
+        switch entry.outcome {
         case nil:
             let item = RequestListItem(
-                list: intent.batch, persons: 1, sending: 1, createdAt: intent.createdAt.rfc3339, items: [ListedFormItem(intent)], next: nil)
-            return try .json(item, status: 202).with(.location, "/thirdparty/v1/requests/lists/\(intent.batch)")
+                list: entry.batch, persons: 1, sending: 1, createdAt: entry.createdAt.rfc3339, items: [ListedFormItem(entry)], next: nil)
+            return try .json(item, status: 202).with(.location, "/thirdparty/v1/requests/lists/\(entry.batch)")
         case .opened:
-            guard let request = intent.request, let shown = try await repository.find(request, of: standing.id) else {
+            guard let request = entry.request, let shown = try await repository.find(request, of: standing.id) else {
                 throw Problem.absent
             }
             return try .json(MadeRequestItem(shown), status: 201).with(.location, "/thirdparty/v1/requests/\(request)")
@@ -101,10 +101,10 @@ struct RequestRoutes: Sendable {
                 retryAfter: Self.untilTomorrow(exchange.receivedAt))
         case .covered:
             throw Problem.openRequestCovers.saying(
-                "An open request already covers this: \(intent.request.map { "/thirdparty/v1/requests/\($0)" } ?? "see your requests")."
+                "An open request already covers this: \(entry.request.map { "/thirdparty/v1/requests/\($0)" } ?? "see your requests")."
                     + " Ask for other types or times, or stop that one first.")
         case .refused:
-            throw Problem.requestRefused.saying("It cannot be asked now: \(intent.detail ?? "try again later").")
+            throw Problem.requestRefused.saying("It cannot be asked now: \(entry.detail ?? "try again later").")
         }
     }
 

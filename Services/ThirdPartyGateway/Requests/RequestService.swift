@@ -54,7 +54,7 @@ struct RequestService: Sendable {
     let clock: @Sendable () -> Timestamp
     private let wakeUp = WakeUpSignal()
     private let table = RequestStore()
-    private let intents = PendingRequestStore()
+    private let pending = PendingRequestStore()
 
     init(
         store: Store, vault: RequestVault, news: RequestEventStore, effects: RequestEffects, questions: RequestBusRoutes,
@@ -83,14 +83,14 @@ struct RequestService: Sendable {
             let question = Self.randomQuestion()
             return (question, try vault.seal(RequestDraft(form: form, askedBy: standing.actor), of: question))
         }
-        return try await store.write { [intents, effects] db in
+        return try await store.write { [pending, effects] db in
             if let first = try repeated.first(db) { return (first, true) }
             for form in forms {
                 try effects.opening(db, standing.id, form.scope, forms.count, priceListVersion)
             }
-            try intents.add(db, batch)
+            try pending.add(db, batch)
             for (place, (question, sealed)) in drafts.enumerated() {
-                try intents.add(db, batch.id, place: place, question: question, form: sealed)
+                try pending.add(db, batch.id, place: place, question: question, form: sealed)
             }
             try repeated.remember(db, batch.id)
             return (batch.id, false)
@@ -99,10 +99,10 @@ struct RequestService: Sendable {
 
     /// The list's one form, asked at once: settled, or still waiting where consent is silent.
     func askNow(_ batch: JobID) async throws -> PendingRequest? {
-        guard let intent = try await store.read({ [intents] db in try intents.intents(db, of: batch, limit: 1) }).first else { return nil }
-        guard intent.outcome == nil else { return intent }
-        if try await !ask(intent) { wakeUp.notify() }
-        return try await store.read { [intents] db in try intents.find(db, question: intent.question) }
+        guard let entry = try await store.read({ [pending] db in try pending.requests(db, of: batch, limit: 1) }).first else { return nil }
+        guard entry.outcome == nil else { return entry }
+        if try await !ask(entry) { wakeUp.notify() }
+        return try await store.read { [pending] db in try pending.find(db, question: entry.question) }
     }
 
     /// There is something to ask.
@@ -114,16 +114,16 @@ struct RequestService: Sendable {
     func run() async throws {
         var pause = Self.pauses.lowerBound
         while !Task.isCancelled {
-            let waiting = try await store.write { [intents, clock] db in
-                try intents.expire(db, before: clock() - Self.listKept)
-                return try intents.waiting(db, limit: Self.atOnce)
+            let waiting = try await store.write { [pending, clock] db in
+                try pending.expire(db, before: clock() - Self.listKept)
+                return try pending.waiting(db, limit: Self.atOnce)
             }
             guard !waiting.isEmpty else {
                 await wakeUp.wait(atMost: Self.look)
                 continue
             }
             let answered = try await withThrowingTaskGroup(of: Bool.self) { group in
-                for intent in waiting { group.addTask { try await ask(intent) } }
+                for entry in waiting { group.addTask { try await ask(entry) } }
                 return try await group.reduce(true) { $0 && $1 }
             }
             if answered {
@@ -137,36 +137,36 @@ struct RequestService: Sendable {
     }
 
     /// False where consent did not answer.
-    private func ask(_ intent: PendingRequest) async throws -> Bool {
-        guard let sealed = intent.form else { return true }
-        let draft = try vault.open(sealed, of: intent.question)
+    private func ask(_ entry: PendingRequest) async throws -> Bool {
+        guard let sealed = entry.form else { return true }
+        let draft = try vault.open(sealed, of: entry.question)
         let form = draft.form
         do {
             let reply = try await questions.open(
-                Hex.encode(intent.question),
+                Hex.encode(entry.question),
                 OpenRequest(
-                    organisation: intent.organisation, organisationName: intent.organisationName, fiscalCode: form.fiscalCode,
+                    organisation: entry.organisation, organisationName: entry.organisationName, fiscalCode: form.fiscalCode,
                     types: form.types, from: form.from, to: form.to, granularity: form.granularity, purpose: form.purpose))
-            try await opened(intent, draft, reply)
+            try await opened(entry, draft, reply)
             return true
         } catch let failure as Failure {
-            return try await refused(intent, draft, failure)
+            return try await refused(entry, draft, failure)
         }
     }
 
-    private func opened(_ intent: PendingRequest, _ draft: RequestDraft, _ reply: OpenRequest.Reply) async throws {
+    private func opened(_ entry: PendingRequest, _ draft: RequestDraft, _ reply: OpenRequest.Reply) async throws {
         let particulars = RequestParticulars(
             fiscalCode: draft.form.fiscalCode, purpose: draft.form.purpose, askedBy: draft.askedBy)
         let sealed = try vault.seal(particulars, of: reply.request)
-        try await store.write { [table, intents, effects, news, clock] db in
-            guard try intents.settle(db, intent.question, .opened, request: reply.request, detail: nil) else { return }
+        try await store.write { [table, pending, effects, news, clock] db in
+            guard try pending.settle(db, entry.question, .opened, request: reply.request, detail: nil) else { return }
             let form = draft.form
             if try table.find(db, reply.request) == nil {
                 let now = clock()
                 try table.add(
                     db,
                     MadeRequest(
-                        id: reply.request, organisation: intent.organisation, person: nil, asked: form.types, types: form.types,
+                        id: reply.request, organisation: entry.organisation, person: nil, asked: form.types, types: form.types,
                         from: form.from, to: form.to, granularity: form.granularity, isSubscription: reply.isSubscription,
                         status: .pending, grant: nil, answerBy: reply.answerBy, createdAt: now, changedAt: now, paidAt: nil,
                         deliveredAt: nil))
@@ -177,15 +177,15 @@ struct RequestService: Sendable {
                 try table.keep(db, sealed, isSubscription: reply.isSubscription, of: reply.request)
             }
             guard let request = try table.find(db, reply.request) else { return }
-            try effects.opened(db, request, intent.persons, intent.priceListVersion)
+            try effects.opened(db, request, entry.persons, entry.priceListVersion)
             // Refused while its answer was on its way: what was opened just now costs nothing.
             if request.status == .declined || request.status == .expired { try effects.closed(db, request) }
-            news.tellWatchers(db, of: intent.organisation)
+            news.tellWatchers(db, of: entry.organisation)
         }
         sealer.wake()
     }
 
-    private func refused(_ intent: PendingRequest, _ draft: RequestDraft, _ failure: Failure) async throws -> Bool {
+    private func refused(_ entry: PendingRequest, _ draft: RequestDraft, _ failure: Failure) async throws -> Bool {
         let outcome: PendingRequestOutcome
         var request: RequestID?
         switch failure.code {
@@ -196,7 +196,7 @@ struct RequestService: Sendable {
             outcome = request == nil ? .refused : .covered
             if let request, try await isOwn(request, draft) {
                 // Consent had opened it and has forgotten the question since: this is its answer.
-                try await adopt(intent, draft, request)
+                try await adopt(entry, draft, request)
                 return true
             }
         case .invalid: outcome = .refused
@@ -205,8 +205,8 @@ struct RequestService: Sendable {
             return false
         }
         let detail = outcome == .refused ? failure.reason : nil
-        try await store.write { [intents, request] db in
-            _ = try intents.settle(db, intent.question, outcome, request: request, detail: detail)
+        try await store.write { [pending, request] db in
+            _ = try pending.settle(db, entry.question, outcome, request: request, detail: detail)
         }
         return true
     }
@@ -219,10 +219,10 @@ struct RequestService: Sendable {
             && made.to == draft.form.to && made.granularity == draft.form.granularity
     }
 
-    private func adopt(_ intent: PendingRequest, _ draft: RequestDraft, _ id: RequestID) async throws {
+    private func adopt(_ entry: PendingRequest, _ draft: RequestDraft, _ id: RequestID) async throws {
         guard let made = try await store.read({ [table] db in try table.find(db, id) }) else { return }
         try await opened(
-            intent, draft,
+            entry, draft,
             OpenRequest.Reply(request: id, status: made.status, isSubscription: made.isSubscription, answerBy: made.answerBy))
     }
 
