@@ -69,7 +69,7 @@ extension Language {
 
     /// By quality, RFC 9110 §12.5.4; of equals the first. `it-CH` counts as Italian.
     static func preferred(_ acceptLanguage: String?) -> Language {
-        let ranges = (acceptLanguage ?? "").split(separator: ",").prefix(32).compactMap { range -> (Language, Double)? in
+        let ranges = (acceptLanguage ?? "").split(separator: ",", maxSplits: 32).prefix(32).compactMap { range -> (Language, Double)? in
             let parts = range.split(separator: ";").map { $0.filter { $0 != " " }.lowercased() }
             guard let tag = parts.first?.split(separator: "-").first.map(String.init), let language = Language(rawValue: tag) else {
                 return nil

@@ -1,4 +1,4 @@
-// One request from its head to its answer. The hot path: no middleware, one task, no dictionary.
+// One request from its head to its answer. The hot path: no middleware, one task at most, no dictionary.
 
 import Contracts
 import Logging
@@ -24,13 +24,21 @@ struct Responder: Sendable {
     var load: ServerLoad { state.load }
 
     /// Begins to answer; tells `connection` when it has something to say, which is never before this returns.
-    /// - Returns: the task that does it; nil for a brief request.
+    /// - Returns: the task that does it; nil for a brief request, and for one that its head alone refuses.
     func begin(_ head: RequestHead, _ body: RequestBody, on connection: Connection) -> Task<Void, Never>? {
         let start = Beginning(time: .now, receivedAt: .now(), requestID: head.requestID ?? RequestID.next())
         let finding = table.find(method: head.method, path: head.path)
-        if case .whole = body, respondBriefly(head, body, finding, start, connection) { return nil }
-        let executor = MeteredExecutor()
-        return Task(executorPreference: executor) { await respond(head, body, finding, start, connection, executor) }
+        switch judge(head, body, finding, connection) {
+        case .refused(let error, let payer):
+            refuse(error, payer, head, finding, start, connection)
+            return nil
+        case .open(let credentials):
+            if case .whole = body, respondBriefly(head, body, finding, credentials, start, connection) { return nil }
+            let executor = MeteredExecutor()
+            return Task(executorPreference: executor) {
+                await respond(head, body, finding, credentials, start, connection, executor)
+            }
+        }
     }
 
     private struct Beginning {
@@ -40,8 +48,8 @@ struct Responder: Sendable {
     }
 
     private func respond(
-        _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ start: Beginning, _ connection: Connection,
-        _ executor: MeteredExecutor
+        _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ credentials: Credentials?, _ start: Beginning,
+        _ connection: Connection, _ executor: MeteredExecutor
     ) async {
         let hasRoom = load.enter(most: finding.room(limits))
         var permit: BudgetPermit?
@@ -54,7 +62,7 @@ struct Responder: Sendable {
         do {
             guard hasRoom || healthPaths.contains(head.path) else { throw Refusal(.unavailable, retryAfter: .seconds(1)) }
             let (entry, values) = try Self.entry(finding)
-            let caller = try await prove(head, entry.route.access, connection)
+            let caller = try await prove(credentials, head, entry.route.access, connection)
             if !entry.route.isInternal {
                 let admitted = try admit(caller, head, body, entry.route, connection)
                 executor.charge(to: admitted)
@@ -73,9 +81,10 @@ struct Responder: Sendable {
 
     /// False where the request has to go the long way; then nothing has been done.
     private func respondBriefly(
-        _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ start: Beginning, _ connection: Connection
+        _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ credentials: Credentials?, _ start: Beginning,
+        _ connection: Connection
     ) -> Bool {
-        guard case .found(let entry, let values) = finding, let brief = entry.route.brief, let recognise,
+        guard case .found(let entry, let values) = finding, let brief = entry.route.brief, let recognise, let credentials,
             load.enter(most: finding.room(limits))
         else { return false }
         let answer = BriefAnswer(connection) { result in
@@ -90,8 +99,6 @@ struct Responder: Sendable {
             return outgoing(answer, head, start)
         }
         do {
-            let credentials = try Credentials.shown(
-                by: head, method: head.method, for: entry.route.access, publicOrigin: state.publicOrigin)
             if let caller = try counted(head, connection, { () throws in try recognise(credentials, entry.route.access) }),
                 try brief(exchange(head, body, entry, values, caller, start, connection), answer)
             {
@@ -137,9 +144,11 @@ struct Responder: Sendable {
         if case .found(let entry, _) = finding { entry.meter } else { unrouted }
     }
 
-    private func prove(_ head: RequestHead, _ access: Access, _ connection: Connection) async throws -> Caller {
+    private func prove(
+        _ credentials: Credentials?, _ head: RequestHead, _ access: Access, _ connection: Connection
+    ) async throws -> Caller {
         guard access != .anyone else { return .anyone }
-        let credentials = try Credentials.shown(by: head, method: head.method, for: access, publicOrigin: state.publicOrigin)
+        guard let credentials else { throw Problem.unauthorised }
         do {
             return try await authenticate(credentials, access)
         } catch let problem as Problem where problem.type == Problem.unauthorised.type {
@@ -177,6 +186,67 @@ struct Responder: Sendable {
             if let content = shape.contents.first(where: { $0.mediaType == essence }) { return content.mediaType }
         }
         throw .unsupportedMediaType(shape.contents.map(\.mediaType))
+    }
+}
+
+// MARK: By the head alone
+
+extension Responder {
+    private enum Judgement {
+        /// `payer` where the caller's budget had to be asked before.
+        case refused(any Error, payer: BudgetPermit?)
+        /// Who is asking, or what the body says, has to be judged. Credentials where the route asks for any.
+        case open(Credentials?)
+    }
+
+    /// What can be refused on the connection's own thread, in the order in which `respond` would. A body's length is not looked at:
+    /// handlers count who comes, and look at the path, before they read.
+    private func judge(
+        _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ connection: Connection
+    ) -> Judgement {
+        do {
+            // Who may use the reserve is not refused for a moment without room: there may be some when a thread is free.
+            guard load.hasRoom(most: finding.room(limits)) || finding.usesReserve || healthPaths.contains(head.path) else {
+                throw Refusal(.unavailable, retryAfter: .seconds(1))
+            }
+            let route = try Self.entry(finding).0.route
+            guard route.access == .anyone else {
+                return .open(
+                    try Credentials.shown(by: head, method: head.method, for: route.access, publicOrigin: state.publicOrigin))
+            }
+            do {
+                _ = try Self.mediaType(head, route.body)
+                return .open(nil)
+            } catch {
+                // Who has used up their budget is told that first.
+                let payer = try route.isInternal ? nil : admit(.anyone, head, body, route, connection)
+                return .refused(error, payer: payer)
+            }
+        } catch {
+            return .refused(error, payer: nil)
+        }
+    }
+
+    /// Without a task, and without a thread that work is waiting for.
+    private func refuse(
+        _ error: any Error, _ payer: BudgetPermit?, _ head: RequestHead, _ finding: RouteTable.Finding, _ start: Beginning,
+        _ connection: Connection
+    ) {
+        func made() -> OutgoingAnswer {
+            let answer = refused(error, head, finding, start)
+            meter(finding).record(status: answer.status, from: start.time)
+            return outgoing(answer, head, start)
+        }
+        let answer: OutgoingAnswer
+        if let payer {
+            let executor = MeteredExecutor()
+            executor.charge(to: payer)
+            answer = executor.metering { made() }
+            payer.release()
+        } else {
+            answer = made()
+        }
+        connection.soonOnLoop { $0.finish(answer) }
     }
 }
 

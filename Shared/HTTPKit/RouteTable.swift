@@ -27,6 +27,11 @@ struct RouteTable: Sendable {
             return limits.room(entry.route.yields) + (entry.route.usesReserve ? limits.reserve : 0)
         }
 
+        var usesReserve: Bool {
+            guard case .found(let entry, _) = self else { return false }
+            return entry.route.usesReserve
+        }
+
         var hasPages: Bool {
             guard case .found(let entry, _) = self else { return false }
             return entry.hasPages
@@ -43,7 +48,8 @@ struct RouteTable: Sendable {
         case parameter
     }
 
-    private var exact: [String: Place] = [:]
+    /// By what requests hold, so that looking up copies nothing.
+    private var exact: [Substring: Place] = [:]
     private var patterns: [Place] = []
 
     /// Two routes with the same method and path, or a path that is none, are mistakes of the programmer and stop the process.
@@ -57,7 +63,7 @@ struct RouteTable: Sendable {
             let segments = texts.map { $0.hasPrefix("{") ? Segment.parameter : .text(String($0)) }
             let entry = Entry(route, parameterNames: names, meter: meter(route))
             if names.isEmpty {
-                exact[route.path, default: Place(segments: segments)].add(entry)
+                exact[route.path[...], default: Place(segments: segments)].add(entry)
             } else if let index = patterns.firstIndex(where: { $0.segments == segments }) {
                 patterns[index].add(entry)
             } else {
@@ -71,7 +77,7 @@ struct RouteTable: Sendable {
     /// HEAD is found where GET is.
     func find(method: String, path: Substring) -> Finding {
         let wanted = method == "HEAD" ? "GET" : method
-        if let place = exact[String(path)] { return place.finding(wanted, []) }
+        if let place = exact[path] { return place.finding(wanted, []) }
         let segments = Self.split(path)
         for place in patterns {
             if let values = place.match(segments) { return place.finding(wanted, values) }

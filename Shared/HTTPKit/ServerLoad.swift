@@ -24,6 +24,9 @@ final class ServerLoad: Sendable {
         return true
     }
 
+    /// Whether `enter` would be true at this moment.
+    func hasRoom(most: Int) -> Bool { count < most }
+
     func leave() {
         running.wrappingSubtract(1, ordering: .relaxed)
     }

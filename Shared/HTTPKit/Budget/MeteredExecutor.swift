@@ -30,7 +30,7 @@ final class MeteredExecutor: TaskExecutor {
             defer { state.unpaid = .zero }
             return state.unpaid
         }
-        payer.charge(unpaid)
+        if unpaid > .zero { payer.charge(unpaid) }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -1,0 +1,161 @@
+// Requests that their head alone refuses: answered without a thread that work is waiting for, and counted as all others.
+
+import Contracts
+import Dispatch
+import NIOCore
+import Synchronization
+import TestKit
+import Testing
+
+@testable import HTTPKit
+
+@Suite("Refusals by the head alone", .serialized)
+struct HeadRefusalTests {
+    /// Keeps threads that handlers run on until they are let go, ten seconds at most.
+    private final class Blockade: Sendable {
+        private let begun = Atomic<Int>(0)
+        private let over = Atomic<Int>(0)
+        private let gate = DispatchSemaphore(value: 0)
+
+        /// As many as there are; see `MeteredExecutor`.
+        static var threads: Int { System.coreCount }
+
+        var isComplete: Bool { begun.load(ordering: .sequentiallyConsistent) == Self.threads }
+        var stands: Bool { isComplete && over.load(ordering: .sequentiallyConsistent) == 0 }
+
+        func hold() {
+            begun.wrappingAdd(1, ordering: .sequentiallyConsistent)
+            _ = gate.wait(timeout: .now() + 10)
+            over.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        }
+
+        func end() {
+            for _ in 0..<Self.threads { gate.signal() }
+        }
+
+        var route: Route {
+            Route(.get, "/held", access: .anyone, summary: "Keeps a thread", answers: []) { [self] _ in
+                hold()
+                return .empty()
+            }
+        }
+
+        /// Opens the connections that take all threads.
+        func begin(_ port: Int) async throws -> [RawConnection] {
+            var connections: [RawConnection] = []
+            for _ in 0..<Self.threads {
+                let connection = try RawConnection(port: port)
+                await connection.send("GET /held HTTP/1.1\r\nHost: t\r\n\r\n")
+                connections.append(connection)
+            }
+            try await eventually("every thread is taken") { [self] in isComplete }
+            return connections
+        }
+    }
+
+    private static let mine = Route(.post, "/mine", access: .device, summary: "Mine", answers: []) { _ in .empty() }
+    private static let theirs = Route(.post, "/theirs", access: .account, summary: "Theirs", answers: []) { _ in .empty() }
+
+    /// What its head alone refuses, and how.
+    private static let refused: [(line: String, fields: String, status: Int, problem: String)] = [
+        ("POST /nowhere", "", 404, "not-found"),
+        ("DELETE /test/v1/measure", "", 405, "method-not-allowed"),
+        ("POST /mine", "", 401, "unauthorised"),
+        ("POST /mine", "Authorization: Basic good\r\n", 401, "unauthorised"),
+        ("POST /theirs", "Cookie: __Host-trackme=good\r\nOrigin: https://evil.example\r\n", 403, "wrong-origin"),
+        ("POST /test/v1/measure", "Content-Type: text/csv\r\n", 415, "unsupported-media-type"),
+        ("POST /test/v1/measure", "", 415, "unsupported-media-type"),
+    ]
+
+    @Test("X2: what the head alone refuses waited for the threads that handlers run on: it is answered while all of them are taken")
+    func whileThreadsAreTaken() async throws {
+        let blockade = Blockade()
+        try await withServer(blockade.route, Self.mine, Self.theirs, measure()) { port in
+            let holding = try await blockade.begin(port)
+            defer { blockade.end() }
+            let connection = try RawConnection(port: port)
+            for (number, (line, fields, status, problem)) in Self.refused.enumerated() {
+                // At once with its head, and behind it: nobody reads the body, and the connection goes on.
+                for isLate in [false, true] {
+                    let head = "\(line) HTTP/1.1\r\nHost: t\r\nX-Request-Id: r-\(number)\r\n\(fields)Content-Length: 3\r\n\r\n"
+                    await connection.send(isLate ? head : head + "{1}")
+                    let answer = await connection.receiveAnswer()
+                    if isLate { await connection.send("{1}") }
+                    #expect(answer?.status == status && answer?.problem == problem, "\(line): \(answer?.text ?? "no answer")")
+                    #expect(answer?.headers["x-request-id"] == "r-\(number)" && answer?.json["requestId"] as? String == "r-\(number)")
+                    #expect(answer?.headers["connection"] == nil && answer?.headers["cache-control"] == "no-store")
+                    #expect(answer?.headers["www-authenticate"] == (status == 401 ? "Bearer" : nil))
+                }
+            }
+            #expect(blockade.stands, "an answer waited for a thread")
+            withExtendedLifetime(holding) {}
+        }
+    }
+
+    @Test("X2: a server without room says so while all threads are taken; health is asked of the threads all the same")
+    func withoutRoom() async throws {
+        let blockade = Blockade()
+        var limits = HTTPLimits()
+        limits.concurrentRequests = Blockade.threads
+        let server = makeServer([blockade.route, measure()], limits: limits)
+        try await withServer(server) { port in
+            let holding = try await blockade.begin(port)
+            defer { blockade.end() }
+            for path in ["/test/v1/measure", "/nowhere"] {
+                let answer = try await ask(port, "POST", path, headers: asJSON, body: [49])
+                #expect(answer.status == 503 && answer.problem == "unavailable" && answer.headers["retry-after"] == "1")
+            }
+            #expect(blockade.stands, "an answer waited for a thread")
+            async let health = ask(port, "GET", "/health/live")
+            blockade.end()
+            let status = try await health.status
+            #expect(status == 200)
+            try await eventually("nothing is under way") { server.state.load.count == 0 }
+            withExtendedLifetime(holding) {}
+        }
+    }
+
+    @Test("Thousands of refusals that are sent at once are answered in their order, with what comes between them")
+    func pipelined() async throws {
+        try await withServer(Self.mine, measure()) { port in
+            let connection = try RawConnection(port: port)
+            var requests = ""
+            for _ in 0..<1000 {
+                for (line, length) in [("POST /nowhere", 4), ("POST /test/v1/measure", 3), ("POST /mine", 0)] {
+                    let type = length == 3 ? "Content-Type: application/json\r\n" : ""
+                    requests += "\(line) HTTP/1.1\r\nHost: t\r\n\(type)Content-Length: \(length)\r\n\r\n"
+                    requests += String(repeating: "1", count: length)
+                }
+            }
+            async let sending = connection.send(requests + "GET /nowhere HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+            let text = String(decoding: await connection.receiveAll(), as: UTF8.self)
+            let statuses = text.split(separator: "HTTP/1.1 ").compactMap { Int($0.prefix(3)) }
+            #expect(statuses == Array(repeatElement([404, 200, 401], count: 1000).joined()) + [404])
+            let isSent = await sending
+            #expect(isSent)
+        }
+    }
+
+    @Test("X2: a stranger is charged for refusals that need no thread as well, and gives back what they held")
+    func charged() async throws {
+        var limits = HTTPLimits()
+        (limits.processorsPerCaller, limits.processorBurst) = (0.000_001, .zero)
+        let server = makeServer([measure()], limits: limits)
+        try await withServer(server) { port in
+            let csv = ["Content-Type": "text/csv"]
+            #expect(try await ask(port, "POST", "/test/v1/measure", headers: csv, body: [49]).status == 415)
+            let next = try await ask(port, "POST", "/test/v1/measure", headers: csv, body: [49])
+            #expect(next.status == 429 && next.problem == "too-many-requests" && next.headers["retry-after"] != nil)
+            let elsewhere = csv.merging(forwarded("198.51.100.8")) { $1 }
+            #expect(try await ask(port, "POST", "/test/v1/measure", headers: elsewhere, body: [49]).status == 415)
+            #expect(server.state.load.count == 0 && server.state.budget.held.bodies == 0)
+        }
+    }
+
+    @Test("Of a header with more languages than anybody reads, the first 32 count")
+    func languages() {
+        let many = String(repeating: "de,", count: 31)
+        #expect(Language.preferred(many + "it;q=0.5,en") == .italian)
+        #expect(Language.preferred(many + "de,it") == .english)
+    }
+}
