@@ -44,6 +44,8 @@ extension Exchange {
 }
 
 extension JSONSchema {
+    private static let decoder = JSONDecoder()
+
     /// - Throws: `invalid-body`.
     func decode<Body: Decodable>(_: Body.Type, from bytes: Data) throws -> Body {
         let faults: [Problem.FieldError]
@@ -54,7 +56,7 @@ extension JSONSchema {
         }
         guard faults.isEmpty else { throw Problem.invalidBody(faults) }
         do {
-            return try JSONDecoder().decode(Body.self, from: bytes)
+            return try Self.decoder.decode(Body.self, from: bytes)
         } catch let error as DecodingError {
             throw Problem.invalidBody([.init(pointer: error.pointer, .wrongFormat)])
         }
