@@ -44,16 +44,21 @@ struct SecondFactorStore: Sendable {
 
     /// Whether it is an authenticator's code that is good now; nobody can use it again then.
     func takes(_ db: Database, _ factor: SecondFactorRow, _ code: String, of account: AccountRow, at now: Timestamp) throws -> Bool {
-        guard let typed = OneTimePassword.typed(code) else { return false }
+        guard let step = try step(of: code, factor, of: account, at: now) else { return false }
+        try table.use(db, account.number, step: step)
+        return true
+    }
+
+    /// Of an authenticator's code that is good now; nil for any other. Takes nothing.
+    private func step(of code: String, _ factor: SecondFactorRow, of account: AccountRow, at now: Timestamp) throws -> Int64? {
+        guard let typed = OneTimePassword.typed(code) else { return nil }
         let secret = try vault.open(factor.secret, at: Self.place, of: account.subject)
         // All of them, so that the time tells nothing.
         let right = OneTimePassword.steps(at: now, after: factor.lastStep).filter { step in
             let mac = Digest.hmacSHA1(OneTimePassword.message(step), keyBytes: secret)
             return Digest.constantTimeEqual(Array(OneTimePassword.text(of: mac).utf8), Array(typed.utf8))
         }
-        guard let step = right.first else { return false }
-        try table.use(db, account.number, step: step)
-        return true
+        return right.first
     }
 
     /// Whether a session of the account is good for enrolling alone.
@@ -67,8 +72,29 @@ struct SecondFactorStore: Sendable {
         try table.remove(db, account)
     }
 
+    // MARK: Enrolling one
+
     func begin(_ db: Database, _ account: AccountRow, secret: [UInt8], at time: Timestamp) throws {
         try table.begin(db, account.number, secret: vault.seal(secret, at: Self.place, of: account.subject), at: time)
+    }
+
+    /// Reads whether the code confirms the factor that the account has begun to enrol.
+    /// - Throws: `second-factor-wrong`, `second-factor-enrolled`.
+    func requireConfirming(_ db: Database, _ account: AccountRow, _ code: String, at now: Timestamp) throws {
+        guard try step(of: code, begun(db, account), of: account, at: now) != nil else { throw Problem.secondFactorWrong }
+    }
+
+    /// Takes the code and confirms the factor.
+    /// - Throws: as `requireConfirming`.
+    func confirm(_ db: Database, _ account: AccountRow, _ code: String, at now: Timestamp) throws {
+        guard try takes(db, begun(db, account), code, of: account, at: now) else { throw Problem.secondFactorWrong }
+        try table.confirm(db, account.number, at: now)
+    }
+
+    private func begun(_ db: Database, _ account: AccountRow) throws -> SecondFactorRow {
+        guard let factor = try table.find(db, account.number) else { throw Problem.secondFactorWrong }
+        guard factor.confirmedAt == nil else { throw Problem.secondFactorEnrolled }
+        return factor
     }
 
     // MARK: Telling the owner

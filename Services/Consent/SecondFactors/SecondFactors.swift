@@ -70,13 +70,15 @@ struct SecondFactors: Sendable {
     /// - Throws: `second-factor-wrong`, `second-factor-enrolled`.
     func confirm(_ code: String, in session: SessionID) async throws -> (codes: [String], accessToken: String) {
         let time = now()
+        // A wrong code costs no turn of the store's writer; one that is right is judged again where it is taken.
+        try await store.readBriefly { [self] db in
+            guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
+            try factors.requireConfirming(db, account, code, at: time)
+        }
         let codes = Self.freshCodes()
         let (token, ended) = try await store.write { [self] db in
             guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
-            guard let factor = try factors.table.find(db, account.number) else { throw Problem.secondFactorWrong }
-            guard factor.confirmedAt == nil else { throw Problem.secondFactorEnrolled }
-            guard try factors.takes(db, factor, code, of: account, at: time) else { throw Problem.secondFactorWrong }
-            try factors.table.confirm(db, account.number, at: time)
+            try factors.confirm(db, account, code, at: time)
             try factors.table.setCodes(db, account.number, codes)
             try sessions.enrolled(db, session, Authentication(at: time, methods: [.password, .oneTimePassword]))
             try factors.tell(db, account, .enrolled, at: time)

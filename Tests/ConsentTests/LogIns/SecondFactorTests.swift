@@ -2,8 +2,11 @@
 
 import Bus
 import Contracts
+import Dispatch
 import Foundation
 import Sealing
+import Storage
+import Synchronization
 import TestKit
 import Testing
 
@@ -46,6 +49,24 @@ struct SecondFactorTests {
         return (authenticator, try confirmed.decoded())
     }
 
+    /// Keeps the store's writer until it is let go, ten seconds at most.
+    private final class HeldWriter: Sendable {
+        private let begun = Atomic<Bool>(false)
+        private let gate = DispatchSemaphore(value: 0)
+
+        var isHeld: Bool { begun.load(ordering: .sequentiallyConsistent) }
+
+        /// False where nobody let go in time.
+        func hold() -> Bool {
+            begun.store(true, ordering: .sequentiallyConsistent)
+            return gate.wait(timeout: .now() + 10) == .success
+        }
+
+        func letGo() {
+            gate.signal()
+        }
+    }
+
     private func logIn(
         _ house: LogInHouse, _ login: String = "anna@example.org", _ password: String = LogInHouse.password, code: String?
     ) async throws -> LogInHouse.Response {
@@ -86,6 +107,34 @@ struct SecondFactorTests {
             #expect(try await house.request("DELETE", "/consent/v1/second-factor", token: thief).status == 401)
             #expect(try await house.request("POST", "/consent/v1/second-factor/recovery-codes", token: thief).status == 401)
             #expect(try await logIn(house, code: nil).problem == "second-factor-needed", "the factor is still there")
+        }
+    }
+
+    @Test("X2: a wrong code at an enrolment waited for the store's writer and made recovery codes: it is refused by reading alone")
+    func wrongAtEnrolment() async throws {
+        try await LogInHouse.run { house in
+            try await house.addPerson()
+            let token = try await house.logIn().accessToken
+            func confirm(_ code: String) async throws -> LogInHouse.Response {
+                try await house.request("POST", "/consent/v1/second-factor/confirmation", token: token, json: ["code": code])
+            }
+            let writer = HeldWriter()
+            async let isLetGo = house.store.write { _ in writer.hold() }
+            try await eventually("the writer is held") { writer.isHeld }
+            #expect(try await confirm("123456").problem == "second-factor-wrong", "none is begun")
+            writer.letGo()
+            let wasLetGo = try await isLetGo
+            #expect(wasLetGo, "the answer waited for the writer")
+
+            let offered = try await house.request("POST", "/consent/v1/second-factor", token: token).decoded(as: OfferedFactorItem.self)
+            let authenticator = try Authenticator(base32: offered.secret)
+            for code in [authenticator.code(at: house.clock.now, steps: 5), "12345", "none"] {
+                let refused = try await confirm(code)
+                #expect(refused.status == 422 && refused.problem == "second-factor-wrong")
+            }
+            let code = authenticator.code(at: house.clock.now)
+            #expect(try await confirm(code).status == 200)
+            #expect(try await confirm(code).problem == "second-factor-enrolled")
         }
     }
 
