@@ -112,7 +112,11 @@ extension Supervision {
     ///   - report: nil for an answer: whoever answers is there now, whatever the clocks of devices say.
     private mutating func helped(at time: Timestamp, measured: Timestamp, _ report: Report?) -> [SupervisionAction] {
         guard !(report.map { isRepeated($0, of: .help) } ?? (state.help?.at == time)) else { return [] }
-        if let last = state.help?.countedAt, state.now - last <= SupervisionRules.sameHelp { return [] }
+        if let last = state.help?.countedAt, state.now - last <= SupervisionRules.sameHelp {
+            // One call with the last; whoever presses it still does not say that help is here.
+            state.episode?.askedBackAt = nil
+            return []
+        }
         state.help = Help(at: time, countedAt: state.now)
         noteCounted(.help, measured: measured, report)
         let (fall, doubt) = (state.fall, state.doubt)

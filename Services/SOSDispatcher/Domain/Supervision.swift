@@ -129,6 +129,8 @@ extension Supervision {
         state.episode?.normalSince = nil
         state.episode?.settledAt = nil
         state.episode?.dueAt = nil
+        // "Help is here" was said of what was called for before.
+        state.episode?.askedBackAt = nil
         return action(.dispatched(cause))
     }
 

@@ -42,6 +42,8 @@ struct Watched: Hashable, Codable, Sendable {
 
         mutating func note(_ answer: AnswerPrompt.Answer, at time: Timestamp) {
             if answer != .helpIsHere { (last, lastAt) = (answer, time) }
+            // Also where it is one call with the last: what comes behind it is asked back anew.
+            if answer == .help { askedBack = nil }
             noteSaid(answer)
         }
 
@@ -94,6 +96,17 @@ struct Watched: Hashable, Codable, Sendable {
     /// When the person has last said something that counted.
     var lastAnswerAt: Timestamp? { allAnswered.compactMap(\.lastAt).max() }
 
+    /// What a newcomer must know to ask back what comes again. What was asked back here is asked back there anew: nobody knows whether the
+    /// person has heard that it was.
+    var answersToTell: [Answered]? {
+        let told = allAnswered.filter { $0.said != nil }.map { known in
+            var known = known
+            known.askedBack = nil
+            return known
+        }
+        return told.isEmpty ? nil : told
+    }
+
     func answers(in emergency: EmergencyID) -> Answered {
         allAnswered.first { $0.emergency == emergency } ?? Answered(emergency: emergency, count: 0)
     }
@@ -108,6 +121,16 @@ struct Watched: Hashable, Codable, Sendable {
         var known = answers(in: emergency)
         guard known.said != nil || known.askedBack != nil else { return }
         (known.said, known.askedBack) = (nil, nil)
+        note(known)
+    }
+
+    /// Help is called for in it: what was said in another a moment before may come again without a name, and would be taken for this one's.
+    mutating func noteCalledFor(_ emergency: EmergencyID, since earliest: Timestamp) {
+        let others = allAnswered.filter { $0.emergency != emergency && $0.lastAt ?? .init(milliseconds: .min) >= earliest }
+        let before = others.flatMap { $0.said ?? [] }
+        guard !before.isEmpty else { return }
+        var known = answers(in: emergency)
+        for answer in before { known.noteSaid(answer) }
         note(known)
     }
 }

@@ -73,6 +73,8 @@ struct PersonSettings: Hashable, Codable, Sendable {
         var subscriber: Subscriber
         var steady: Timestamp
         var wall: Timestamp
+        /// What the person has answered, on the sender's time line; nil for nothing, and from a release that did not tell it.
+        var answered: [Watched.Answered]?
     }
 }
 

@@ -236,7 +236,8 @@ struct PairTables: Sendable {
             guard let person = PersonID(row[0] as Data) else { continue }
             last = person
             guard let watched = open(row[1], person) else { continue }
-            let standing = PersonSettings.Standing(subscriber: watched.subscriber, steady: steady, wall: .now)
+            let standing = PersonSettings.Standing(
+                subscriber: watched.subscriber, steady: steady, wall: .now, answered: watched.answersToTell)
             let version = SettingsVersion(number: row[2] as Int64? ?? 0)
             facts.append(
                 .settings(

@@ -157,6 +157,7 @@ extension SupervisionService {
         let person = fact.person
         // How the person is supervised there comes with the snapshot: these settings alone must not take its place.
         if untold.contains(person), fact.standing == nil, fact.settings.isSubscribed { return false }
+        learn(fact.standing?.answered ?? [], of: person)
         guard pair.takes(fact) else { return false }
         changes.versions[person] = fact.version
         effects.people.insert(person)
@@ -190,8 +191,15 @@ extension SupervisionService {
         let offset = clock.steady(fromWall: standing.wall) - standing.steady
         watched.subscriber.supervision = standing.subscriber.supervision.shifted(by: offset)
         // What was answered there has led to where that side stands: once more here it would call off what was called for since.
+        for var known in (standing.answered ?? []).reversed() {
+            known.count = pair.answers(in: known.emergency).count
+            known.lastAt = known.lastAt.map { $0 + offset }
+            watched.note(known)
+        }
         for emergency in emergencies(watched.subscriber.supervision, of: person) {
-            watched.note(.init(emergency: emergency, count: pair.answers(in: emergency).count))
+            var known = watched.answers(in: emergency)
+            known.count = pair.answers(in: emergency).count
+            watched.note(known)
         }
         var effects = Effects()
         people[person] = watched
@@ -271,6 +279,15 @@ extension SupervisionService {
         watched.note(known)
         people[person] = watched
         changes.put(watched, of: person)
+    }
+
+    /// What was said there in what runs here: after a long absence, what help has overtaken is told by nothing else.
+    private func learn(_ answered: [Watched.Answered], of person: PersonID) {
+        guard !answered.isEmpty, let state = people[person]?.subscriber.supervision else { return }
+        let running = emergencies(state, of: person)
+        for told in answered where running.contains(told.emergency) {
+            for answer in told.said ?? [] { noteSaid(answer, of: person, in: told.emergency) }
+        }
     }
 
     private func emergencies(_ state: Supervision.State, of person: PersonID) -> [EmergencyID] {

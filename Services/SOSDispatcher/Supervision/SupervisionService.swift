@@ -261,6 +261,9 @@ extension SupervisionService {
         }
         watched.subscriber.supervision = machine.state
         if let upload, machine.state.subscribed { watched.subscriber.note(upload, watches: machine.thresholds.watches) }
+        if watched.answered?.askedBack != nil, upload?.entries.contains(where: { $0.type == .help }) == true {
+            watched.answered?.askedBack = nil
+        }
         followAll(actions, machine, &watched, person, &effects)
         if let ended = watched.calledOff, clock.now - ended.at > Self.answersTravel { watched.calledOff = nil }
         keep(watched, person, machine)
@@ -304,6 +307,9 @@ extension SupervisionService {
         }
         let emergency = names.emergency(of: person, episode.trigger)
         if action.asks { watched.noteAsked(emergency) }
+        if action.kind == .dispatched(.asked) {
+            watched.noteCalledFor(emergency, since: action.at - SupervisionRules.askedBackFor)
+        }
         noteCalledOff(by: action, emergency, of: &watched)
         var record =
             records[person].flatMap { $0.id == emergency ? $0 : nil }

@@ -768,6 +768,7 @@ class Machine:
                 self.close()
 
     def help(self, at, age, source=None):       # `at` is its own time
+        self.asked_back = None
         if self.state == "OFF" or self.last_help is not None and self.now - self.last_help <= REPEATED:
             return
         self.last_help, self.help_at = self.now, at

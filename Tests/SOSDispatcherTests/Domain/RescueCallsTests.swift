@@ -56,6 +56,17 @@ struct RescueCallsTests {
         #expect(story.list.last == "302.000 closed help")
     }
 
+    @Test("SOS-35: \"help is here\" that was asked back before another call for help was confirmed by its repetition after it")
+    func helpIsHereBeforeHelp() {
+        var story = SupervisionStory()
+        story.answer(1, .help)
+        #expect(story.answer(5, .helpIsHere).asksBack)
+        story.answer(20, .help)
+        #expect(story.answer(25, .helpIsHere).asksBack)
+        #expect(story.machine.state.stage == .dispatching)
+        #expect(!story.answer(26, .helpIsHere).asksBack)
+    }
+
     @Test("SOS-14, SOS-21: an answer that has done its work says nothing more, until somebody calls for help after it")
     func awaited() throws {
         var story = SupervisionStory()
