@@ -13,11 +13,17 @@ extension Supervision {
         var episode: Episode?
         /// "Help is here" before anybody has taken the call: it counts when it is said again (SOS-35).
         var asksBack = false
+        /// "Help is here", said again: it ends the calling.
+        var isConfirmed = false
     }
 
     /// The answer to the prompt, the report of a false alarm, or a call for help (SOS-14, SOS-21, SOS-35).
-    /// - Parameter wall: the same instant by a wall clock: a call for help is named after it.
-    mutating func answered(_ answer: AnswerPrompt.Answer, at time: Timestamp, wall: Timestamp? = nil) -> Outcome {
+    /// - Parameters:
+    ///   - wall: the same instant by a wall clock: a call for help is named after it.
+    ///   - isConfirmed: whether "help is here" was asked back already, and said again, at the other dispatcher.
+    mutating func answered(
+        _ answer: AnswerPrompt.Answer, at time: Timestamp, wall: Timestamp? = nil, isConfirmed: Bool = false
+    ) -> Outcome {
         let due = timePassed(to: time)
         var outcome = Outcome(
             actions: due, refusal: nil, alreadyDispatched: hasDispatched, episode: state.episode ?? state.beside.first)
@@ -37,8 +43,10 @@ extension Supervision {
             // A call of its own, not the question that was asked by then: the other dispatcher names it alike.
             outcome.episode = state.episode?.trigger.kind == .manual ? state.episode : outcome.episode ?? state.episode
         case .helpIsHere:
-            outcome.actions += helpArrived()
+            let isCalled = state.stage == .dispatching
+            outcome.actions += helpArrived(isConfirmed: isConfirmed)
             outcome.asksBack = state.stage == .dispatching
+            outcome.isConfirmed = isCalled && !outcome.asksBack
         }
         outcome.actions += timePassed(to: state.now)
         return outcome
@@ -136,10 +144,11 @@ extension Supervision {
         return [call(.asked)]
     }
 
-    private mutating func helpArrived() -> [SupervisionAction] {
+    private mutating func helpArrived(isConfirmed: Bool) -> [SupervisionAction] {
         if state.stage == .dispatched { state.episode?.helpIsHere = true }
         guard state.stage == .dispatching else { return [] }
-        guard let asked = state.episode?.askedBackAt, state.now - asked <= SupervisionRules.askedBackFor else {
+        let isAskedBack = state.episode?.askedBackAt.map { state.now - $0 <= SupervisionRules.askedBackFor } ?? false
+        guard isConfirmed || isAskedBack else {
             state.episode?.askedBackAt = state.now
             return []
         }

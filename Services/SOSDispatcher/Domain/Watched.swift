@@ -34,9 +34,9 @@ struct Watched: Hashable, Codable, Sendable {
         }
 
         /// Whether it was given before what has counted already: the person's last word counts, whichever dispatcher heard it first. Of two
-        /// at one time the call for help does.
+        /// at one time the call for help does. "Help is here" is overtaken by a call for help alone.
         func hasOvertaken(_ answer: AnswerPrompt.Answer, at time: Timestamp) -> Bool {
-            guard answer != .helpIsHere, let last, let lastAt else { return false }
+            guard let last, let lastAt, answer != .helpIsHere || last == .help else { return false }
             return time < lastAt || time == lastAt && last == .help && answer != .help
         }
 

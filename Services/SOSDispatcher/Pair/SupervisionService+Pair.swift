@@ -54,28 +54,30 @@ extension SupervisionService {
     }
 
     /// The person has answered on this side.
-    /// - Parameter counts: false for what is asked back: the same press at the other dispatcher must not be taken for the second.
     func tellAnswer(
-        _ answer: AnswerPrompt.Answer, of person: PersonID, in episode: Episode?, at time: Timestamp, wall: Timestamp, counts: Bool
+        _ answer: AnswerPrompt.Answer, of person: PersonID, with outcome: Supervision.Outcome, at time: Timestamp, wall: Timestamp
     ) {
-        guard let episode else { return }
+        guard let episode = outcome.episode else { return }
         // A call for help where nothing ran is named after itself, so that both sides call for one emergency.
         if episode.trigger.kind == .manual, answer == .help, episode.trigger.at == wall {
-            tell(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at), atOnce: counts)
+            tell(GivenAnswer(person: person, emergency: nil, answer: .help, afterMs: 0, at: episode.trigger.at))
             return
         }
         let emergency = names.emergency(of: person, episode.trigger)
         let afterMs = (time - episode.t0).wholeMilliseconds
         if answer.callsOff { noteCalledOff(episode, emergency, at: time, of: person) }
         noteAnswer(answer, at: time, of: person, in: emergency)
-        tell(GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs), atOnce: counts)
+        var given = GivenAnswer(person: person, emergency: emergency, answer: answer, afterMs: afterMs)
+        if outcome.asksBack || outcome.isConfirmed { given.asksBack = outcome.asksBack }
+        tell(given)
     }
 
     /// The reply waits for the disk, and whoever gets none answers again at the other dispatcher: a press must be the same call there, and
-    /// must not be heard before the "fine" that was said before it.
-    private func tell(_ given: GivenAnswer, atOnce: Bool) {
+    /// must not be heard before the "fine" that was said before it. What is asked back is told in its place alone: a side of an older release
+    /// takes it for the first of two.
+    private func tell(_ given: GivenAnswer) {
         pair.noteGiven(given)
-        if atOnce { pair.tellAtOnce(.answered(given)) }
+        if given.asksBack != true { pair.tellAtOnce(.answered(given)) }
         changes.told.append(.answered(given))
     }
 
@@ -190,6 +192,8 @@ extension SupervisionService {
         watched.subscriber = standing.subscriber
         let offset = clock.steady(fromWall: standing.wall) - standing.steady
         watched.subscriber.supervision = standing.subscriber.supervision.shifted(by: offset)
+        // Nobody knows whether the person has heard it.
+        watched.subscriber.supervision.episode?.askedBackAt = nil
         // What was answered there has led to where that side stands: once more here it would call off what was called for since.
         for var known in (standing.answered ?? []).reversed() {
             known.count = pair.answers(in: known.emergency).count
@@ -304,13 +308,16 @@ extension SupervisionService {
         people[person]?.note(known)
         for answer in answers.dropFirst(taken) {
             let time = episode.t0 + .milliseconds(answer.afterMs)
+            // Whoever got no reply there repeats it here, where it is asked back as well.
+            guard answer.asksBack != true else { continue }
             guard var known = people[person]?.answers(in: emergency) else { return }
             let isOvertaken = known.hasOvertaken(answer.answer, at: time)
             if isOvertaken { known.noteSaid(answer.answer) } else { known.note(answer.answer, at: time) }
             people[person]?.note(known)
             guard !isOvertaken else { continue }
             // Never ahead: the other side may have heard the entry, from which it counts, before this one did.
-            change(person, &effects) { $0.answered(answer.answer, at: min(time, clock.now)).actions }
+            let isConfirmed = answer.asksBack == false
+            change(person, &effects) { $0.answered(answer.answer, at: min(time, clock.now), isConfirmed: isConfirmed).actions }
             changes.audit.append(
                 AuditNote(
                     at: .now, actor: "person", action: "answered", object: names.auditName(of: person),

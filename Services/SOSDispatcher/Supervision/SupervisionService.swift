@@ -487,8 +487,8 @@ extension SupervisionService {
             return answered.actions
         }
         let asksBack = outcome?.asksBack == true
-        if outcome?.refusal == nil {
-            tellAnswer(given, of: person, in: outcome?.episode, at: timeOfAnswer(of: person, now), wall: wall, counts: !asksBack)
+        if let outcome, outcome.refusal == nil {
+            tellAnswer(given, of: person, with: outcome, at: timeOfAnswer(of: person, now), wall: wall)
         }
         let reply = AnswerPrompt.Reply(
             alreadyDispatched: outcome?.alreadyDispatched ?? false,

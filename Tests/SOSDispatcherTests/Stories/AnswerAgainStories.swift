@@ -152,4 +152,62 @@ struct AnswerAgainStories {
             await dispatcher.stop()
         }
     }
+
+    @Test(
+        "SOS-35, SOS-28: \"help is here\" pressed once, and again at the other dispatcher for want of a reply: it ended all calling",
+        arguments: [false, true])
+    func helpIsHereAtBoth(joinsLater: Bool) async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let first = try await stage.start()
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            var started: Stage.Dispatcher?
+            if !joinsLater {
+                let second = try await stage.start(place: .second)
+                try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
+                started = second
+            }
+            let emergency = try #require(try await first.parts.people.prompts.answer(.help, by: person).emergency)
+            // Told, and halted before anybody gets the reply.
+            #expect(try await first.parts.people.prompts.answer(.helpIsHere, to: emergency, by: person).asksBack)
+            try await first.parts.journal.commitEverything()
+            if started == nil { started = try await stage.start(place: .second) }
+            let other = try #require(started)
+            let there = other.parts.supervision
+            try await eventually("the second calls") { await Self.stage(person, there) == .dispatching }
+            try await eventually("it has heard the press") { await there.people[person]?.answers(in: emergency).count == 1 }
+            #expect(try await other.parts.people.prompts.answer(.helpIsHere, to: emergency, by: person).asksBack)
+            #expect(await Self.stage(person, there) == .dispatching)
+            #expect(await Self.stage(person, first.parts.supervision) == .dispatching)
+            #expect(try await !other.parts.people.prompts.answer(.helpIsHere, to: emergency, by: person).asksBack)
+            try await eventually("it ends the calling here too") { await Self.stage(person, first.parts.supervision) == .dispatched }
+            #expect(await Self.stage(person, there) == .dispatched)
+            await other.stop()
+            await first.stop()
+        }
+    }
+
+    @Test("SOS-35: \"help is here\", said twice at the other dispatcher before help was called for here, ended the calling here")
+    func helpIsHereOvertaken() async throws {
+        try await Stage.play(Desk(.silent)) { stage in
+            let dispatcher = try await stage.start()
+            let supervision = dispatcher.parts.supervision
+            let person = PersonID.random()
+            let emergency = try await stage.callForHelp(person)
+            let t0 = try #require(await supervision.subscriber(of: person)?.supervision.episode?.t0)
+            let last = try #require(await supervision.people[person]?.answers(in: emergency).lastAt)
+            for (difference, ends) in [(Int64(-3), false), (3, true)] {
+                let afterMs = (last - t0).wholeMilliseconds + difference
+                var twice = GivenAnswer(person: person, emergency: emergency, answer: .helpIsHere, afterMs: afterMs - 1)
+                twice.asksBack = true
+                var facts = [PairFact.answered(twice)]
+                (twice.afterMs, twice.asksBack) = (afterMs, false)
+                facts.append(.answered(twice))
+                _ = await supervision.hear(facts, [])
+                let expected = ends ? Supervision.Stage.dispatched : .dispatching
+                #expect(await Self.stage(person, supervision) == expected)
+            }
+            await dispatcher.stop()
+        }
+    }
 }
