@@ -93,17 +93,22 @@ struct SealedBatchStore: Sendable {
     private func writeEmergencies(_ db: Database) throws {
         for record in batch.emergencies.values.sorted(by: { $0.closedAt != nil && $1.closedAt == nil }) {
             if record.closedAt == nil { try closeOthers(than: record, db) }
+            // What is open keeps out of the indices over what is closed: each would be one page more to flush before a call.
+            let closing = record.closedAt == nil ? "" : ", closed_at = excluded.closed_at"
             try db.cachedStatement(
                 sql: """
                     INSERT INTO emergencies (emergency, person, state, t0, dispatched_at, acknowledged_at, closed_at)
                     VALUES (?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT (emergency) DO UPDATE SET state = excluded.state, dispatched_at = excluded.dispatched_at,
-                    acknowledged_at = excluded.acknowledged_at, closed_at = excluded.closed_at
+                    acknowledged_at = excluded.acknowledged_at\(closing)
                     """
             ).execute(arguments: [
                 record.id.data, record.person.data, record.state.rawValue, record.t0.milliseconds, record.dispatchedAt?.milliseconds,
                 record.acknowledgedAt?.milliseconds, record.closedAt?.milliseconds,
             ])
+            guard record.closedAt == nil else { continue }
+            try db.cachedStatement(sql: "UPDATE emergencies SET closed_at = NULL WHERE emergency = ? AND closed_at IS NOT NULL")
+                .execute(arguments: [record.id.data])
         }
     }
 
