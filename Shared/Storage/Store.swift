@@ -94,7 +94,8 @@ extension Store {
 extension Store {
     /// Runs `body` in the next group's transaction and returns once that is on disk. A body that throws undoes only itself and its
     /// error comes back unchanged. Bodies run one after the other in the order in which they were handed over; they must not wait
-    /// for anything, begin or end transactions, or keep the `Database`. Cancelling the task does not take a body back.
+    /// for anything, begin or end transactions, or keep the `Database`. Cancelling the task does not take a body back. What is to happen
+    /// only once the body is on disk, it gives to `Database.afterCommit`.
     /// - Throws: what `body` throws, or `full`, `busy`, `undone`, `closed`.
     package func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         if let disk = settings.disk { return try await disk.write { try writeNow(body) } }

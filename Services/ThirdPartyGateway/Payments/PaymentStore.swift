@@ -5,6 +5,7 @@ import Foundation
 import GRDB
 import Sealing
 import ServiceKit
+import Storage
 
 /// What payments need of requests and organisations; each closure runs in the caller's transaction.
 struct PaymentEffects: Sendable {
@@ -128,7 +129,7 @@ struct PaymentStore: Sendable {
 
     private func ask(_ db: Database, _ kind: PaymentJob.Kind, _ bill: Bill, _ attempt: Int, token: String?) throws {
         try jobs.add(db, kind, bill.payment, attempt: attempt, token: token)
-        db.afterNextTransaction { [wakeUp] _ in wakeUp.notify() }
+        db.afterCommit { [wakeUp] in wakeUp.notify() }
     }
 
     private func receipt(_ db: Database, _ stored: StoredBill, _ bill: Bill, at now: Timestamp) throws {

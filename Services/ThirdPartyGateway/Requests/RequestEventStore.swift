@@ -3,6 +3,7 @@
 import Contracts
 import GRDB
 import ServiceKit
+import Storage
 
 struct RequestEventStore: Sendable {
     let table: RequestStore
@@ -92,7 +93,7 @@ struct RequestEventStore: Sendable {
 
     /// Once what is being written is committed.
     func tellWatchers(_ db: Database, of organisation: OrganisationID) {
-        db.afterNextTransaction { [watchers] _ in watchers.notify(organisation) }
+        db.afterCommit { [watchers] in watchers.notify(organisation) }
     }
 
     private func tell(_ db: Database, _ request: MadeRequest, _ change: RequestChange) throws {

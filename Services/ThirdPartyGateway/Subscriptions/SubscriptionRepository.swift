@@ -3,6 +3,7 @@
 import Contracts
 import GRDB
 import ServiceKit
+import Storage
 
 struct SubscriptionRepository: Sendable {
     /// What the gateway knows of a granted request; nil where there is no grant.
@@ -47,14 +48,14 @@ struct SubscriptionRepository: Sendable {
         // What came before is downloaded; here only what a download at this moment could not hold yet.
         let first = feed.steps.atBeginning(now.milliseconds, window: feed.window)
         for metric in types where !first.isEmpty { try news.mark(db, feed, metric, first) }
-        db.afterNextTransaction { [hub] _ in hub.somethingToRead() }
+        db.afterCommit { [hub] in hub.somethingToRead() }
     }
 
     /// Nothing is delivered until it begins again. Once is as good as often.
     func hold(_ db: Database, _ request: RequestID) throws {
         guard let feed = try feeds.find(db, request), feed.state == .running else { return }
         try feeds.hold(db, feed.number)
-        db.afterNextTransaction { [hub] _ in hub.ended(feed.number, of: feed.organisation) }
+        db.afterCommit { [hub] in hub.ended(feed.number, of: feed.organisation) }
     }
 
     /// After a hold: what has come since the last entry that was delivered is delivered now.
@@ -68,7 +69,7 @@ struct SubscriptionRepository: Sendable {
         let first = feed.steps.atBeginning(since, window: feed.window).lowerBound
         let range = first..<max(first, feed.steps.atBeginning(now.milliseconds, window: feed.window).upperBound)
         for metric in left where !range.isEmpty { try news.mark(db, feed, metric, range) }
-        db.afterNextTransaction { [hub] _ in hub.somethingToRead() }
+        db.afterCommit { [hub] in hub.somethingToRead() }
     }
 
     /// Nothing more is delivered from this transaction's commit on, and the third party's software is told so. Once is as good as often.
@@ -83,7 +84,7 @@ struct SubscriptionRepository: Sendable {
         try feeds.end(db, feed.number, why, at: now)
         let ended = try feeds.find(db, feed.number) ?? feed
         try queue.tell(db, .over(ended, why), to: feed.organisation, at: now)
-        db.afterNextTransaction { [hub] _ in hub.ended(feed.number, of: feed.organisation) }
+        db.afterCommit { [hub] in hub.ended(feed.number, of: feed.organisation) }
     }
 
     /// The organisation is gone: nothing more is delivered, and its addresses and what waited for them are deleted. Consent ends its
@@ -91,7 +92,7 @@ struct SubscriptionRepository: Sendable {
     func closed(_ db: Database, _ organisation: OrganisationID) throws {
         for feed in try feeds.running(db, of: organisation) {
             try feeds.hold(db, feed.number)
-            db.afterNextTransaction { [hub] _ in hub.ended(feed.number, of: organisation) }
+            db.afterCommit { [hub] in hub.ended(feed.number, of: organisation) }
         }
         try queue.forget(db, organisation)
     }
@@ -123,14 +124,14 @@ struct SubscriptionRepository: Sendable {
         }
         guard let grant, grant.active else {
             try feeds.hold(db, feed.number)
-            return db.afterNextTransaction { [hub] _ in hub.ended(feed.number, of: feed.organisation) }
+            return db.afterCommit { [hub] in hub.ended(feed.number, of: feed.organisation) }
         }
         let gone = feed.types.filter { !grant.types.contains($0) }
         guard !gone.isEmpty else { return }
         try feeds.narrow(db, feed.number, to: feed.types.filter(grant.types.contains))
         try news.drop(db, feed.number, types: gone)
         try queue.tell(db, .narrowed(feed, gone: gone), to: feed.organisation, at: clock())
-        db.afterNextTransaction { [hub] _ in hub.ended(feed.number, of: feed.organisation) }
+        db.afterCommit { [hub] in hub.ended(feed.number, of: feed.organisation) }
     }
 
     /// Something of the person arrived at ingest.
@@ -162,8 +163,8 @@ struct SubscriptionRepository: Sendable {
             guard unread > begun else { continue }
             try items.append(db, .gap(before: Timestamp(milliseconds: unread)), to: &feed, at: now)
             try feeds.advance(db, feed)
-            db.afterNextTransaction { [hub, feed] _ in hub.grew(feed.number, of: feed.organisation) }
+            db.afterCommit { [hub, feed] in hub.grew(feed.number, of: feed.organisation) }
         }
-        db.afterNextTransaction { [hub] _ in hub.somethingToRead() }
+        db.afterCommit { [hub] in hub.somethingToRead() }
     }
 }

@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 struct WebhookQueueStore: Sendable {
     /// Items of one message.
@@ -31,7 +32,7 @@ struct WebhookQueueStore: Sendable {
             db.cachedStatement(sql: "SELECT endpoint FROM endpoints WHERE organisation = ? AND state IN ('active', 'paused', 'gone')"),
             arguments: [Data(organisation.bytes)])
         for endpoint in endpoints { try insert(db, .notice(notice), endpoint, .notices, at: now) }
-        if !endpoints.isEmpty { db.afterNextTransaction { [hub] _ in hub.told(organisation) } }
+        if !endpoints.isEmpty { db.afterCommit { [hub] in hub.told(organisation) } }
     }
 
     private func insert(_ db: Database, _ content: WebhookContent, _ endpoint: Data, _ lane: WebhookLane, at now: Timestamp) throws {
@@ -141,7 +142,7 @@ struct WebhookQueueStore: Sendable {
     /// All endpoints of the organisation, with everything that waits for them.
     func forget(_ db: Database, _ organisation: OrganisationID) throws {
         try db.execute(sql: "DELETE FROM endpoints WHERE organisation = ?", arguments: [Data(organisation.bytes)])
-        db.afterNextTransaction { [hub] _ in hub.told(organisation) }
+        db.afterCommit { [hub] in hub.told(organisation) }
     }
 
     /// What it holds cannot be read: those behind it must not wait for it. It stays to be seen.

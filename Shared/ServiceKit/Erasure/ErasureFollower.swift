@@ -52,7 +52,7 @@ package final class ErasureFollower: Sendable {
     /// Keeps an order in the caller's transaction.
     package func add(_ db: Database, _ order: PersonErased) throws {
         guard try duties.add(db, order) else { return }
-        db.afterNextTransaction { [wakeUp] _ in wakeUp.notify() }
+        db.afterCommit { [wakeUp] in wakeUp.notify() }
     }
 
     /// An event of `.accounts`, in the transaction of its position, or of a snapshot, which holds the orders that not everybody has

@@ -86,7 +86,7 @@ package struct JobQueue<Body: Codable & Sendable>: Sendable {
     }
 
     private func wakeAfterCommit(_ db: Database) {
-        db.afterNextTransaction { [wakeUp] _ in wakeUp.notify() }
+        db.afterCommit { [wakeUp] in wakeUp.notify() }
     }
 }
 

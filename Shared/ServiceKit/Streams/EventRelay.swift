@@ -2,6 +2,8 @@
 
 package import Bus
 package import Contracts
+package import GRDB
+import Storage
 import Synchronization
 
 /// Stands between a store's group commit, whose callers resume in any order, and the publisher, which must send in order.
@@ -52,11 +54,17 @@ package final class EventRelay: Sendable {
         publisher.hasListeners(stream)
     }
 
-    /// Call once for every sequence, after its commit, in any order. One that never comes holds back, in memory, all that follow it in
-    /// its stream until the next start.
+    /// Publishes a fact that the body under way has appended, once it is on disk and before the body's caller goes on; a fact that is
+    /// undone with its body is not published.
+    package func publish(_ fact: Committed, afterCommitOf db: Database) {
+        db.afterCommit { [self] in committed(fact) }
+    }
+
+    /// For those who publish by themselves. Call once for every sequence, after its commit, in any order. One that never comes holds
+    /// back, in memory, all that follow it in its stream until the next start.
     package func committed(_ fact: Committed) {
         lines.withLock { lines in
-            lines[fact.header.stream, default: Line(next: 1)].take(fact, publish)
+            lines[fact.header.stream, default: Line(next: 1)].take(fact, send)
         }
     }
 
@@ -66,7 +74,7 @@ package final class EventRelay: Sendable {
         publisher.publishProvisionally(StreamEvent(header: fact.header, payload: payload))
     }
 
-    private func publish(_ fact: Committed) {
+    private func send(_ fact: Committed) {
         let stream = fact.header.stream
         // Unrendered facts stay gaps on the wire: the next heartbeat shows the head, and who wants them asks for a replay.
         guard publisher.hasListeners(stream), let payload = try? fact.payload() else {

@@ -87,7 +87,7 @@ package struct FactLog: Sendable {
 
     // MARK: Appending
 
-    /// Call in the transaction of the change; give what it returns to the stream's relay once that is committed, every time.
+    /// Call in the transaction of the change; give what it returns to the stream's relay (`publish(_:afterCommitOf:)`), every time.
     package func append(
         _ db: Database, type: String, subject: PersonID?, body: some Encodable, at: Timestamp, trace: String = ""
     ) throws -> EventRelay.Committed {

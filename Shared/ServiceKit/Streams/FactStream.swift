@@ -18,6 +18,21 @@ package struct FactStream: Sendable {
 
     package var stream: String { log.stream }
 
+    /// Appends the fact in the transaction of the change, and publishes it once that is on disk.
+    package func publish(
+        _ db: Database, type: String, subject: PersonID?, body: some Encodable, at: Timestamp, trace: String = ""
+    ) throws {
+        relay.publish(try log.append(db, type: type, subject: subject, body: body, at: at, trace: trace), afterCommitOf: db)
+    }
+
+    /// As the other, among many facts of one body.
+    package func publish(
+        _ db: Database, in facts: inout StreamLog.Appending, type: String, subject: PersonID?, body: some Encodable, at: Timestamp,
+        trace: String
+    ) throws {
+        relay.publish(try log.append(db, in: &facts, type: type, subject: subject, body: body, at: at, trace: trace), afterCommitOf: db)
+    }
+
     /// Call in the transaction of the change; hand what it gives to `publish` once that is committed, every time.
     package func append(
         _ db: Database, type: String, subject: PersonID?, body: some Encodable, at: Timestamp, trace: String = ""

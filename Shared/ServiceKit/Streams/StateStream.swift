@@ -18,7 +18,7 @@ package struct StateStream<Fact: Encodable & Sendable>: Sendable {
         self.init(type, in: FactLog(stream: stream, epoch: epoch, seal: seal))
     }
 
-    /// Call in the transaction of the change; give what it returns to the stream's relay once that is committed, every time.
+    /// Call in the transaction of the change; give what it returns to the stream's relay (`publish(_:afterCommitOf:)`), every time.
     package func append(
         _ db: Database, _ fact: Fact, about person: PersonID?, at: Timestamp, trace: String = ""
     ) throws -> EventRelay.Committed {

@@ -8,7 +8,8 @@ package protocol GatheredBody: Sendable {
     associatedtype Value: Sendable
 
     /// Must do what doing one after the other would, and give one value for each. When it throws, everything it did is undone, and
-    /// each of `bodies` is performed alone, so that only those throw whose own fault it was.
+    /// each of `bodies` is performed alone, so that only those throw whose own fault it was; effects that it gave to `afterCommit` are
+    /// dropped with it.
     static func perform(_ bodies: [Self], in database: Database) throws -> [Value]
 
     /// What `perform` gave is on disk. Called on the writer's thread, after the commit, before any of `bodies` is told and before the next

@@ -7,6 +7,7 @@ struct GroupCommit: Sendable {
     let acknowledge: StoreSettings.Acknowledgement
     let metrics: StoreMetrics
     let room: DiskRoom
+    let scope: WriteScope
 
     /// What became of a group.
     enum Outcome {
@@ -53,6 +54,7 @@ struct GroupCommit: Sendable {
             let unanswered = acknowledge == .beforeCommit && next == group.count ? [] : performed.flatMap(\.writes) + group[next...]
             return undo(unanswered, because: error, on: database)
         }
+        scope.run()
         if acknowledge == .afterCommit { performed.forEach { $0.acknowledge() } }
         metrics.committed(bodies: group.count)
         return .done
@@ -81,6 +83,7 @@ struct GroupCommit: Sendable {
         } catch {
             guard database.isInsideTransaction, Fault(error)?.isFatal != true else { throw error }
             try database.rollback()
+            scope.drop()
             try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
             return nil
         }
@@ -90,6 +93,7 @@ struct GroupCommit: Sendable {
     private func inSavepoint<Value>(
         on database: Database, orElse refuse: (any Error) -> Void = { _ in }, _ work: () throws -> Value
     ) throws -> Value? {
+        let before = scope.count
         try database.run("SAVEPOINT body")
         do {
             let value = try work()
@@ -98,6 +102,7 @@ struct GroupCommit: Sendable {
         } catch {
             // After a full disk or a lack of memory SQLite may have undone the whole transaction, other bodies' work too.
             guard database.isInsideTransaction, Fault(error)?.isFatal != true else { throw error }
+            scope.drop(from: before)
             try database.run("ROLLBACK TO body")
             try database.run("RELEASE body")
             let answer = Fault.translate(error)
@@ -108,6 +113,7 @@ struct GroupCommit: Sendable {
     }
 
     private func undo(_ unanswered: [WaitingWrite], because error: any Error, on database: Database) -> Outcome {
+        scope.drop()
         let fault = Fault(error)
         if let fault, fault.isFatal {
             // The process is about to end; only a test goes on from here, and GRDB wants the transaction closed.

@@ -13,6 +13,7 @@ final class Writer: Sendable {
     private let metrics: StoreMetrics
     private let pool: DatabasePool
     private let fatal: FatalFault
+    private let scope: WriteScope
     let room = DiskRoom()
     private let ended = DispatchSemaphore(value: 0)
 
@@ -21,7 +22,12 @@ final class Writer: Sendable {
         self.metrics = metrics
         self.fatal = fatal
         queue = WriteQueue(settings: settings)
-        group = GroupCommit(acknowledge: settings.acknowledge, metrics: metrics, room: room)
+        scope = pool.writeWithoutTransaction { WriteScope.open(for: $0) }
+        group = GroupCommit(acknowledge: settings.acknowledge, metrics: metrics, room: room, scope: scope)
+    }
+
+    deinit {
+        scope.close()
     }
 
     func start(named name: String) {

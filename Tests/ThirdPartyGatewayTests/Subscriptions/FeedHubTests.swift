@@ -1,6 +1,8 @@
 // Who may listen to subscriptions at once.
 
 import Contracts
+import Storage
+import Synchronization
 import Testing
 
 @testable import ThirdPartyGateway
@@ -24,5 +26,25 @@ struct FeedHubTests {
         seats.append(try #require(hub.watch(feed: feed, of: organisation), "whoever goes makes room"))
         #expect(hub.watch(feed: feed + 1, of: organisation) == nil, "for one")
         withExtendedLifetime(seats) {}
+    }
+
+    private struct Undone: Error {}
+
+    @Test("what was on its way of a subscription was called back for a hold that was undone")
+    func undone() async throws {
+        try await FeedHouse.run { house in
+            let (feed, repository) = (try await house.subscribe(), house.repository)
+            let ends = Mutex<[Int64]>([])
+            house.hub.whenEnded { feed, _ in ends.withLock { $0.append(feed) } }
+            await #expect(throws: Undone.self) {
+                try await house.store.write { db in
+                    try repository.hold(db, feed.request)
+                    throw Undone()
+                }
+            }
+            #expect(ends.withLock { $0 } == [])
+            try await house.store.write { db in try repository.hold(db, feed.request) }
+            #expect(ends.withLock { $0 } == [feed.number])
+        }
     }
 }
