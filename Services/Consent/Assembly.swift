@@ -73,18 +73,17 @@ struct ConsentModule: Sendable {
         logIns = try await LogInModule(
             settings.logIns,
             .init(
-                store: opened.store, epoch: opened.epoch, answers: opened.answers, relay: accountFacts,
+                store: opened.store, epoch: opened.epoch, answers: opened.answers, relay: accountFacts, people: people,
                 vault: ProfileVault(keys: opened.keys, serviceKey: accountsKey), lookups: lookups, outbox: outbox,
-                revoked: stores.revoked, tellPeople: { facts in facts.forEach(people.committed) }),
+                revoked: stores.revoked),
             on: runtime)
         accounts = try AccountModule(
             on: .init(
                 store: opened.store, keys: opened.keys, epoch: opened.epoch, outbox: outbox, hasher: logIns.hasher,
                 passwordRule: logIns.passwordRule, credentials: logIns.credentials, lookups: lookups,
                 serviceKey: accountsKey, answersKey: runtime.key("answers"), publicOrigin: runtime.settings.publicOrigin,
-                logger: runtime.logger, ending: logIns.ending, profilesWakeUp: profilesWakeUp),
-            settings: settings.accounts, dependencies: try await AccountDependencies(on: runtime)
-        ) { facts in facts.forEach(people.committed) }
+                logger: runtime.logger, ending: logIns.ending, profilesWakeUp: profilesWakeUp, people: people),
+            settings: settings.accounts, dependencies: try await AccountDependencies(on: runtime))
         sharing = try SharingModule(
             on: .init(
                 store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays,
@@ -92,7 +91,7 @@ struct ConsentModule: Sendable {
             settings: settings.sharing, people: accounts.sharingPeople, runtime: runtime)
 
         let organisations = OrganisationAccounts(
-            settings, opened, repository: accounts.repository, logIns: logIns, sharing: sharing, relays: relays, logger: runtime.logger)
+            settings, opened, repository: accounts.repository, logIns: logIns, sharing: sharing, logger: runtime.logger)
         cards = EmergencyCardStore(
             store: opened.store, repository: accounts.repository, places: accounts.places, epoch: opened.epoch,
             relay: try await opened.relay(of: .emergencyCards), wakeUp: profilesWakeUp, logger: runtime.logger)
@@ -100,8 +99,7 @@ struct ConsentModule: Sendable {
             settings.erasure, on: opened, relay: accountFacts,
             dependencies: .init(
                 vault: accounts.repository.vault, repository: accounts.repository, logIns: logIns.changes.table, hasher: logIns.hasher,
-                ending: logIns.ending, checker: logIns.checker, sharing: sharing.closing, outbox: outbox,
-                tellPeople: { facts in facts.forEach(people.committed) }),
+                ending: logIns.ending, checker: logIns.checker, sharing: sharing.closing, outbox: outbox),
             further: [sharing.accesses.erasure], runtime: runtime)
 
         let snapshots = ConsentSnapshots(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure, cards: cards)

@@ -31,6 +31,8 @@ struct AccountModule: Sendable {
         let ending: SessionEndingStore
         /// Notified after a profile has changed.
         var profilesWakeUp = WakeUpSignal()
+        /// Of the family `consent.people`.
+        let people: EventRelay
     }
 
     let repository: AccountRepository
@@ -44,11 +46,7 @@ struct AccountModule: Sendable {
     private let store: Store
 
     /// Needs `AccountRepository`, `CredentialStore` and `MailLinkStore`, `AnonymousSharingStore`, `JobTable`, `IdempotencyKeys` in the store.
-    /// - Parameter tell: hands committed facts of `consent.people` to their relay.
-    init(
-        on dependencies: Dependencies, settings: AccountSettings, dependencies others: AccountDependencies,
-        tell: @escaping @Sendable ([EventRelay.Committed]) -> Void
-    ) throws {
+    init(on dependencies: Dependencies, settings: AccountSettings, dependencies others: AccountDependencies) throws {
         let vault = ProfileVault(keys: dependencies.keys, serviceKey: dependencies.serviceKey)
         let links = MailLinkStore()
         let mail = AccountMailStore(
@@ -56,7 +54,7 @@ struct AccountModule: Sendable {
             guardianTime: settings.guardianTime, temporaryPasswordTime: settings.temporaryPasswordTime)
         let repository = AccountRepository(
             settings: settings, vault: vault, lookups: dependencies.lookups,
-            news: PeopleEventStore(epoch: dependencies.epoch, vault: vault), mail: mail, links: links,
+            news: PeopleEventStore(epoch: dependencies.epoch, vault: vault, relay: dependencies.people), mail: mail, links: links,
             consents: ConsentRecordStore(vault: vault),
             jobs: AccountJobStore(vault: vault), credentials: dependencies.credentials)
         let places = try Self.places(settings)
@@ -65,12 +63,12 @@ struct AccountModule: Sendable {
         registrations = RegistrationService(
             store: store, repository: repository, places: places, passwordRule: dependencies.passwordRule, hasher: dependencies.hasher,
             jobs: jobs,
-            firstAnswers: FirstAnswers(secret: dependencies.answersKey), tell: tell, logger: logger,
+            firstAnswers: FirstAnswers(secret: dependencies.answersKey), logger: logger,
             limits: RegistrationLimits(perHour: settings.registrationsPerHour))
-        addresses = AddressService(store: store, repository: repository, ending: dependencies.ending, tell: tell)
-        guardians = GuardianService(store: store, repository: repository, tell: tell, logger: logger)
+        addresses = AddressService(store: store, repository: repository, ending: dependencies.ending)
+        guardians = GuardianService(store: store, repository: repository, logger: logger)
         profiles = ProfileService(
-            store: store, repository: repository, places: places, tell: tell,
+            store: store, repository: repository, places: places,
             profileChanged: { [wakeUp = dependencies.profilesWakeUp] in wakeUp.notify() })
         announcements = AnnouncementService(
             store: store, firstAnswers: FirstAnswers(secret: dependencies.answersKey), vault: vault, outbox: dependencies.outbox,

@@ -39,7 +39,6 @@ struct AccountRepository: Sendable {
 
     struct Registered: Sendable {
         let row: AccountRow
-        let news: [EventRelay.Committed]
         let correctionToken: String
         /// The job that joins AutomatedSOS; nil where the person does not want to.
         let joining: String?
@@ -95,7 +94,8 @@ struct AccountRepository: Sendable {
         }
         if claims, let guardian = registration.guardian { try mail.guardianConsent(db, row, profile, to: guardian, at: at) }
         let token = try links.make(db, purpose: .correctAddress, account: number, at: at, lasting: Self.correctionTime)
-        return Registered(row: row, news: try said(db, number, at: at, trace: trace), correctionToken: token, joining: joining)
+        try publish(db, number, at: at, trace: trace)
+        return Registered(row: row, correctionToken: token, joining: joining)
     }
 
     private func isFree(_ db: Database, _ keys: AccountStore.Keys) throws -> Bool {
@@ -208,8 +208,8 @@ struct AccountRepository: Sendable {
     }
 
     /// What the account is now, for whoever follows.
-    func said(_ db: Database, _ number: AccountNumber, at: Timestamp, trace: String) throws -> [EventRelay.Committed] {
-        try [news.say(db, require(db, number), at: at, trace: trace)].compactMap { $0 }
+    func publish(_ db: Database, _ number: AccountNumber, at: Timestamp, trace: String) throws {
+        try news.publish(db, require(db, number), at: at, trace: trace)
     }
 
     func setProfile(_ db: Database, _ row: AccountRow, _ profile: Profile) throws {
@@ -247,7 +247,7 @@ struct AccountRepository: Sendable {
     }
 
     /// The account's next state once an address is confirmed or an adult has consented; what waits for it is let go.
-    func advance(_ db: Database, _ number: AccountNumber, at: Timestamp, trace: String) throws -> [EventRelay.Committed] {
+    func advance(_ db: Database, _ number: AccountNumber, at: Timestamp, trace: String) throws {
         let row = try require(db, number)
         let isConfirmed = !settings.isConfirmationRequired || row.addressConfirmedAt != nil
         let profile = try vault.profile(row)
@@ -258,11 +258,11 @@ struct AccountRepository: Sendable {
             case .awaitingGuardian where row.termsVersion != nil: isConfirmed ? .active : .unconfirmed
             default: row.state
             }
-        guard next != row.state else { return [] }
+        guard next != row.state else { return }
         try table.setState(db, number, next)
         if next == .awaitingGuardian, let guardian = profile.guardian { try mail.guardianConsent(db, row, profile, to: guardian, at: at) }
         if next == .active, let person = row.subject.person { try jobs.release(db, of: person) }
-        return try said(db, number, at: at, trace: trace)
+        try publish(db, number, at: at, trace: trace)
     }
 
     /// - Throws: `Problem.linkNotValid` also where the adult has answered already.
@@ -288,12 +288,11 @@ struct AccountRepository: Sendable {
     }
 
     /// Deletes an account that nobody has used yet; the person's key is to be destroyed after the commit.
-    func forget(_ db: Database, _ row: AccountRow, at: Timestamp, trace: String) throws -> [EventRelay.Committed] {
-        let news = try [news.say(db, row, isGone: true, at: at, trace: trace)].compactMap { $0 }
+    func forget(_ db: Database, _ row: AccountRow, at: Timestamp, trace: String) throws {
+        try news.publish(db, row, isGone: true, at: at, trace: trace)
         if let person = row.subject.person { try JobTable().forget(db, person) }
         _ = try AnonymousSharingStore().delete(db, of: row.number)
         try table.delete(db, row.number)
-        return news
     }
 
     /// What became of the wish to join AutomatedSOS.

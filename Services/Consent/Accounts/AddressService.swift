@@ -13,7 +13,6 @@ struct AddressService: Sendable {
     let store: Store
     let repository: AccountRepository
     let ending: SessionEndingStore
-    let tell: @Sendable ([EventRelay.Committed]) -> Void
 
     /// What the page of a link shows.
     struct Shown: Sendable {
@@ -42,7 +41,7 @@ struct AddressService: Sendable {
     /// - Throws: `AccountConflict` where the fiscal code or, meanwhile, the address is another account's.
     func confirm(_ token: String, at: Timestamp, trace: String) async throws {
         try await repository.links.require(token, purpose: .confirmAddress, in: store, at: at)
-        let (claim, news) = try await store.write { [repository] db -> (AccountRepository.Claim, [EventRelay.Committed]) in
+        let claim = try await store.write { [repository] db -> AccountRepository.Claim in
             guard let link = try repository.links.use(db, token, purpose: .confirmAddress, at: at) else { throw Problem.linkNotValid }
             let row = try repository.require(db, link.account)
             // A link to an address that is not the account's any more confirms nothing. Those made before a registration claimed
@@ -52,13 +51,13 @@ struct AddressService: Sendable {
                 throw Problem.linkNotValid
             }
             let claim = try repository.claim(db, row, at: at)
-            guard claim == .made else { return (claim, []) }
+            guard claim == .made else { return claim }
             try repository.table.confirmAddress(db, link.account, at: at)
-            return (claim, try repository.advance(db, link.account, at: at, trace: trace))
+            try repository.advance(db, link.account, at: at, trace: trace)
+            return claim
         }
         // Only now, so that the mail to the owner is on its way.
         if case .taken(let conflict) = claim { throw conflict }
-        tell(news)
     }
 
     // MARK: Correcting, before anybody has confirmed
@@ -134,7 +133,7 @@ struct AddressService: Sendable {
     /// - Throws: `link-not-valid`; `AccountConflict.email` where another account has taken it meanwhile.
     func undo(_ token: String, at: Timestamp) async throws {
         try await repository.links.require(token, purpose: .undoAddress, in: store, at: at)
-        let ended = try await store.write { [repository, ending] db in
+        try await store.write { [repository, ending] db in
             guard let link = try repository.links.use(db, token, purpose: .undoAddress, at: at),
                 let old = EmailAddress(String(decoding: link.payload, as: UTF8.self))
             else { throw Problem.linkNotValid }
@@ -148,8 +147,7 @@ struct AddressService: Sendable {
                 try repository.links.forget(db, account: row.number, purpose: purpose)
             }
             try repository.mail.addressTakenBack(db, row, profile, at: at)
-            return try ending.endAll(db, of: row.number, at: at)
+            try ending.endAll(db, of: row.number, at: at)
         }
-        ending.committed(ended)
     }
 }

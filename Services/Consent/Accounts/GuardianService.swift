@@ -38,7 +38,6 @@ struct GuardianService: Sendable {
 
     let store: Store
     let repository: AccountRepository
-    let tell: @Sendable ([EventRelay.Committed]) -> Void
     let logger: Logger
 
     /// What the page says; without using the link up.
@@ -74,7 +73,7 @@ struct GuardianService: Sendable {
 
     /// The consents of ACC-36, with who gave them; from now on the account works.
     func consent(_ token: String, _ answer: GuardianAnswer, at: Timestamp, trace: String) async throws {
-        let news = try await store.write { [repository] db in
+        try await store.write { [repository] db in
             let row = try repository.useGuardianLink(db, token, at: at)
             var profile = try repository.vault.profile(row)
             if !answer.allowsAnonymousSharing { profile.anonymousTypes = [] }
@@ -83,20 +82,19 @@ struct GuardianService: Sendable {
                 db, row.number, row.subject, profile, by: .guardian,
                 guardian: "\(answer.name), \(profile.guardian?.text ?? "")", at: at)
             try repository.mail.guardianAnswered(db, row, profile, consented: true, at: at)
-            return try repository.advance(db, row.number, at: at, trace: trace)
+            try repository.advance(db, row.number, at: at, trace: trace)
         }
-        tell(news)
         logger.notice("a guardian has consented")
     }
 
     /// The registration is forgotten, and the address it was made with is told.
     func refuse(_ token: String, at: Timestamp, trace: String) async throws {
-        let (person, news) = try await store.write { [repository] db in
+        let person = try await store.write { [repository] db in
             let row = try repository.useGuardianLink(db, token, at: at)
             try repository.mail.guardianAnswered(db, row, repository.vault.profile(row), consented: false, at: at)
-            return (row.subject.person, try repository.forget(db, row, at: at, trace: trace))
+            try repository.forget(db, row, at: at, trace: trace)
+            return row.subject.person
         }
-        tell(news)
         if let person { try await repository.vault.keys.destroyKey(of: person) }
         logger.notice("a guardian has not consented")
     }
@@ -121,12 +119,11 @@ struct GuardianService: Sendable {
             return rows.compactMap(\.subject.person)
         }
         for person in people { try await repository.vault.keys.destroyKey(of: person) }
-        let news = try await store.write { [repository] db in
-            try people.flatMap { person in
-                guard let row = try repository.table.find(db, person: person) else { return [EventRelay.Committed]() }
-                return try repository.forget(db, row, at: now, trace: "")
+        try await store.write { [repository] db in
+            for person in people {
+                guard let row = try repository.table.find(db, person: person) else { continue }
+                try repository.forget(db, row, at: now, trace: "")
             }
         }
-        tell(news)
     }
 }

@@ -8,17 +8,20 @@ import ServiceKit
 struct PeopleEventStore: Sendable {
     private let facts: StateStream<PersonState>
     private let vault: ProfileVault
+    private let relay: EventRelay
 
-    init(epoch: String, vault: ProfileVault) {
+    /// - Parameter relay: of the family `consent.people`.
+    init(epoch: String, vault: ProfileVault, relay: EventRelay) {
         facts = StateStream(PersonState.type, stream: StreamFamily.people.streams[0], epoch: epoch)
-        self.vault = vault
+        (self.vault, self.relay) = (vault, relay)
     }
 
-    /// Appends what the account now is to the log; to be published after the commit.
+    /// What the account now is, where it is a person's.
     /// - Parameter isGone: the account is deleted in this transaction.
-    func say(_ db: Database, _ row: AccountRow, isGone: Bool = false, at: Timestamp, trace: String) throws -> EventRelay.Committed? {
-        guard let person = row.subject.person else { return nil }
-        return try facts.append(db, state(row, person, isGone: isGone), about: person, at: at, trace: trace)
+    func publish(_ db: Database, _ row: AccountRow, isGone: Bool = false, at: Timestamp, trace: String) throws {
+        guard let person = row.subject.person else { return }
+        relay.publish(
+            try facts.append(db, state(row, person, isGone: isGone), about: person, at: at, trace: trace), afterCommitOf: db)
     }
 
     /// One page of everybody who has an account.

@@ -62,7 +62,6 @@ struct RegistrationService: Sendable {
     let hasher: PasswordHasher
     let jobs: AccountJobs
     let firstAnswers: FirstAnswers<RegistrationReceipt>
-    let tell: @Sendable ([EventRelay.Committed]) -> Void
     let logger: Logger
     let limits: RegistrationLimits
 
@@ -104,7 +103,6 @@ struct RegistrationService: Sendable {
             try? await repository.vault.keys.destroyKey(of: person)
             return try await register(again: origin)
         }
-        tell(registered.news)
         if registered.row.state == .active, let joining = registered.joining { await join(joining, person) }
         logger.notice("an account was made", metadata: ["kind": "person", "state": "\(registered.row.state.rawValue)"])
         return try await outcome(

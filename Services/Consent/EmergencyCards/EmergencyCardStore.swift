@@ -81,24 +81,21 @@ struct EmergencyCardStore: Sendable {
         var (count, last): (Int, PersonID?) = (0, nil)
         repeat {
             let after = last
-            let (due, facts) = try await store.write { [table, repository] db in
+            let due = try await store.write { [table, repository] db in
                 let due = try table.due(db, after: after, limit: step)
-                return (due.map(\.person), try due.compactMap { try say(db, $0, repository, at: now) })
+                for state in due { try say(db, state, repository, at: now) }
+                return due.map(\.person)
             }
-            for fact in facts { relay.committed(fact) }
             count += due.count
             last = due.count < step ? nil : due.last
         } while last != nil
         return count
     }
 
-    private func say(
-        _ db: Database, _ state: SubscriptionState, _ repository: AccountRepository, at now: Timestamp
-    ) throws -> EventRelay.Committed? {
+    private func say(_ db: Database, _ state: SubscriptionState, _ repository: AccountRepository, at now: Timestamp) throws {
         // Whom an operator enrolled has no account, who is leaving has none any more: nothing is known that could be told.
         guard let row = try repository.table.find(db, person: state.person), row.state != .closing else {
-            try table.settle(db, state)
-            return nil
+            return try table.settle(db, state)
         }
         do {
             let status = try repository.vault.profile(row).automatedSOS.status
@@ -109,17 +106,15 @@ struct EmergencyCardStore: Sendable {
             }
             let card = state.subscribed ? EmergencyCard(try repository.vault.profile(row), places: places) : nil
             let fact = try facts.append(db, EmergencyCardState(person: state.person, card: card), about: state.person, at: now)
+            relay.publish(fact, afterCommitOf: db)
             try table.settle(db, state)
-            return fact
         } catch is KeyDestroyed {
             try table.settle(db, state)
-            return nil
         } catch  where Self.isDamage(error) {
             // Stays due until it is put back; the others' cards are said. A damaged key is told of by the keys.
             if !(error is DamagedKey) {
                 logger.error("a card cannot be said: a profile cannot be read", metadata: ["reason": "\(error.logReason)"])
             }
-            return nil
         }
     }
 

@@ -26,7 +26,6 @@ struct ErasureService: Sendable {
         let checker: TokenChecker
         let sharing: SharingClosingStore
         let outbox: MessageOutbox
-        let tellPeople: @Sendable ([EventRelay.Committed]) -> Void
     }
 
     let store: Store
@@ -93,14 +92,6 @@ struct ErasureService: Sendable {
 
     // MARK: Ordering
 
-    /// What follows from an order in the transaction that stores it.
-    private struct Consequences: Sendable {
-        var fact: EventRelay.Committed
-        var sharing: SharingFacts
-        var sessions = EndedSessions()
-        var people: [EventRelay.Committed] = []
-    }
-
     private func order(
         _ scope: ErasureScope, _ person: PersonID, _ account: AccountRow, _ begun: LogInTry, at now: Timestamp, trace: String
     ) async throws -> OrderedErasure {
@@ -108,28 +99,23 @@ struct ErasureService: Sendable {
         let contact = try dependencies.vault.contact(account)
         let capability = Base64URL.encode(Random.bytes(32))
         let sealed = try secrets.seal(ErasureContact(email: contact.email.text, language: contact.language), of: order.erasure)
-        let follows: Consequences = try await store.write { [self] db in
+        try await store.write { [self] db in
             guard try table.running(db, of: person, scope: scope) == nil else { throw Problem.erasureUnderWay }
             try dependencies.logIns.succeeded(db, begun)
             try table.add(db, order, capability: secrets.lookup(capability), contact: sealed)
             try duties.add(db, order)
-            var follows = Consequences(
-                fact: try facts.append(db, type: PersonErased.type, subject: person, body: order, at: now, trace: trace),
-                sharing: try dependencies.sharing.ordered(db, person, scope: scope, at: now, trace: trace))
+            try dependencies.sharing.ordered(db, person, scope: scope, at: now, trace: trace)
             if scope == .account {
-                follows.sessions = try dependencies.ending.endAll(db, of: account.number, at: now)
-                follows.people = try [dependencies.repository.news.say(db, account, isGone: true, at: now, trace: trace)].compactMap { $0 }
+                try dependencies.ending.endAll(db, of: account.number, at: now)
+                try dependencies.repository.news.publish(db, account, isGone: true, at: now, trace: trace)
                 try accounts.setState(db, account.number, .closing)
                 try dependencies.checker.keep(db, .personGone(person, at: now))
+                db.afterCommit { [checker = dependencies.checker] in checker.learn(.personGone(person, at: now)) }
             }
+            // Last, behind what it ends.
+            try facts.publish(db, type: PersonErased.type, subject: person, body: order, at: now, trace: trace)
             try dependencies.outbox.enqueue(db, ordered(contact))
-            return follows
         }
-        dependencies.sharing.tell(follows.sharing)
-        dependencies.ending.committed(follows.sessions)
-        dependencies.tellPeople(follows.people)
-        if scope == .account { dependencies.checker.learn(.personGone(person, at: now)) }
-        facts.publish(follows.fact)
         logger.notice("an erasure is ordered", metadata: ["erasure": "\(order.erasure)", "scope": "\(scope.rawValue)"])
         return OrderedErasure(order: order, capability: capability)
     }

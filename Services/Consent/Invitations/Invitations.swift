@@ -53,7 +53,7 @@ struct Invitations: Sendable {
         let hash = try await hasher.hash(password)
         let time = now()
         let contact = AccountContact(name: "", surname: "", email: email, language: request.language)
-        let (reply, ended) = try await store.write { [self] db -> (MakeOperator.Reply, EndedSessions) in
+        let reply = try await store.write { [self] db -> MakeOperator.Reply in
             let number: AccountNumber
             let id: OperatorID
             if let known = try accounts.find(db, email: lookups.email(email)) {
@@ -77,9 +77,9 @@ struct Invitations: Sendable {
                     notAfter: time + settings.temporaryLife))
             let reply = MakeOperator.Reply(operator: id, temporaryPassword: password)
             try answers.remember(reply, to: asked, in: db)
-            return (reply, try ending.endAll(db, of: number, at: time))
+            try ending.endAll(db, of: number, at: time)
+            return reply
         }
-        ending.committed(ended)
         logger.notice("an operator was made", metadata: ["operator": "\(reply.operator)", "trace": "\(asked.trace)"])
         return reply
     }
@@ -132,16 +132,13 @@ struct Invitations: Sendable {
     /// Removing again is the same as once.
     func removeMember(_ request: RemoveMember, _ asked: RequestContext) async throws -> Nothing {
         let time = now()
-        let ended = try await store.write { [self] db -> EndedSessions in
-            var ended = EndedSessions()
+        try await store.write { [self] db in
             if let account = try accounts.find(db, member: request.member) {
-                ended = try ending.endAll(db, of: account.number, at: time)
+                try ending.endAll(db, of: account.number, at: time)
                 try accounts.delete(db, account.number)
             }
             try answers.remember(Nothing(), to: asked, in: db)
-            return ended
         }
-        ending.committed(ended)
         logger.notice("a member was removed", metadata: ["member": "\(request.member)", "trace": "\(asked.trace)"])
         return Nothing()
     }

@@ -39,23 +39,19 @@ final class SigningKeys: Sendable {
         let time = now()
         let fresh = try SigningKey.random()
         let id = Self.thumbprint(of: fresh.publicKey)
-        let (rows, fact) = try await store.write { [table, facts, rotation] db in
+        let (rows, isNew) = try await store.write { [table, facts, rotation] db in
             try table.retire(db, at: time)
             let due = rotation.due(after: try table.all(db).map(\.period), at: time, id: id)
-            var fact: EventRelay.Committed?
             if let due {
                 try table.add(db, due, fresh)
                 let state = SigningKeyRow(period: due, publicKey: fresh.publicKey, signing: nil).state
-                fact = try facts.append(db, type: SigningKeyState.type, subject: nil, body: state, at: time)
+                try facts.publish(db, type: SigningKeyState.type, subject: nil, body: state, at: time)
             }
-            return (try table.all(db), fact)
+            return (try table.all(db), due != nil)
         }
         for row in rows { checker.learn(.key(row.state)) }
         known.withLock { $0 = rows }
-        if let fact {
-            facts.publish(fact)
-            logger.notice("a signing key was made", metadata: ["key": "\(id)"])
-        }
+        if isNew { logger.notice("a signing key was made", metadata: ["key": "\(id)"]) }
     }
 
     /// Rotates whenever it is time; runs until it is cancelled.

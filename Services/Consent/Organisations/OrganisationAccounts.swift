@@ -22,7 +22,6 @@ struct OrganisationAccounts: Sendable {
         var ending: SessionEndingStore
         var answers: StoredAnswers
         var repository: SharingRepository
-        var relays: SharingRelays
     }
 
     let dependencies: Dependencies
@@ -45,13 +44,13 @@ struct OrganisationAccounts: Sendable {
     /// As the assembly has its dependencies.
     init(
         _ settings: ConsentSettings, _ opened: OpenedStore, repository: AccountRepository, logIns: LogInModule, sharing: SharingModule,
-        relays: SharingRelays, logger: Logger
+        logger: Logger
     ) {
         self.init(
             on: Dependencies(
                 store: opened.store, lookups: repository.lookups, vault: repository.vault, hasher: logIns.hasher,
                 credentials: logIns.credentials,
-                ending: logIns.ending, answers: opened.answers, repository: sharing.service.repository, relays: relays),
+                ending: logIns.ending, answers: opened.answers, repository: sharing.service.repository),
             passwordSource: settings.accounts.passwordSource, passwordRule: logIns.passwordRule,
             temporaryLife: settings.logIns.temporaryLife, logger: logger)
     }
@@ -70,7 +69,7 @@ struct OrganisationAccounts: Sendable {
         let hash = try await hashed(mailed ?? chosen(asked.password, email))
         let time = now()
         let contact = AccountContact(name: "", surname: "", email: email, language: asked.language)
-        let (reply, ended) = try await dependencies.store.write { [self] db -> (MakeFirstMember.Reply, EndedSessions) in
+        let reply = try await dependencies.store.write { [self] db -> MakeFirstMember.Reply in
             let number: AccountNumber
             let member: MemberID
             if let known = try accounts.members(db, of: asked.organisation).first, case .member(let found, _) = known.subject {
@@ -85,9 +84,9 @@ struct OrganisationAccounts: Sendable {
                 db, account: number, hash: hash, temporaryUntil: mailed == nil ? nil : time + temporaryLife, at: time)
             let reply = MakeFirstMember.Reply(member: member, temporaryPassword: mailed)
             try dependencies.answers.remember(reply, to: context, in: db)
-            return (reply, try dependencies.ending.endAll(db, of: number, at: time))
+            try dependencies.ending.endAll(db, of: number, at: time)
+            return reply
         }
-        dependencies.ending.committed(ended)
         logger.notice("an organisation's first member was made", metadata: ["member": "\(reply.member)", "trace": "\(context.trace)"])
         return reply
     }
@@ -138,18 +137,16 @@ struct OrganisationAccounts: Sendable {
             guard count == Self.batch else { break }
         }
         let time = now()
-        let (reply, ended) = try await dependencies.store.write { [self, closed] db -> (CloseOrganisation.Reply, EndedSessions) in
-            var ended = EndedSessions()
+        let reply = try await dependencies.store.write { [self, closed] db -> CloseOrganisation.Reply in
             let members = try accounts.members(db, of: asked.organisation)
             for member in members {
-                ended.add(try dependencies.ending.endAll(db, of: member.number, at: time))
+                try dependencies.ending.endAll(db, of: member.number, at: time)
                 try accounts.delete(db, member.number)
             }
             let reply = CloseOrganisation.Reply(members: members.count, requests: closed)
             try dependencies.answers.remember(reply, to: context, in: db)
-            return (reply, ended)
+            return reply
         }
-        dependencies.ending.committed(ended)
         logger.notice(
             "an organisation was closed",
             metadata: ["organisation": "\(asked.organisation)", "requests": "\(reply.requests)", "trace": "\(context.trace)"])
@@ -161,8 +158,8 @@ struct OrganisationAccounts: Sendable {
         of organisation: OrganisationID, told: Set<PersonID>, trace: String
     ) async throws -> (count: Int, people: Set<PersonID>) {
         let moment = SharingRepository.Moment(now: now(), trace: trace)
-        let (count, people, facts) = try await dependencies.store.write { [self] db -> (Int, Set<PersonID>, SharingFacts) in
-            var (facts, people) = (SharingFacts(), told)
+        return try await dependencies.store.write { [self] db -> (count: Int, people: Set<PersonID>) in
+            var people = told
             let rows = try requests.open(db, by: organisation, limit: Self.batch)
             for var row in rows {
                 if row.request.status == .approved {
@@ -171,13 +168,10 @@ struct OrganisationAccounts: Sendable {
                     try row.request.abandoned(at: moment.now)
                 }
                 let isNew = people.insert(row.request.person).inserted
-                facts.add(
-                    try dependencies.repository.changed(db, row, by: .organisation, notice: isNew ? .organisationLeft : nil, moment))
+                try dependencies.repository.changed(db, row, by: .organisation, notice: isNew ? .organisationLeft : nil, moment)
             }
-            return (rows.count, people, facts)
+            return (rows.count, people)
         }
-        dependencies.relays.tell(facts)
-        return (count, people)
     }
 
     private static func address(_ typed: String) throws(Failure) -> EmailAddress {

@@ -65,10 +65,9 @@ struct PasswordChanges: Sendable {
         _ hash: String, _ change: Change, _ session: SessionID, _ begun: LogInTry, _ account: AccountRow, _ contact: AccountContact
     ) async throws -> String {
         let time = now()
-        let ended: EndedSessions
         let token: String
         do {
-            (token, ended) = try await store.write { [self] db in
+            token = try await store.write { [self] db in
                 guard try table.credentials.find(db, account: account.number)?.hash == begun.credential?.hash else {
                     throw ChangedMeanwhile()
                 }
@@ -79,13 +78,12 @@ struct PasswordChanges: Sendable {
                 try MailLinkStore().forget(db, account: account.number, purpose: .recover)
                 try outbox.enqueue(db, .passwordChanged(of: account, contact, at: time))
                 guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
-                let ended = try change.endsOtherSessions ? ending.endAll(db, of: account.number, except: session, at: time) : .init()
-                return (try issuer.accessToken(for: account.subject, row, at: time), ended)
+                if change.endsOtherSessions { try ending.endAll(db, of: account.number, except: session, at: time) }
+                return try issuer.accessToken(for: account.subject, row, at: time)
             }
         } catch is ChangedMeanwhile {
             throw Problem.wrongOldPassword
         }
-        ending.committed(ended)
         logger.info("a password was changed", metadata: ["session": "\(session)"])
         return token
     }

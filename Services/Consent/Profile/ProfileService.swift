@@ -8,7 +8,6 @@ struct ProfileService: Sendable {
     let store: Store
     let repository: AccountRepository
     let places: PlaceList
-    let tell: @Sendable ([EventRelay.Committed]) -> Void
     /// After a commit: what depends on a profile is brought up to date.
     var profileChanged: @Sendable () -> Void = {}
 
@@ -28,7 +27,7 @@ struct ProfileService: Sendable {
     func change(_ person: PersonID, _ form: JSONTree, at: Timestamp, trace: String) async throws -> Known {
         let fields = ProfileFields(country: repository.settings.country, places: places, mandatory: repository.settings.alsoMandatory)
         let edit = try ProfileEdit(form, fields)
-        let (known, news) = try await store.write { [repository] db in
+        let known = try await store.write { [repository] db in
             let row = try repository.requirePerson(db, person)
             let old = try repository.vault.profile(row)
             let change = edit.applied(to: old)
@@ -37,10 +36,9 @@ struct ProfileService: Sendable {
             }
             try repository.setProfile(db, row, change.profile)
             try repository.recordMeasured(db, person, change.profile, change.measured, held: row.state != .active, at: at)
-            let news = change.profile.language == old.language ? [] : try repository.said(db, row.number, at: at, trace: trace)
-            return (Known(row: try repository.require(db, row.number), profile: change.profile), news)
+            if change.profile.language != old.language { try repository.publish(db, row.number, at: at, trace: trace) }
+            return Known(row: try repository.require(db, row.number), profile: change.profile)
         }
-        tell(news)
         profileChanged()
         return known
     }

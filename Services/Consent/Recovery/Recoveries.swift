@@ -29,7 +29,6 @@ struct Recoveries: Sendable {
     let ending: SessionEndingStore
     let outbox: MessageOutbox
     let people: PeopleEventStore
-    let tellPeople: @Sendable ([EventRelay.Committed]) -> Void
     let wishes: RecoveryRequests
     let logger: Logger
     let now: @Sendable () -> Timestamp
@@ -41,14 +40,12 @@ struct Recoveries: Sendable {
     init(
         settings: LogInSettings, rule: PasswordRule, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault,
         hasher: PasswordHasher, logIns: LogInStore, factors: SecondFactorStore, ending: SessionEndingStore, outbox: MessageOutbox,
-        people: PeopleEventStore, tellPeople: @escaping @Sendable ([EventRelay.Committed]) -> Void, wishes: RecoveryRequests,
-        logger: Logger,
+        people: PeopleEventStore, wishes: RecoveryRequests, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.publicOrigin, self.store, self.lookups, self.vault) = (settings, publicOrigin, store, lookups, vault)
         (self.hasher, self.logIns, self.factors, self.ending, self.outbox) = (hasher, logIns, factors, ending, outbox)
-        (self.people, self.tellPeople) = (people, tellPeople)
-        (self.rule, self.wishes, self.logger, self.now) = (rule, wishes, logger, now)
+        (self.people, self.rule, self.wishes, self.logger, self.now) = (people, rule, wishes, logger, now)
         limiter = RateLimiter(rate: Double(settings.recoveriesPerHour) / 3600, burst: Double(settings.recoveriesPerHour))
     }
 
@@ -146,7 +143,7 @@ struct Recoveries: Sendable {
         guard faults.isEmpty else { throw Problem.newPasswordRefused(faults) }
         let hash = try await hasher.hash(new.typed)
         let time = now()
-        let (ended, news) = try await store.write { [self] db -> (EndedSessions, [EventRelay.Committed]) in
+        try await store.write { [self] db in
             guard try links.use(db, token, purpose: purpose, at: time)?.account == account.number else { throw Problem.linkNotValid }
             try links.forget(db, account: account.number, purpose: purpose)
             try logIns.credentials.set(db, account: account.number, hash: hash, temporaryUntil: nil, at: time)
@@ -156,16 +153,12 @@ struct Recoveries: Sendable {
             // Whoever followed the link reads what is sent there.
             try accounts.confirmAddress(db, account.number, at: time)
             if purpose == .recover { try outbox.enqueue(db, .passwordChanged(of: account, contact, at: time)) }
-            var news: [EventRelay.Committed] = []
             if purpose == .recover, account.subject.person != nil, !keepsDevices {
                 try accounts.endReading(db, account.number, at: time)
-                news =
-                    try accounts.find(db, number: account.number).flatMap { try people.say(db, $0, at: time, trace: "") }.map { [$0] } ?? []
+                if let row = try accounts.find(db, number: account.number) { try people.publish(db, row, at: time, trace: "") }
             }
-            return (try ending.endAll(db, of: account.number, at: time), news)
+            try ending.endAll(db, of: account.number, at: time)
         }
-        ending.committed(ended)
-        tellPeople(news)
         logger.info("a password was chosen by a mailed link", metadata: ["purpose": "\(purpose.rawValue)"])
     }
 }

@@ -76,17 +76,16 @@ struct SecondFactors: Sendable {
             try factors.requireConfirming(db, account, code, at: time)
         }
         let codes = Self.freshCodes()
-        let (token, ended) = try await store.write { [self] db in
+        let token = try await store.write { [self] db in
             guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
             try factors.confirm(db, account, code, at: time)
             try factors.table.setCodes(db, account.number, codes)
             try sessions.enrolled(db, session, Authentication(at: time, methods: [.password, .oneTimePassword]))
             try factors.tell(db, account, .enrolled, at: time)
             guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
-            let ended = try ending.endAll(db, of: account.number, except: session, at: time)
-            return (try issuer.accessToken(for: account.subject, row, at: time), ended)
+            try ending.endAll(db, of: account.number, except: session, at: time)
+            return try issuer.accessToken(for: account.subject, row, at: time)
         }
-        ending.committed(ended)
         logger.notice("a second factor was enrolled", metadata: ["session": "\(session)"])
         return (codes, token)
     }

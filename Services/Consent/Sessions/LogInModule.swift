@@ -36,13 +36,13 @@ struct LogInModule: Sendable {
         var answers: StoredAnswers
         /// Of the family `.accounts`.
         var relay: EventRelay
+        /// Of the family `.people`.
+        var people: EventRelay
         var vault: ProfileVault
         var lookups: AccountLookups
         var outbox: MessageOutbox
         /// Begun.
         var revoked: RevocationList?
-        /// Hands committed facts of `consent.people` to their relay.
-        var tellPeople: @Sendable ([EventRelay.Committed]) -> Void = { _ in }
         var now: @Sendable () -> Timestamp = { .now }
         var cost = PasswordHasher.cost
     }
@@ -91,7 +91,7 @@ struct LogInModule: Sendable {
             vault: dependencies.vault,
             hasher: hasher, logIns: table,
             factors: factors, ending: ending, outbox: dependencies.outbox,
-            people: PeopleEventStore(epoch: dependencies.epoch, vault: dependencies.vault), tellPeople: dependencies.tellPeople,
+            people: PeopleEventStore(epoch: dependencies.epoch, vault: dependencies.vault, relay: dependencies.people),
             wishes: RecoveryRequests(key: try runtime.key("recovery")), logger: logger, now: now)
         invitations = Invitations(
             settings: settings, publicOrigin: origin, store: store, lookups: dependencies.lookups, vault: dependencies.vault,

@@ -117,7 +117,7 @@ struct LogIns: Sendable {
         let label = try vault.seal(
             Array(attempt.device.prefix(Self.longestDevice).utf8), at: Sessions.labelPlace(session), of: account.subject)
         let address = table.names.digest(ofAddress: attempt.address)
-        let (issued, ended) = try await store.write { [table, sessions, ending, factors, issuer] db in
+        let issued = try await store.write { [table, sessions, ending, factors, issuer] db in
             try table.succeeded(db, begun)
             if let rehashed { try table.credentials.rehash(db, account: account.number, from: credential.hash, to: rehashed) }
             try sessions.add(
@@ -127,13 +127,9 @@ struct LogIns: Sendable {
             guard let row = try sessions.find(db, session) else { throw Problem.internal }
             let issued = try issuer.tokens(
                 for: account.subject, row, refresh: token, until: endsAt, at: time)
-            var ended = EndedSessions()
-            for row in try sessions.all(db, of: account.number).dropFirst(SessionStore.perAccount) {
-                ended.add(try ending.end(db, row, at: time))
-            }
-            return (issued, ended)
+            for row in try sessions.all(db, of: account.number).dropFirst(SessionStore.perAccount) { try ending.end(db, row, at: time) }
+            return issued
         }
-        ending.committed(ended)
         logger.info("logged in", metadata: ["session": "\(session)", "kind": "\(account.subject.kind.rawValue)"])
         return issued
     }

@@ -5,18 +5,7 @@ import GRDB
 import ServiceKit
 import Storage
 
-/// Sessions that were ended in a transaction; to be told once that is committed.
-struct EndedSessions: Sendable {
-    var sessions: [SessionEnded] = []
-    var facts: [EventRelay.Committed] = []
-
-    mutating func add(_ other: EndedSessions) {
-        sessions += other.sessions
-        facts += other.facts
-    }
-}
-
-/// Takes sessions out of the store and says `session-ended` (ACC-15): of those too whose access tokens have all expired, since event
+/// Takes sessions out of the store, and once that is on disk refuses them at this service's door and says `session-ended` (ACC-15): of those too whose access tokens have all expired, since event
 /// streams that were opened with one go on until they hear of it.
 struct SessionEndingStore: Sendable {
     private static let page = 500
@@ -36,36 +25,31 @@ struct SessionEndingStore: Sendable {
     // MARK: In a transaction
 
     /// - Parameter areOver: they ended by themselves, as they would in any copy of the store.
-    func end(_ db: Database, _ rows: [SessionRow], at now: Timestamp, areOver: Bool = false) throws -> EndedSessions {
+    func end(_ db: Database, _ rows: [SessionRow], at now: Timestamp, areOver: Bool = false) throws {
         if !areOver { try revoked?.add(rows.map(\.session), at: now) }
-        return try rows.reduce(into: EndedSessions()) { ended, row in ended.add(try remove(db, row, at: now)) }
+        for row in rows { try remove(db, row, at: now) }
     }
 
-    func end(_ db: Database, _ row: SessionRow, at now: Timestamp) throws -> EndedSessions {
+    func end(_ db: Database, _ row: SessionRow, at now: Timestamp) throws {
         try end(db, [row], at: now)
     }
 
-    private func remove(_ db: Database, _ row: SessionRow, at now: Timestamp) throws -> EndedSessions {
+    private func remove(_ db: Database, _ row: SessionRow, at now: Timestamp) throws {
         try table.remove(db, row.number)
         let until = SessionLife.lastTokenExpires(lastUsed: row.usedAt)
         let fact = SessionEnded(session: row.session, until: until)
         if until > now { try table.rememberEnded(db, fact) }
         let person = try accounts.find(db, number: row.account)?.subject.person
-        return EndedSessions(
-            sessions: [fact], facts: [try facts.append(db, type: SessionEnded.type, subject: person, body: fact, at: now)])
+        db.afterCommit { [checker] in checker.learn(.sessionEnded(fact)) }
+        try facts.publish(db, type: SessionEnded.type, subject: person, body: fact, at: now)
     }
 
     /// Ends every session of the account but one.
-    func endAll(_ db: Database, of account: AccountNumber, except kept: SessionID? = nil, at now: Timestamp) throws -> EndedSessions {
+    func endAll(_ db: Database, of account: AccountNumber, except kept: SessionID? = nil, at now: Timestamp) throws {
         try end(db, table.all(db, of: account).filter { $0.session != kept }, at: now)
     }
 
-    // MARK: After the commit
-
-    func committed(_ new: EndedSessions) {
-        for session in new.sessions { checker.learn(.sessionEnded(session)) }
-        facts.publish(new.facts)
-    }
+    // MARK: Knowing
 
     /// Reads what ended before a restart.
     func load(from store: Store, at now: Timestamp) async throws {

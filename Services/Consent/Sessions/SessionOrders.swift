@@ -41,7 +41,7 @@ struct SessionOrders: Sendable {
         var wasLast: Bool
         repeat {
             let time = now()
-            let (ended, more) = try await store.write { [self, email, count] db -> (EndedSessions, Int) in
+            let more = try await store.write { [self, email, count] db -> Int in
                 var owner: AccountNumber?
                 if let email {
                     guard let found = try accounts.find(db, email: lookups.email(email)) else {
@@ -50,11 +50,10 @@ struct SessionOrders: Sendable {
                     owner = found.number
                 }
                 let rows = try sessions.page(db, of: owner, limit: Self.page)
-                let ended = try ending.end(db, rows, at: time)
+                try ending.end(db, rows, at: time)
                 if rows.count < Self.page { try answers.remember(EndSessions.Reply(sessions: count + rows.count), to: asked, in: db) }
-                return (ended, rows.count)
+                return rows.count
             }
-            ending.committed(ended)
             (count, wasLast) = (count + more, more < Self.page)
         } while !wasLast
         logger.notice("sessions were ended by an operator", metadata: ["sessions": "\(count)", "trace": "\(asked.trace)"])

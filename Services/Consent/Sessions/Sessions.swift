@@ -56,9 +56,9 @@ struct Sessions: Sendable {
         case tokens(IssuedTokens)
         /// The answer that was given before.
         case again(IssuedTokens, SessionID)
-        case over(EndedSessions)
+        case over
         /// A token that had been spent: two hold it.
-        case reused(EndedSessions, SessionID)
+        case reused(SessionID)
         case unknown
     }
 
@@ -78,11 +78,13 @@ struct Sessions: Sendable {
                 {
                     return .again(try Self.open(last.answer, token, row.session), row.session)
                 }
-                return .reused(try ending.end(db, row, at: time), row.session)
+                try ending.end(db, row, at: time)
+                return .reused(row.session)
             }
             let life = settings.life(of: account.subject.kind)
             guard account.state != .closing, !life.isOver(created: row.createdAt, lastUsed: row.usedAt, at: time) else {
-                return .over(try ending.end(db, row, at: time))
+                try ending.end(db, row, at: time)
+                return .over
             }
             let next = token.successor(under: rotation)
             let endsAt = life.end(created: row.createdAt, lastUsed: time)
@@ -97,11 +99,9 @@ struct Sessions: Sendable {
         case .again(let issued, let session):
             logger.info("the answer to a refresh was given again", metadata: ["session": "\(session)"])
             return issued
-        case .over(let ended): ending.committed(ended)
-        case .reused(let ended, let session):
-            ending.committed(ended)
+        case .reused(let session):
             logger.warning("a spent refresh token was shown; its session was ended", metadata: ["session": "\(session)"])
-        case .unknown: break
+        case .over, .unknown: break
         }
         throw Problem.sessionOver
     }
@@ -147,12 +147,11 @@ struct Sessions: Sendable {
     /// Ends one session of whoever asks; another's is not found.
     func end(_ session: SessionID, for current: SessionID) async throws {
         let time = now()
-        let ended = try await store.write { [self] db in
+        try await store.write { [self] db in
             guard let account = try table.owner(db, current) else { throw Problem.unauthorised }
             guard let row = try table.find(db, session), row.account == account.number else { throw Problem.notFound }
-            return try ending.end(db, row, at: time)
+            try ending.end(db, row, at: time)
         }
-        ending.committed(ended)
         logger.info("logged out", metadata: ["session": "\(session)"])
     }
 
@@ -160,12 +159,12 @@ struct Sessions: Sendable {
     /// - Returns: how many.
     func endAll(for current: SessionID, keepingCurrent: Bool) async throws -> Int {
         let time = now()
-        let (ended, count) = try await store.write { [self] db in
+        let count = try await store.write { [self] db in
             guard let account = try table.owner(db, current) else { throw Problem.unauthorised }
             let count = try table.all(db, of: account.number).count - (keepingCurrent ? 1 : 0)
-            return (try ending.endAll(db, of: account.number, except: keepingCurrent ? current : nil, at: time), count)
+            try ending.endAll(db, of: account.number, except: keepingCurrent ? current : nil, at: time)
+            return count
         }
-        ending.committed(ended)
         logger.info("logged out everywhere", metadata: ["sessions": "\(count)"])
         return count
     }
@@ -214,16 +213,15 @@ struct Sessions: Sendable {
     private func remove(_ due: Due, at time: Timestamp) async throws {
         var removed: Int
         repeat {
-            let (ended, count) = try await store.write { [self] db in
+            removed = try await store.write { [self] db in
                 let rows =
                     switch due {
                     case .over: try table.over(db, at: time, limit: Self.sweepPage)
                     case .unused: try table.unused(db, since: time - settings.life.idle, limit: Self.sweepPage)
                     }
-                return (try ending.end(db, rows, at: time, areOver: true), rows.count)
+                try ending.end(db, rows, at: time, areOver: true)
+                return rows.count
             }
-            ending.committed(ended)
-            removed = count
         } while removed == Self.sweepPage
     }
 }

@@ -3,31 +3,27 @@
 import Contracts
 import GRDB
 
-/// Ends what a person allowed when data or profile go (table SHR-S, SHR-15). The caller tells the facts after its commit.
+/// Ends what a person allowed when data or profile go (table SHR-S, SHR-15).
 struct SharingClosingStore: Sendable {
     let repository: SharingRepository
-    let relays: SharingRelays
     private let table = SharingStore()
     private let receipts = ReceiptStore()
 
-    init(repository: SharingRepository, relays: SharingRelays) {
-        (self.repository, self.relays) = (repository, relays)
+    init(repository: SharingRepository) {
+        self.repository = repository
     }
 
     /// The person deletes what was collected: every grant is revoked, requests that wait go on waiting.
-    func dataDeleted(_ db: Database, of account: AccountNumber, at now: Timestamp, trace: String) throws -> SharingFacts {
-        var facts = SharingFacts()
+    func dataDeleted(_ db: Database, of account: AccountNumber, at now: Timestamp, trace: String) throws {
         for var row in try table.inForce(db, of: account) {
             try row.request.withdrawn(at: now)
-            facts.add(try repository.changed(db, row, by: .person, SharingRepository.Moment(now: now, trace: trace)))
+            try repository.changed(db, row, by: .person, SharingRepository.Moment(now: now, trace: trace))
         }
-        return facts
     }
 
     /// The person deletes the account: grants are revoked, waiting requests count as denied. What is said of them names nobody and
     /// holds no receipt, so that it outlives the erasure of the person's facts.
-    func accountDeleted(_ db: Database, of account: AccountNumber, at now: Timestamp, trace: String) throws -> SharingFacts {
-        var facts = SharingFacts()
+    func accountDeleted(_ db: Database, of account: AccountNumber, at now: Timestamp, trace: String) throws {
         for var row in try table.all(db, of: account) where row.request.isOpen {
             if row.request.status == .approved {
                 try row.request.withdrawn(at: now)
@@ -36,15 +32,14 @@ struct SharingClosingStore: Sendable {
             } else {
                 try row.request.denied(at: now)
             }
-            facts.add(try repository.closed(db, row, SharingRepository.Moment(now: now, trace: trace)))
+            try repository.closed(db, row, SharingRepository.Moment(now: now, trace: trace))
         }
-        return facts
     }
 
     /// As the erasure of this scope asks for, at once when it is ordered.
-    func ordered(_ db: Database, _ person: PersonID, scope: ErasureScope, at now: Timestamp, trace: String) throws -> SharingFacts {
-        guard let account = try AccountStore().find(db, person: person)?.number else { return SharingFacts() }
-        return switch scope {
+    func ordered(_ db: Database, _ person: PersonID, scope: ErasureScope, at now: Timestamp, trace: String) throws {
+        guard let account = try AccountStore().find(db, person: person)?.number else { return }
+        switch scope {
         case .data: try dataDeleted(db, of: account, at: now, trace: trace)
         case .account: try accountDeleted(db, of: account, at: now, trace: trace)
         }
@@ -59,10 +54,5 @@ struct SharingClosingStore: Sendable {
         guard accesses == 0, let account = try AccountStore().find(db, person: person)?.number else { return accesses }
         return try accesses + receipts.delete(db, of: account) + table.delete(db, of: account)
             + AnonymousSharingStore().delete(db, of: account)
-    }
-
-    /// After the commit.
-    func tell(_ facts: SharingFacts) {
-        relays.tell(facts)
     }
 }

@@ -6,15 +6,10 @@ import Sealing
 import ServiceKit
 import Storage
 
-/// Facts that are committed and wait to be told.
-struct SharingFacts: Sendable {
-    var grants: [EventRelay.Committed] = []
-    var requests: [EventRelay.Committed] = []
-
-    mutating func add(_ more: SharingFacts) {
-        grants += more.grants
-        requests += more.requests
-    }
+/// Of the families `consent.grants` and `consent.requests`.
+struct SharingRelays: Sendable {
+    let grants: EventRelay
+    let requests: EventRelay
 }
 
 /// Grants are published in the clear: types, times and ids. What is published of requests holds the signed receipt, which repeats name and
@@ -27,24 +22,24 @@ struct SharingEventStore: Sendable {
 
     private let grants: StateStream<GrantState>
     private let requests: StateStream<RequestState>
+    private let relays: SharingRelays
 
-    init(epoch: String, keys: PersonKeys) {
+    init(epoch: String, keys: PersonKeys, relays: SharingRelays) {
+        self.relays = relays
         grants = StateStream(GrantState.type, stream: Self.grantsStream, epoch: epoch)
         requests = StateStream(RequestState.type, stream: Self.requestsStream, epoch: epoch, seal: RequestSeal.seal(keys))
     }
 
-    /// What the grant is after the change; for a request that has one.
-    func sayGrant(_ db: Database, of request: SharingRequest, at: Timestamp, trace: String) throws -> EventRelay.Committed? {
-        try GrantState(request).map { try grants.append(db, $0, about: request.person, at: at, trace: trace) }
-    }
-
-    /// What the request is after the change, with the receipt of it. Without a receipt nothing in it is personal, and the fact
-    /// names nobody: it outlives the person's erasure, so that the organisation still hears that it is over.
-    func sayRequest(
-        _ db: Database, _ request: SharingRequest, receipt: String?, at: Timestamp, trace: String
-    ) throws -> EventRelay.Committed {
-        try requests.append(
-            db, RequestState(request, receipt: receipt), about: receipt == nil ? nil : request.person, at: at, trace: trace)
+    /// What the request is after the change, with the receipt of it, and its grant where it has one. Without a receipt nothing in it is
+    /// personal, and the request's fact names nobody: it outlives the person's erasure, so that the organisation still hears that it is
+    /// over. The grant goes first: whoever holds data learns of a withdrawal before anybody hears that it happened.
+    func publish(_ db: Database, _ request: SharingRequest, receipt: String?, at: Timestamp, trace: String) throws {
+        if let grant = GrantState(request) {
+            relays.grants.publish(try grants.append(db, grant, about: request.person, at: at, trace: trace), afterCommitOf: db)
+        }
+        let state = RequestState(request, receipt: receipt)
+        relays.requests.publish(
+            try requests.append(db, state, about: receipt == nil ? nil : request.person, at: at, trace: trace), afterCommitOf: db)
     }
 
     func render(_ row: StreamRow) throws -> [UInt8]? {

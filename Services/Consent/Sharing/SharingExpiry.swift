@@ -52,8 +52,7 @@ struct SharingExpiry: Sendable {
         var total = 0
         while true {
             let now = service.clock()
-            let (count, facts) = try await service.store.write { [service, table] db -> (Int, SharingFacts) in
-                var facts = SharingFacts()
+            let count = try await service.store.write { [service, table] db in
                 let rows =
                     switch course {
                     case .unanswered: try table.overdue(db, at: now, limit: Self.batch)
@@ -66,13 +65,11 @@ struct SharingExpiry: Sendable {
                     case .unanswered: try row.request.expired(at: now)
                     case .runOut: try row.request.ended(at: now)
                     }
-                    facts.add(
-                        try service.repository.changed(
-                            db, row, by: .suite, notice: course.notice, SharingRepository.Moment(now: now, trace: "")))
+                    try service.repository.changed(
+                        db, row, by: .suite, notice: course.notice, SharingRepository.Moment(now: now, trace: ""))
                 }
-                return (rows.count, facts)
+                return rows.count
             }
-            service.relays.tell(facts)
             total += count
             if count > 0 { service.logger.notice("requests are over", metadata: ["why": "\(course.rawValue)", "count": "\(count)"]) }
             guard count == Self.batch else { return total }

@@ -17,7 +17,6 @@ struct SharingModule: Sendable {
         let answers: StoredAnswers
         let epoch: String
         let outbox: MessageOutbox
-        /// Of the families `consent.grants` and `consent.requests`.
         let relays: SharingRelays
         /// Of `AccessMoveStore.open`.
         let accesses: Store
@@ -37,15 +36,14 @@ struct SharingModule: Sendable {
         clock: @escaping @Sendable () -> Timestamp = { .now }
     ) throws {
         let receiptService = ReceiptService(try SigningKey(seed: runtime.secret("receipts.seed")))
-        let news = SharingEventStore(epoch: dependencies.epoch, keys: dependencies.keys)
+        let news = SharingEventStore(epoch: dependencies.epoch, keys: dependencies.keys, relays: dependencies.relays)
         let repository = SharingRepository(
             news: news, receipts: receiptService, people: people, keys: dependencies.keys, outbox: dependencies.outbox)
         service = SharingService(
-            store: dependencies.store, settings: settings, repository: repository, relays: dependencies.relays,
-            answers: dependencies.answers,
+            store: dependencies.store, settings: settings, repository: repository, answers: dependencies.answers,
             unknownCodes: try runtime.lookupKey(for: "unknown-fiscal-code"), logger: runtime.logger, clock: clock)
         policy = PolicyService(store: dependencies.store, sharing: service)
-        closing = SharingClosingStore(repository: repository, relays: dependencies.relays)
+        closing = SharingClosingStore(repository: repository)
         expiry = SharingExpiry(service: service)
         receipts = ReceiptRoutes(store: dependencies.store, service: receiptService, people: people, keys: dependencies.keys)
         accesses = AccessService(

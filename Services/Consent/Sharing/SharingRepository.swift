@@ -54,7 +54,7 @@ struct SharingRepository: Sendable {
     /// guardian of a child is asked.
     func opened(
         _ db: Database, _ request: SharingRequest, by person: SharingPerson, _ details: RequestDetails, sealed: [UInt8], _ moment: Moment
-    ) throws -> SharingFacts {
+    ) throws {
         let number = try table.add(db, request, of: person.account, details: sealed)
         let row = StoredRequest(number: number, account: person.account, request: request, details: sealed)
         let receipt = try sign(db, row, details, nil, by: .organisation, language: person.language, moment)
@@ -68,7 +68,7 @@ struct SharingRepository: Sendable {
                     "name": person.name, "organisation": details.organisationName, "purpose": details.purpose, "hours": String(hours),
                 ], notAfter: request.answerBy))
         if person.needsGuardian { try people.askGuardian(db, person, request.id, details, request.answerBy) }
-        return SharingFacts(requests: [try news.sayRequest(db, request, receipt: receipt, at: moment.now, trace: moment.trace)])
+        try news.publish(db, request, receipt: receipt, at: moment.now, trace: moment.trace)
     }
 
     /// A request that has changed, `row` being as it is now.
@@ -78,7 +78,7 @@ struct SharingRepository: Sendable {
     func changed(
         _ db: Database, _ row: StoredRequest, event: ConsentEvent? = nil, by actor: ConsentActor, notice: MessageTemplate? = nil,
         _ moment: Moment
-    ) throws -> SharingFacts {
+    ) throws {
         let request = row.request
         try table.save(db, request)
         let details = try details(of: row)
@@ -91,18 +91,20 @@ struct SharingRepository: Sendable {
                     message: .random(), recipient: person.recipient, channels: person.channels, template: notice,
                     language: person.language, values: ["name": person.name, "organisation": details.organisationName]))
         }
-        return SharingFacts(
-            grants: try news.sayGrant(db, of: request, at: moment.now, trace: moment.trace).map { [$0] } ?? [],
-            requests: [try news.sayRequest(db, request, receipt: receipt, at: moment.now, trace: moment.trace)])
+        try news.publish(db, request, receipt: receipt, at: moment.now, trace: moment.trace)
+    }
+
+    /// Nobody has answered in time.
+    func expire(_ db: Database, _ row: inout StoredRequest, _ moment: Moment) throws {
+        try row.request.expired(at: moment.now)
+        try changed(db, row, by: .suite, notice: .requestExpired, moment)
     }
 
     /// As `changed`, for a person who is being erased: nothing that the person's key seals is written any more, and what is told of
     /// the request names nobody.
-    func closed(_ db: Database, _ row: StoredRequest, _ moment: Moment) throws -> SharingFacts {
+    func closed(_ db: Database, _ row: StoredRequest, _ moment: Moment) throws {
         try table.save(db, row.request)
-        return SharingFacts(
-            grants: try news.sayGrant(db, of: row.request, at: moment.now, trace: moment.trace).map { [$0] } ?? [],
-            requests: [try news.sayRequest(db, row.request, receipt: nil, at: moment.now, trace: moment.trace)])
+        try news.publish(db, row.request, receipt: nil, at: moment.now, trace: moment.trace)
     }
 
     private func sign(

@@ -1,4 +1,4 @@
-// What happens to requests and grants: fetch, ask the domain, one transaction, then tell.
+// What happens to requests and grants: fetch, ask the domain, one transaction.
 
 import Bus
 import Contracts
@@ -37,7 +37,6 @@ struct SharingService: Sendable {
     let store: Store
     let settings: SharingSettings
     let repository: SharingRepository
-    let relays: SharingRelays
     let answers: StoredAnswers
     let unknownCodes: LookupKey
     let wakeUp: WakeUpSignal
@@ -47,20 +46,15 @@ struct SharingService: Sendable {
 
     /// - Parameter unknownCodes: hides the fiscal codes of nobody that were asked for, which are counted.
     init(
-        store: Store, settings: SharingSettings, repository: SharingRepository, relays: SharingRelays, answers: StoredAnswers,
-        unknownCodes: LookupKey, logger: Logger, clock: @escaping @Sendable () -> Timestamp = { .now }
+        store: Store, settings: SharingSettings, repository: SharingRepository, answers: StoredAnswers, unknownCodes: LookupKey,
+        logger: Logger, clock: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.store, self.settings, self.repository, self.relays) = (store, settings, repository, relays)
+        (self.store, self.settings, self.repository) = (store, settings, repository)
         (self.answers, self.unknownCodes, self.logger, self.clock) = (answers, unknownCodes, logger, clock)
         wakeUp = WakeUpSignal()
     }
 
     // MARK: Opening
-
-    private enum Opening: Sendable {
-        case opened(OpenRequest.Reply, SharingFacts)
-        case refused(Failure, SharingFacts)
-    }
 
     /// Puts a request before a person (SHR-01 to SHR-03, SHR-18).
     func open(_ asked: OpenRequest, _ context: RequestContext) async throws -> OpenRequest.Reply {
@@ -71,52 +65,49 @@ struct SharingService: Sendable {
         } catch {
             throw Failure(.invalid, "\(error.field): \(error.detail)")
         }
-        let opening = try await store.write { [self] db -> Opening in
+        // A refusal is a value: what is counted and what has expired is kept.
+        let opening = try await store.write { [self] db -> Result<OpenRequest.Reply, Failure> in
             let moment = SharingRepository.Moment(now: now, trace: context.trace)
             let day = now.milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000).quotient
             guard try table.unknownCodes(db, of: form.organisation, day: day) < settings.unknownPerDay else {
-                return Opening.refused(
+                return .failure(
                     Failure(
                         .forbidden,
-                        "too many unknown fiscal codes were asked for today (at most \(settings.unknownPerDay)); ask again tomorrow"),
-                    SharingFacts())
+                        "too many unknown fiscal codes were asked for today (at most \(settings.unknownPerDay)); ask again tomorrow"))
             }
             guard let person = try repository.people.withFiscalCode(db, form.fiscalCode, now),
                 let key = try repository.keys.key(of: person.person)
             else {
                 try table.noteUnknown(db, unknownCodes.lookup(form.fiscalCode.uppercased()), of: form.organisation, day: day)
-                return .refused(Failure(.notFound, "fiscalCode: no such person; check the code"), SharingFacts())
+                return .failure(Failure(.notFound, "fiscalCode: no such person; check the code"))
             }
-            var facts = SharingFacts()
             let earlier = try table.all(db, of: person.account, by: form.organisation).map { row in
                 guard row.request.isOverdue(at: now) else { return row.request }
                 var late = row
-                facts.add(try expire(&late) { try repository.changed(db, $0, by: .suite, notice: .requestExpired, moment) })
+                try repository.expire(db, &late, moment)
                 return late.request
             }
             if let reason = RequestHistory(earlier).refusal(of: form.scope, at: now, wait: settings.retryWait) {
-                return .refused(Failure(.conflict, reason.text), facts)
+                return .failure(Failure(.conflict, reason.text))
             }
             let request = SharingRequest(
                 id: .random(), organisation: form.organisation, person: person.person, scope: form.scope, granularity: form.granularity,
                 openedAt: now, answerWithin: settings.answerTime)
             let details = RequestDetails(organisationName: form.organisationName, purpose: form.purpose)
             let sealed = try SharingRepository.seal(details, of: request.id, key: key)
-            facts.add(try repository.opened(db, request, by: person, details, sealed: sealed, moment))
+            try repository.opened(db, request, by: person, details, sealed: sealed, moment)
             let reply = OpenRequest.Reply(
                 request: request.id, status: request.status, isSubscription: request.scope.isSubscription(at: now),
                 answerBy: request.answerBy)
             try answers.remember(reply, to: context, in: db)
-            return .opened(reply, facts)
+            return .success(reply)
         }
         switch opening {
-        case .opened(let reply, let facts):
-            relays.tell(facts)
+        case .success(let reply):
             wakeUp.notify()
             logger.notice("a request was opened", metadata: ["request": "\(reply.request)", "trace": "\(context.trace)"])
             return reply
-        case .refused(let failure, let facts):
-            relays.tell(facts)
+        case .failure(let failure):
             if failure.code == .notFound || failure.code == .forbidden {
                 logger.notice(
                     "an unknown fiscal code was asked for",
@@ -124,13 +115,6 @@ struct SharingService: Sendable {
             }
             throw failure
         }
-    }
-
-    private func expire(
-        _ row: inout StoredRequest, _ write: (StoredRequest) throws -> SharingFacts
-    ) throws -> SharingFacts {
-        try row.request.expired(at: clock())
-        return try write(row)
     }
 
     // MARK: What the organisation asks later
@@ -147,26 +131,23 @@ struct SharingService: Sendable {
     /// The organisation stops, or has delivered everything (SHR-15, SHR-25). Stopping again is the same as once.
     func end(_ asked: EndRequest, _ context: RequestContext) async throws -> RequestState {
         let now = clock()
-        let (state, facts) = try await store.write { [self] db -> (RequestState, SharingFacts) in
+        return try await store.write { [self] db -> RequestState in
             guard var row = try table.find(db, asked.request), row.request.organisation == asked.organisation else {
                 throw Failure(.notFound, "there is no such request")
             }
-            var facts = SharingFacts()
             if row.request.status != .ended {
                 do {
                     try row.request.ended(at: now)
                 } catch {
                     throw Failure(.conflict, "only an approved request can be ended; this one is \(row.request.status.rawValue)")
                 }
-                facts = try repository.changed(
+                try repository.changed(
                     db, row, by: .organisation, notice: .grantEnded, SharingRepository.Moment(now: now, trace: context.trace))
             }
             let state = RequestState(row.request, receipt: nil)
             try answers.remember(state, to: context, in: db)
-            return (state, facts)
+            return state
         }
-        relays.tell(facts)
-        return state
     }
 
     // MARK: What the person decides
@@ -216,29 +197,27 @@ struct SharingService: Sendable {
         _ id: RequestID, of person: PersonID, _ now: Timestamp, _ trace: String,
         _ decide: @escaping @Sendable (inout StoredRequest, _ isChild: Bool) throws -> Transition?
     ) async throws -> Outcome {
-        let (outcome, facts) = try await store.write { [self] db -> (Outcome, SharingFacts) in
-            guard var row = try table.find(db, id), row.request.person == person else { return (.notFound, SharingFacts()) }
+        try await store.write { [self] db -> Outcome in
+            guard var row = try table.find(db, id), row.request.person == person else { return .notFound }
             let moment = SharingRepository.Moment(now: now, trace: trace)
             let details = try repository.details(of: row)
             guard !row.request.isOverdue(at: now) else {
                 // Committed, so that what the person is told now stays true.
                 let since = row.request.answerBy
-                let facts = try expire(&row) { try repository.changed(db, $0, by: .suite, notice: .requestExpired, moment) }
-                return (.refused(.noLongerOpen(since: since)), facts)
+                try repository.expire(db, &row, moment)
+                return .refused(.noLongerOpen(since: since))
             }
             do {
                 let isChild = try repository.people.withID(db, person, now)?.needsGuardian ?? false
-                guard let transition = try decide(&row, isChild) else { return (.unchanged(row, details), SharingFacts()) }
-                let facts = try repository.changed(db, row, event: transition.event, by: transition.by, moment)
-                return (.done(row, details), facts)
+                guard let transition = try decide(&row, isChild) else { return .unchanged(row, details) }
+                try repository.changed(db, row, event: transition.event, by: transition.by, moment)
+                return .done(row, details)
             } catch let refusal as RequestRefusal {
-                return (.refused(refusal), SharingFacts())
+                return .refused(refusal)
             } catch is GuardianMustAnswer {
-                return (.guardianMustAnswer, SharingFacts())
+                return .guardianMustAnswer
             }
         }
-        relays.tell(facts)
-        return outcome
     }
 
     // MARK: What the person sees

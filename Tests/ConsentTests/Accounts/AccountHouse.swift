@@ -22,7 +22,6 @@ final class AccountNeighbourhood: Sendable {
         var ids: [String] = []
         var ingestSays: Failure?
         var dispatcherSays: Failure?
-        var facts: [PersonState] = []
         var answersForChildren: [Bool] = []
     }
 
@@ -32,17 +31,11 @@ final class AccountNeighbourhood: Sendable {
     var subscriptions: [SubscribePerson] { state.withLock { $0.subscriptions } }
     /// Ids of the questions to ingest, in order.
     var ids: [String] { state.withLock { $0.ids } }
-    var facts: [PersonState] { state.withLock { $0.facts } }
     var answersForChildren: [Bool] { state.withLock { $0.answersForChildren } }
 
     func ingest(says failure: Failure?) { state.withLock { $0.ingestSays = failure } }
     func dispatcher(says failure: Failure?) { state.withLock { $0.dispatcherSays = failure } }
     func answered(_ accept: Bool) { state.withLock { $0.answersForChildren.append(accept) } }
-
-    func heard(_ facts: [EventRelay.Committed]) {
-        let states = facts.compactMap { try? JSONDecoder().decode(PersonState.self, from: Data($0.payload())) }
-        state.withLock { $0.facts += states }
-    }
 
     var dependencies: AccountDependencies {
         AccountDependencies(
@@ -104,9 +97,9 @@ final class AccountHouse: Sendable {
                 ending: SessionEndingStore(
                     facts: FactStream(
                         stream: StreamFamily.sessionsStream, epoch: opened.epoch, relay: try await opened.relay(of: .accounts)),
-                    checker: try TokenChecker(store: opened.store, issuer: Self.origin))),
-            settings: settings, dependencies: around.dependencies
-        ) { [around] in around.heard($0) }
+                    checker: try TokenChecker(store: opened.store, issuer: Self.origin)),
+                people: try await opened.relay(of: .people)),
+            settings: settings, dependencies: around.dependencies)
         let server = HTTPServer(
             .init(title: "Accounts", version: "1.0.0", summary: "Under test.", prefix: "consent"),
             routes: parts.routes { [around] _, _, accept, _ in
@@ -159,6 +152,15 @@ final class AccountHouse: Sendable {
 
     func row(_ person: PersonID) async throws -> AccountRow? {
         try await opened.store.read { db in try AccountStore().find(db, person: person) }
+    }
+
+    /// What was said on `consent.people`, in order.
+    func facts() async throws -> [PersonState] {
+        try await opened.store.read { db in
+            try StreamLog().rows(db, StreamFamily.people.streams[0], from: 1, limit: 1000).map { row in
+                try JSONDecoder().decode(PersonState.self, from: Data(row.body))
+            }
+        }
     }
 
     static let messages = "jobs WHERE kind = 'message'"

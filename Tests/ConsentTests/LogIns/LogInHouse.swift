@@ -73,8 +73,9 @@ final class LogInHouse: Sendable {
         let parts = try await LogInModule(
             settings,
             .init(
-                store: ground.store, epoch: ground.epoch, answers: ground.answers, relay: relay, vault: vault, lookups: lookups,
-                outbox: outbox, revoked: restored.list, now: { clock.now }, cost: PasswordHash.Cost(n: 1 << 8, r: 8, p: 1)), on: own)
+                store: ground.store, epoch: ground.epoch, answers: ground.answers, relay: relay,
+                people: try await ground.relay(of: .people), vault: vault, lookups: lookups, outbox: outbox, revoked: restored.list,
+                now: { clock.now }, cost: PasswordHash.Cost(n: 1 << 8, r: 8, p: 1)), on: own)
         var methods = Methods(memory: ground.answers)
         parts.register(in: &methods)
         let streams = StreamSource(

@@ -281,13 +281,13 @@ struct SharingServiceTests {
             let closing = house.parts.closing
             let now = house.world.now
             try await house.opened.store.write { db in
-                _ = try closing.ordered(db, person.person, scope: .data, at: now, trace: "")
+                try closing.ordered(db, person.person, scope: .data, at: now, trace: "")
             }
             #expect(try await house.request(granted.id).status == .revoked)
             #expect(try await house.request(waiting).status == .pending)
             let second = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
             try await house.opened.store.write { db in
-                _ = try closing.ordered(db, person.person, scope: .account, at: now, trace: "")
+                try closing.ordered(db, person.person, scope: .account, at: now, trace: "")
             }
             #expect(try await house.request(second.id).status == .revoked)
             #expect(try await house.request(waiting).status == .declined)
