@@ -46,11 +46,11 @@ struct MessageRepository: Sendable {
         let digest = try envelopes.digest(of: message)
         let sealed = try envelopes.seal(content, in: .message(message.message), key: key)
         let forInbox = try envelopes.seal(content.withoutAddresses, in: .inbox(message.message), key: key)
-        let committed = try await store.write { db -> [EventRelay.Committed]? in
+        return try await store.write { db -> Bool in
             if let known = try messages.digest(db, of: message.message) {
                 guard Digest.constantTimeEqual(known, digest) else { throw Failure(.conflict, "another message has this id") }
                 try remember(db)
-                return nil
+                return false
             }
             try messages.insert(
                 db, message, from: sender, digest: digest, sealed: sealed, at: now, notAfter: notAfter, trace: trace)
@@ -63,12 +63,10 @@ struct MessageRepository: Sendable {
                     try inbox.insert(db, message.message, of: person, sealed: forInbox, at: now)
                 }
             }
-            let committed = try message.channels.compactMap { try settle(db, message.message, $0, person, trace, at: now) }
+            for channel in message.channels { try settle(db, message.message, channel, person, trace, at: now) }
             try remember(db)
-            return committed
+            return true
         }
-        facts.publish(committed ?? [])
-        return committed != nil
     }
 
     private func plan(_ db: Database, _ message: SendMessage, _ key: SymmetricKey) throws -> [PlannedDelivery] {
@@ -150,15 +148,13 @@ struct MessageRepository: Sendable {
     func change(
         _ id: DeliveryID, at now: Timestamp, _ change: @escaping @Sendable (inout Delivery) -> Bool
     ) async throws -> Delivery? {
-        let (delivery, committed) = try await store.write { db -> (Delivery?, EventRelay.Committed?) in
-            guard var delivery = try deliveries.find(db, id), let message = try messages.find(db, id.message) else { return (nil, nil) }
-            guard change(&delivery) else { return (delivery, nil) }
+        try await store.write { db -> Delivery? in
+            guard var delivery = try deliveries.find(db, id), let message = try messages.find(db, id.message) else { return nil }
+            guard change(&delivery) else { return delivery }
             try deliveries.update(db, id, delivery)
-            guard delivery.isSettled else { return (delivery, nil) }
-            return (delivery, try settle(db, id.message, id.channel, message.person, message.trace, at: now))
+            if delivery.isSettled { try settle(db, id.message, id.channel, message.person, message.trace, at: now) }
+            return delivery
         }
-        if let committed { facts.publish(committed) }
-        return delivery
     }
 
     /// Attempts that were under way when the service ended, and what has taken too long.
@@ -175,14 +171,12 @@ struct MessageRepository: Sendable {
     /// Says what became of the message on the channel, once nothing more can become of it.
     private func settle(
         _ db: Database, _ message: MessageID, _ channel: Channel, _ person: PersonID?, _ trace: String, at now: Timestamp
-    ) throws -> EventRelay.Committed? {
+    ) throws {
         let all = try deliveries.all(db, of: message).filter { $0.id.channel == channel }
-        guard let verdict = ChannelVerdict.of(all.map { ($0.delivery.state, $0.delivery.reason, $0.delivery.isSettled) }) else {
-            return nil
-        }
+        guard let verdict = ChannelVerdict.of(all.map { ($0.delivery.state, $0.delivery.reason, $0.delivery.isSettled) }) else { return }
         try messages.forgetContent(db, of: message)
         let settled = MessageSettled(message: message, channel: channel, state: verdict.state, reason: verdict.reason)
-        return try facts.append(db, type: MessageSettled.type, subject: person, body: settled, at: now, trace: trace)
+        try facts.publish(db, type: MessageSettled.type, subject: person, body: settled, at: now, trace: trace)
     }
 
     // MARK: Forgetting
