@@ -15,20 +15,17 @@ struct DeviceEndingStore: Sendable {
     }
 
     /// Ends the device; nothing happens where it has ended already. Uploads behind this in the writer's queue find it ended.
-    func end(_ db: Database, _ device: DeviceID, _ facts: inout [EventRelay.Committed], at now: Timestamp, trace: String) throws {
+    func end(_ db: Database, _ device: DeviceID, at now: Timestamp, trace: String) throws {
         guard let known = try table.device(db, device), let household = try table.household(db, of: known.personNumber),
             try table.revoke(db, device, at: now), let row = try table.device(db, device)
         else { return }
-        facts.append(try news.append(db, row, at: now, trace: trace))
-        try handOn(db, device, of: household, &facts, at: now, trace: trace)
+        try news.publish(db, row, at: now, trace: trace)
+        try handOn(db, device, of: household, at: now, trace: trace)
         registry.end(row.number)
     }
 
     /// What the device delivered comes from the person's other ones; whoever they are is told of it (ACC-26).
-    private func handOn(
-        _ db: Database, _ device: DeviceID, of household: Household, _ facts: inout [EventRelay.Committed], at now: Timestamp,
-        trace: String
-    ) throws {
+    private func handOn(_ db: Database, _ device: DeviceID, of household: Household, at now: Timestamp, trace: String) throws {
         var plan = household.plan
         let moved = plan.removed(device)
         guard !moved.isEmpty else { return }
@@ -36,7 +33,7 @@ struct DeviceEndingStore: Sendable {
         for former in household.active where former.device != device {
             // A phone from which a vital sign comes from now on is watched as what measures it.
             guard let heir = try table.device(db, former.device), heir.mayDeliverVital != former.mayDeliverVital else { continue }
-            facts.append(try news.append(db, heir, at: now, trace: trace))
+            try news.publish(db, heir, at: now, trace: trace)
         }
         let language = registry.language(of: household.person)
         let what = moved.map { language == .italian ? $0.definition.italian : $0.definition.english }.joined(separator: ", ")

@@ -35,20 +35,23 @@ struct DeviceEventStore: Sendable {
 
     private let devices: StateStream<DeviceState>
     private let pauses: StateStream<MonitoringState>
+    private let relay: EventRelay
 
-    init(epoch: String) {
+    /// - Parameter relay: of the family `ingest.devices`.
+    init(epoch: String, relay: EventRelay) {
+        self.relay = relay
         let log = FactLog(stream: Self.stream, epoch: epoch)
         (devices, pauses) = (StateStream(DeviceState.type, in: log), StateStream(MonitoringState.type, in: log))
     }
 
-    /// Appends the device's state to the log; to be handed to the relay after the commit.
-    func append(_ db: Database, _ row: DeviceRow, at: Timestamp, trace: String) throws -> EventRelay.Committed {
-        try devices.append(db, Self.state(row), about: row.person, at: at, trace: trace)
+    /// What the device is after the change.
+    func publish(_ db: Database, _ row: DeviceRow, at: Timestamp, trace: String) throws {
+        relay.publish(try devices.append(db, Self.state(row), about: row.person, at: at, trace: trace), afterCommitOf: db)
     }
 
     /// As the other, for a person who pauses or resumes monitoring.
-    func append(_ db: Database, _ state: MonitoringState, at: Timestamp, trace: String) throws -> EventRelay.Committed {
-        try pauses.append(db, state, about: state.person, at: at, trace: trace)
+    func publish(_ db: Database, _ state: MonitoringState, at: Timestamp, trace: String) throws {
+        relay.publish(try pauses.append(db, state, about: state.person, at: at, trace: trace), afterCommitOf: db)
     }
 
     /// One page of the devices that are active now, or of the people whose monitoring is paused.

@@ -32,9 +32,9 @@ struct DeviceModule: Sendable {
         }
         let registry = DeviceRegistry(
             households, accounts: accounts, lookupKey: try runtime.lookupKey(for: "device-token"), startedAt: .now)
-        let changes = HouseholdRepository(store: store, registry: registry, relay: relay)
+        let changes = HouseholdRepository(store: store, registry: registry)
         let people = People(store: store, vault: vault, registry: registry, households: changes)
-        let news = DeviceEventStore(epoch: epoch)
+        let news = DeviceEventStore(epoch: epoch, relay: relay)
         let outbox = try await MessageOutbox(in: store, on: runtime)
         let ending = DeviceEndingStore(registry: registry, news: news, outbox: outbox)
         let tokens = try TokenChecker(store: store, issuer: runtime.settings.publicOrigin)

@@ -74,10 +74,9 @@ final class DeviceRegistry: Sendable {
         var digests: [UInt128: UInt128] = [:]
         /// Revoked ones too: their entries keep naming them.
         var byNumber: [Int64: KnownDevice] = [:]
-        var households: [Int64: (household: Household, order: Int64)] = [:]
+        var households: [Int64: Household] = [:]
         var numbers: [PersonID: Int64] = [:]
         var accounts: [PersonID: PersonState] = [:]
-        var order: Int64 = 0
     }
 
     /// Most digests that are remembered; at the next one all are forgotten.
@@ -93,14 +92,14 @@ final class DeviceRegistry: Sendable {
         (self.lookupKey, self.startedAt) = (lookupKey, startedAt)
         var state = State()
         state.accounts = Dictionary(accounts.map { ($0.person, $0) }) { $1 }
-        for household in households { Self.put(household, order: 0, into: &state, startedAt, settlesEnds: true) }
+        for household in households { Self.put(household, into: &state, startedAt, settlesEnds: true) }
         self.state = Mutex(state)
     }
 
     /// - Parameter settlesEnds: the household is news from the store, so it knows which devices have ended.
-    private static func put(_ household: Household, order: Int64, into state: inout State, _ startedAt: Timestamp, settlesEnds: Bool) {
+    private static func put(_ household: Household, into state: inout State, _ startedAt: Timestamp, settlesEnds: Bool) {
         state.numbers[household.person] = household.number
-        state.households[household.number] = (household, order)
+        state.households[household.number] = household
         let plan = household.plan
         let bar = bar(household, state)
         for row in household.devices {
@@ -158,7 +157,7 @@ final class DeviceRegistry: Sendable {
     }
 
     func household(of person: PersonID) -> Household? {
-        state.withLock { state in state.numbers[person].flatMap { state.households[$0]?.household } }
+        state.withLock { state in state.numbers[person].flatMap { state.households[$0] } }
     }
 
     /// The device as reports look at it.
@@ -181,7 +180,7 @@ final class DeviceRegistry: Sendable {
     /// Why nothing of the person may be acquired; nil where something may.
     func bar(of person: PersonID) -> AcquisitionBar? {
         state.withLock { state in
-            let household = state.numbers[person].flatMap { state.households[$0]?.household }
+            let household = state.numbers[person].flatMap { state.households[$0] }
             return household.map { Self.bar($0, state) } ?? (state.accounts[person].map { $0.active ? nil : .inactive } ?? .unknown)
         }
     }
@@ -192,14 +191,6 @@ final class DeviceRegistry: Sendable {
     }
 
     // MARK: Changing
-
-    /// The place of a change among all; to be taken inside the store's write, whose bodies run one after the other.
-    func nextOrder() -> Int64 {
-        state.withLock { state in
-            state.order += 1
-            return state.order
-        }
-    }
 
     /// Ends a device within the transaction that revokes it: no upload behind it in the writer's queue is taken any more.
     func end(_ device: Int64) {
@@ -213,19 +204,16 @@ final class DeviceRegistry: Sendable {
             guard let number = state.numbers.removeValue(forKey: person), let known = state.households.removeValue(forKey: number) else {
                 return
             }
-            for row in known.household.devices {
+            for row in known.devices {
                 state.byNumber.removeValue(forKey: row.number)?.pulse.setEnded(true)
                 state.byToken[Self.word(row.tokenLookup)] = nil
             }
         }
     }
 
-    /// Takes over what the store says of a person, unless something later is known. Commits of one group come back in any order.
-    func takeOver(_ household: Household, order: Int64) {
-        state.withLock { state in
-            if let known = state.households[household.number], known.order > order { return }
-            Self.put(household, order: order, into: &state, startedAt, settlesEnds: true)
-        }
+    /// Takes over what the store says of a person; after the commit (`Database.afterCommit`), so that what was written last counts.
+    func takeOver(_ household: Household) {
+        state.withLock { Self.put(household, into: &$0, startedAt, settlesEnds: true) }
     }
 
     /// Takes over what consent says of people.
@@ -234,7 +222,7 @@ final class DeviceRegistry: Sendable {
             for account in accounts { state.accounts[account.person] = account }
             for person in Set(accounts.map(\.person)) {
                 guard let known = state.numbers[person].flatMap({ state.households[$0] }) else { continue }
-                Self.put(known.household, order: known.order, into: &state, startedAt, settlesEnds: false)
+                Self.put(known, into: &state, startedAt, settlesEnds: false)
             }
         }
     }

@@ -93,7 +93,7 @@ struct DeviceService: Sendable {
         let sealed = try name.map {
             try vault.seal(text: Array($0.utf8), at: Devices.place(ofNameOf: device), of: person, key: vault.key(of: person))
         }
-        try await households.change(number) { [table] db, household, _ in
+        try await households.change(number) { [table] db, household in
             guard household.device(device) != nil else { throw Problem.notFound }
             if let sealed { try table.rename(db, device, name: sealed) }
             if let kind { try table.setKind(db, device, kind) }
@@ -104,9 +104,9 @@ struct DeviceService: Sendable {
     func remove(_ device: DeviceID, of person: PersonID, trace: String) async throws {
         let number = try await people.number(of: person)
         if let household = registry.household(of: person), Self.removable(device, in: household) == nil { throw Problem.notFound }
-        try await households.change(number) { [ending] db, household, facts in
+        try await households.change(number) { [ending] db, household in
             guard let row = Self.removable(device, in: household) else { throw Problem.notFound }
-            try ending.end(db, row.device, &facts, at: .now, trace: trace)
+            try ending.end(db, row.device, at: .now, trace: trace)
         }
         logger.notice("a device was removed by its person", metadata: ["device": "\(device)", "trace": "\(trace)"])
     }

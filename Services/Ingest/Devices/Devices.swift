@@ -62,13 +62,13 @@ struct Devices: Sendable {
             intervalMs: request.intervalMs)
         try await households.change({ [table] db in
             try table.addPerson(db, person, enrolled: true, at: now)
-        }) { [table, answers, news] db, household, facts in
+        }) { [table, answers, news] db, household in
             guard household.active.count < Self.perPerson else {
                 throw Failure(.conflict, "a person has at most \(Self.perPerson) active devices; revoke one first")
             }
             try table.add(db, new, of: household.number, at: now)
             guard let row = try table.device(db, reply.device) else { throw Failure(.internal, "the device was not stored") }
-            facts.append(try news.append(db, row, at: now, trace: asked.trace))
+            try news.publish(db, row, at: now, trace: asked.trace)
             try answers.remember(reply, to: asked, in: db)
         }
         logger.notice("a device was added", metadata: ["device": "\(reply.device)", "trace": "\(asked.trace)"])
@@ -98,9 +98,9 @@ struct Devices: Sendable {
                 throw Failure(.notFound, "there is no such device")
             }
             return row.personNumber
-        }) { [answers, ending] db, _, facts in
+        }) { [answers, ending] db, _ in
             try answers.remember(Nothing(), to: asked, in: db)
-            try ending.end(db, request.device, &facts, at: now, trace: asked.trace)
+            try ending.end(db, request.device, at: now, trace: asked.trace)
         }
         logger.notice("a device was revoked", metadata: ["device": "\(request.device)", "trace": "\(asked.trace)"])
         return Nothing()

@@ -31,8 +31,7 @@ struct People: Sendable {
         if let known = registry.number(of: person) { return known }
         _ = try await vault.keys.makeKey(for: person)
         return try await households.change({ [table] db in try table.addPerson(db, person, enrolled: false, at: .now) }) {
-            _, household, _ in
-            household.number
+            _, household in household.number
         }
     }
 
@@ -52,7 +51,7 @@ struct People: Sendable {
         let new = NewDevice(
             device: device, tokenLookup: Random.bytes(LookupKey.length),
             name: try vault.seal(text: [], at: "devices.name \(device)", of: person, key: key), kind: .manual, origin: source.origin)
-        try await households.change(number) { [table] db, household, _ in
+        try await households.change(number) { [table] db, household in
             guard !household.devices.contains(where: { $0.origin == source.origin }) else { return }
             try table.add(db, new, of: household.number, at: .now)
         }

@@ -5,14 +5,17 @@ import GRDB
 import ServiceKit
 import Storage
 
+/// Published with what else follows an upload (`Uploads.publish`), on the writer's thread all the same: uploads come by the thousand
+/// each second, and an effect for each fact (`Database.afterCommit`) would be one more allocation.
 struct ArrivalEventStore: Sendable {
     static let stream = StreamFamily.arrivals.streams[0]
 
     private let people: GrantedPeople
-    private let facts: FactStream
+    private let log: FactLog
+    private let relay: EventRelay
 
     init(people: GrantedPeople, epoch: String, relay: EventRelay) {
-        (self.people, facts) = (people, FactStream(stream: Self.stream, epoch: epoch, relay: relay))
+        (self.people, log, self.relay) = (people, FactLog(stream: Self.stream, epoch: epoch), relay)
     }
 
     /// A fact's body as it will be if all of a group is new.
@@ -44,13 +47,13 @@ struct ArrivalEventStore: Sendable {
         guard !groups.isEmpty, let types = people.types(of: person) else { return [] }
         return try groups.filter { types.contains($0.metric) }.map { group in
             let body = try upload.arrivals.first { $0.tells(group) }?.body ?? Self.payload(group)
-            return try facts.append(
+            return try log.append(
                 db, in: &news, type: DataArrived.type, subject: person, payload: body, at: upload.receivedAt, trace: upload.trace)
         }
     }
 
     func publish(_ arrived: [EventRelay.Committed]) {
-        facts.publish(arrived)
+        for fact in arrived { relay.committed(fact) }
     }
 
     private static func payload(_ group: MetricGroup) throws -> [UInt8] {

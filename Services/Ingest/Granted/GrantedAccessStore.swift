@@ -75,21 +75,19 @@ struct GrantedAccessStore: Sendable {
 
     /// Judges once more and writes down what is about to leave (SHR-24). Whatever was withdrawn while it was made is seen here: the
     /// facts of consent go through the same writer.
-    /// - Returns: what is to be published after the commit; nil where nothing leaves. A denial is no reason to undo what others do in
-    ///   this transaction, so that it is a value.
+    /// - Returns: why it may not leave. A denial is no reason to undo what others do in this transaction, so that it is a value.
     func record(
         _ db: Database, _ stretch: GrantedStretch, in facts: inout StreamLog.Appending, now: Timestamp, silence: Duration, trace: String
-    ) throws -> Result<EventRelay.Committed?, ReadDenial> {
-        guard let read = stretch.read else { return .success(nil) }
+    ) throws -> ReadDenial? {
+        guard let read = stretch.read else { return nil }
         let known = try grants.find(db, stretch.asked.grant)
         do throws(ReadDenial) {
             try GrantRules.check(stretch.asked, takenBy: stretch.grant, against: known, silence: silence)
         } catch {
-            return .failure(error)
+            return error
         }
-        return .success(
-            try accesses.append(
-                db, in: &facts, type: DataRead.type, subject: stretch.grant.person, body: read, at: now, trace: trace))
+        try accesses.publish(db, in: &facts, type: DataRead.type, subject: stretch.grant.person, body: read, at: now, trace: trace)
+        return nil
     }
 }
 
@@ -99,14 +97,14 @@ struct GrantedAccess: GatheredBody {
     let trace: String
     let reading: GrantedReading
 
-    static func perform(_ bodies: [GrantedAccess], in db: Database) throws -> [Result<EventRelay.Committed?, ReadDenial>] {
+    static func perform(_ bodies: [GrantedAccess], in db: Database) throws -> [ReadDenial?] {
         var facts = StreamLog.Appending()
-        let outcomes = try bodies.map { body in
+        let denials = try bodies.map { body in
             try body.reading.accesses.record(
                 db, body.stretch, in: &facts, now: body.reading.clock(), silence: body.reading.silence(), trace: body.trace)
         }
         try facts.finish(db)
-        return outcomes
+        return denials
     }
 }
 

@@ -42,22 +42,15 @@ struct GrantedRangeStore: Sendable {
     }
 
     /// Judges each stretch again and writes down what is about to leave (SHR-24).
-    /// - Returns: what may leave, and what is to be published after the commit.
-    func record(
-        _ db: Database, _ taken: [Taken], now: Timestamp, silence: Duration, trace: String
-    ) throws -> ([Taken], [EventRelay.Committed]) {
+    /// - Returns: what may leave.
+    func record(_ db: Database, _ taken: [Taken], now: Timestamp, silence: Duration, trace: String) throws -> [Taken] {
         var appending = StreamLog.Appending()
-        var facts: [EventRelay.Committed] = []
         let judged = try taken.map { one -> Taken in
             guard case .read(let stretch, _) = one else { return one }
-            switch try accesses.record(db, stretch, in: &appending, now: now, silence: silence, trace: trace) {
-            case .failure(let denial): return .denied(denial)
-            case .success(let fact):
-                if let fact { facts.append(fact) }
-                return one
-            }
+            let denial = try accesses.record(db, stretch, in: &appending, now: now, silence: silence, trace: trace)
+            return denial.map(Taken.denied) ?? one
         }
         try appending.finish(db)
-        return (judged, facts)
+        return judged
     }
 }

@@ -25,10 +25,9 @@ struct GrantedRanges: Sendable {
         }
         guard taken.contains(where: { $0.hasSamples }) else { return ReadSampleRanges.Reply(outcomes: taken.map(outcome)) }
         // Whatever was withdrawn while the answer was made is seen here: facts and this check go through one writer.
-        let (recorded, facts) = try await reading.store.write { [ranges, reading] db in
+        let recorded = try await reading.store.write { [ranges, reading] db in
             try ranges.record(db, taken, now: reading.clock(), silence: reading.silence(), trace: context.trace)
         }
-        reading.facts.publish(facts)
         return ReadSampleRanges.Reply(outcomes: recorded.map(outcome))
     }
 

@@ -12,7 +12,6 @@ struct GrantedReading: Sendable {
     let store: Store
     let vault: ChunkVault
     let accesses: GrantedAccessStore
-    let facts: FactStream
     /// How long ago everything that consent had said was known.
     let silence: @Sendable () -> Duration
     let clock: @Sendable () -> Timestamp
@@ -22,7 +21,7 @@ struct GrantedReading: Sendable {
         store: Store, vault: ChunkVault, accesses: FactStream, logger: Logger, silence: @escaping @Sendable () -> Duration,
         clock: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.store, self.vault, facts, self.logger) = (store, vault, accesses, logger)
+        (self.store, self.vault, self.logger) = (store, vault, logger)
         self.accesses = GrantedAccessStore(vault: vault, accesses: accesses)
         (self.silence, self.clock) = (silence, clock)
     }
@@ -52,9 +51,7 @@ struct GrantedReading: Sendable {
         let stretch = try await accesses.take(asked, limit: limit, in: store, clock: clock, silence: silence)
         let damaged = stretch.damaged.isEmpty ? nil : stretch.damaged
         guard !stretch.granules.isEmpty else { return ReadSamples.Reply(columns: stretch.columns, next: nil, damaged: damaged) }
-        if let fact = try await store.write(GrantedAccess(stretch: stretch, trace: context.trace, reading: self)).get() {
-            facts.publish(fact)
-        }
+        if let denial = try await store.write(GrantedAccess(stretch: stretch, trace: context.trace, reading: self)) { throw denial }
         // A person who was erased meanwhile has no key any more.
         _ = try vault.key(of: stretch.grant.person)
         return ReadSamples.Reply(columns: stretch.columns, next: stretch.next, damaged: damaged)

@@ -63,11 +63,11 @@ struct Monitoring: Sendable {
     func pause(_ isPaused: Bool, by person: PersonID, at now: Timestamp, trace: String) async throws -> MonitoringAnswer {
         let number = try await people.number(of: person)
         let language = registry.language(of: person)
-        let isNew = try await households.change(number) { [pauses, news, outbox] db, household, facts in
+        let isNew = try await households.change(number) { [pauses, news, outbox] db, household in
             let isChanged =
                 isPaused ? try pauses.begin(db, of: household.number, at: now) : try pauses.end(db, of: household.number, at: now)
             guard isChanged else { return false }
-            facts.append(try news.append(db, MonitoringState(person: person, paused: isPaused), at: now, trace: trace))
+            try news.publish(db, MonitoringState(person: person, paused: isPaused), at: now, trace: trace)
             guard isPaused else { return true }
             try outbox.enqueue(
                 db,
@@ -102,7 +102,7 @@ struct Monitoring: Sendable {
 
     /// What the device says of itself; what it does not mention stays as it was.
     func report(_ said: ConditionReport, of device: KnownDevice, at now: Timestamp, trace: String) async throws -> MonitoringAnswer {
-        try await households.change(device.personNumber) { [devices, news] db, household, facts in
+        try await households.change(device.personNumber) { [devices, news] db, household in
             guard let row = household.device(device.device) else { throw Problem.unauthorised }
             var condition = row.condition
             condition.charging = said.charging ?? condition.charging
@@ -115,7 +115,7 @@ struct Monitoring: Sendable {
             guard let changed = try devices.device(db, device.device),
                 changed.intervalMs != row.intervalMs || changed.isStoppedByCharging != row.isStoppedByCharging
             else { return }
-            facts.append(try news.append(db, changed, at: now, trace: trace))
+            try news.publish(db, changed, at: now, trace: trace)
         }
         return answer(of: device.person, supervision: await supervision(device.person), at: now)
     }

@@ -56,9 +56,7 @@ struct PairingRepository: Sendable {
     }
 
     /// Counts the number, and where it is right makes the device the person's, all in this transaction.
-    func confirm(
-        _ db: Database, _ pairing: PairingID, _ request: PairingRequest, _ household: Household, _ facts: inout [EventRelay.Committed]
-    ) throws -> PairingOutcome {
+    func confirm(_ db: Database, _ pairing: PairingID, _ request: PairingRequest, _ household: Household) throws -> PairingOutcome {
         guard var row = try table.find(db, pairing) else { throw Problem.notFound }
         let shown = row.numberLookups[min(row.offer.wrong, PairingOffer.wrongNumbers - 1)]
         let isRight = Digest.constantTimeEqual(offers.lookup(number: request.number, of: pairing), shown)
@@ -73,7 +71,7 @@ struct PairingRepository: Sendable {
         switch verdict {
         case .wrong(let left): return .wrong(left: left)
         case .over(let state): return .over(state)
-        case .confirmed: return .paired(try pair(db, row, request, household, &facts))
+        case .confirmed: return .paired(try pair(db, row, request, household))
         }
     }
 
@@ -92,9 +90,7 @@ struct PairingRepository: Sendable {
     }
 
     /// The right number was typed: from here on the device is the person's, and the replaced one is not.
-    private func pair(
-        _ db: Database, _ row: PairingRow, _ request: PairingRequest, _ household: Household, _ facts: inout [EventRelay.Committed]
-    ) throws -> PairingSuccess {
+    private func pair(_ db: Database, _ row: PairingRow, _ request: PairingRequest, _ household: Household) throws -> PairingSuccess {
         let offered = try offers.open(row)
         let name = request.name ?? offered.model
         func seal(_ text: String, at place: String) throws -> [UInt8] {
@@ -113,8 +109,8 @@ struct PairingRepository: Sendable {
             origin: .paired, measures: source.measures, tracking: tracking)
         try devices.add(db, new, of: household.number, at: request.at)
         guard let stored = try devices.device(db, request.device) else { throw Failure(.internal, "the device was not stored") }
-        facts.append(try news.append(db, stored, at: request.at, trace: request.trace))
-        if let old = request.replaces { try ending.end(db, old, &facts, at: request.at, trace: request.trace) }
+        try news.publish(db, stored, at: request.at, trace: request.trace)
+        if let old = request.replaces { try ending.end(db, old, at: request.at, trace: request.trace) }
         try outbox.enqueue(
             db,
             SendMessage(

@@ -149,8 +149,8 @@ struct Pairings: Sendable {
         let request = PairingRequest(
             person: person, key: try vault.key(of: person), device: .random(), number: typed.number.filter { !$0.isWhitespace },
             name: typed.name, replaces: typed.replaces, language: registry.language(of: person), at: now, trace: trace)
-        let outcome = try await households.change(number) { [pairingStore] db, household, facts in
-            try pairingStore.confirm(db, pairing, request, household, &facts)
+        let outcome = try await households.change(number) { [pairingStore] db, household in
+            try pairingStore.confirm(db, pairing, request, household)
         }
         if case .paired(let success) = outcome {
             logger.notice("a device was paired", metadata: ["device": "\(success.device)", "trace": "\(trace)"])

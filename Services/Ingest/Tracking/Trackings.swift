@@ -29,7 +29,7 @@ struct Trackings: Sendable {
     /// Stores the choice as a whole, or nothing of it.
     func choose(_ wanted: [DeviceID: MetricSet], _ whenTracked: WhenTracked?, by person: PersonID) async throws -> TrackingVerdict {
         let number = try await people.number(of: person)
-        return try await households.change(number) { db, household, _ in
+        return try await households.change(number) { db, household in
             var plan = household.plan
             switch plan.choose(wanted, whenTracked) {
             case .faulty(let faults): return .faulty(faults)
@@ -46,7 +46,7 @@ struct Trackings: Sendable {
     /// Changes whom the person trusts more. What is tracked stays where it is: only later choices are measured by it.
     func prefer(_ priority: SourcePriority, by person: PersonID) async throws -> TrackingAnswer {
         let number = try await people.number(of: person)
-        return try await households.change(number) { db, household, _ in
+        return try await households.change(number) { db, household in
             try DeviceStore().setPriority(db, of: household.number, priority)
             return Self.answer(TrackingPlan(household.plan.sources, priority: priority))
         }

@@ -235,6 +235,7 @@ final class Uploads: Sendable {
             repeatable: repeatable(upload, origin, key), alongside: effect)
     }
 
+    /// With the answer, which the writer's thread gives: an effect (`Database.afterCommit`) would be a closure more for each upload.
     private func publish(_ outcome: UploadOutcome, _ ready: ReadyUpload) {
         guard case .stored(let stored) = outcome else { return }
         // After what was stored: of two values of one instant the one that counts is heard first.

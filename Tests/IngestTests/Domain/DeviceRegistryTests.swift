@@ -29,7 +29,7 @@ import Testing
     func removed() {
         let registry = registry([device(1, token: "old")])
         for _ in 0..<3 { #expect(registry.device(withToken: "old")?.number == 1) }
-        registry.takeOver(household([device(1, token: "old", isActive: false)]), order: registry.nextOrder())
+        registry.takeOver(household([device(1, token: "old", isActive: false)]))
         for _ in 0..<3 { #expect(registry.device(withToken: "old") == nil) }
     }
 
@@ -38,7 +38,7 @@ import Testing
         let registry = registry([device(1, token: "old")])
         #expect(registry.device(withToken: "old")?.number == 1)
         #expect(registry.device(withToken: "new") == nil)
-        registry.takeOver(household([device(1, token: "old", isActive: false), device(2, token: "new")]), order: registry.nextOrder())
+        registry.takeOver(household([device(1, token: "old", isActive: false), device(2, token: "new")]))
         #expect(registry.device(withToken: "old") == nil)
         for _ in 0..<2 { #expect(registry.device(withToken: "new")?.number == 2) }
     }
@@ -60,7 +60,7 @@ import Testing
             number: 1, device: changed.device, person: person, personNumber: 7, tokenLookup: changed.tokenLookup, intervalMs: 250,
             isActive: true, kind: .wearable, origin: .enrolled, measures: changed.measures, tracking: .rest, condition: changed.condition,
             addedAt: changed.addedAt)
-        registry.takeOver(household([changed]), order: registry.nextOrder())
+        registry.takeOver(household([changed]))
         #expect(registry.device(withToken: "one")?.intervalMs == 250)
     }
 
@@ -87,12 +87,12 @@ import Testing
         #expect(!isMissed(.oxygenSaturation, besides: other, after: 1000), "switched off is not missed")
         tracked.pulse.beat(at: start + .seconds(100))
         #expect(!isMissed(besides: other, after: 160) && isMissed(besides: other, after: 161))
-        registry.takeOver(household([row(1, "tracked", [.heartRate], charging: true), row(2, "other", [])]), order: registry.nextOrder())
+        registry.takeOver(household([row(1, "tracked", [.heartRate], charging: true), row(2, "other", [])]))
         #expect(isMissed(besides: other, after: 101))
         let both = [row(1, "tracked", [.heartRate], charging: true), row(2, "other", [], charging: true)]
-        registry.takeOver(household(both), order: registry.nextOrder())
+        registry.takeOver(household(both))
         #expect(isMissed(besides: other, after: 102), "both say that they charge: what one measures is heard all the same")
-        registry.takeOver(household([row(1, "tracked", [.heartRate]), row(2, "other", [])]), order: registry.nextOrder())
+        registry.takeOver(household([row(1, "tracked", [.heartRate]), row(2, "other", [])]))
         tracked.pulse.beat(at: start + .seconds(102))
         #expect(!isMissed(besides: other, after: 103))
         registry.end(1)

@@ -217,7 +217,7 @@ struct GrantedReadingTests {
             let person = try await house.addPerson([Self.pulses(0..<10)])
             let grant = GrantedHouse.grant(to: person, Self.day..<Self.day + 10_000)
             let reading = GrantedReading(
-                store: house.store, vault: house.vault, accesses: house.parts.reading.facts, logger: house.runtime.logger,
+                store: house.store, vault: house.vault, accesses: house.parts.reading.accesses.accesses, logger: house.runtime.logger,
                 silence: { .seconds(Int64.max / 4) })
             _ = try await house.store.write { db in try GrantProjection().save(db, grant) }
             let asked = ReadSamples(
