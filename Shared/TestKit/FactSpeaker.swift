@@ -20,6 +20,7 @@ package final class FactSpeaker: Sendable {
     private let runtime: Runtime
     private let store: Store
     private let stream: FactStream
+    private let relay: EventRelay
     private let grants = GrantStates()
 
     /// What every grant is now.
@@ -40,7 +41,7 @@ package final class FactSpeaker: Sendable {
             folder.appendingPathComponent("\(family.name).db"), applicationID: 3, migrations: [.streams], logger: runtime.logger)
         let (relay, epoch) = try await runtime.relay(of: family, in: store)
         let stream = FactStream(stream: family.streams[0], epoch: epoch, relay: relay)
-        (self.store, self.stream) = (store, stream)
+        (self.store, self.stream, self.relay) = (store, stream, relay)
         var methods = methods
         StreamSource(families: [family], store: store, render: { _, row in row.body }) { [grants] _ in
             try await store.read { db in
@@ -52,18 +53,16 @@ package final class FactSpeaker: Sendable {
 
     package func say(_ body: some Encodable & Sendable, type: String, of person: PersonID) async throws {
         if let state = body as? GrantState { grants.note(state) }
-        let fact = try await store.write { [stream] db in try stream.append(db, type: type, subject: person, body: body, at: .now) }
-        stream.publish(fact)
+        try await store.write { [stream] db in try stream.publish(db, type: type, subject: person, body: body, at: .now) }
     }
 
     /// In the log for no moment that anybody could ask in, and never on the wire.
     package func sayIntoTheVoid(_ body: some Encodable & Sendable, type: String, of person: PersonID) async throws {
-        let fact = try await store.write { [stream] db in
-            let fact = try stream.append(db, type: type, subject: person, body: body, at: .now)
+        try await store.write { [stream, relay] db in
+            let fact = try stream.log.append(db, type: type, subject: person, body: body, at: .now)
             _ = try StreamLog().release(db, stream.stream, before: .now + .seconds(1), confirmedBy: [])
-            return fact
+            relay.publish(.init(header: fact.header) { throw Unheard() }, afterCommitOf: db)
         }
-        stream.publish(.init(header: fact.header) { throw Unheard() })
     }
 
     private struct Unheard: Error {}

@@ -57,12 +57,11 @@ struct FollowerTests {
 
         func say(_ number: Int) async throws {
             let facts = facts
-            let fact = try await store.write { db in
+            try await store.write { db in
                 try db.execute(sql: "INSERT INTO numbers VALUES (?)", arguments: [number])
-                return try facts.append(
+                try facts.publish(
                     db, type: "number.v1", subject: PersonID(bits: UInt128(number)), body: [number], at: Timestamp(milliseconds: 1))
             }
-            facts.publish(fact)
         }
 
         func stop() async {
@@ -147,6 +146,38 @@ struct FollowerTests {
                 await runtime.bus.shutdown()
                 await store.close()
             }
+            await speaker.stop()
+        }
+    }
+
+    private struct Undone: Error {}
+
+    @Test("a fact that is undone with its change is not heard, and holds back none of those behind it", arguments: StreamUnderTest.all)
+    func undone(streams: StreamUnderTest) async throws {
+        try await withTemporaryFolder { folder in
+            try makeKeys(in: folder)
+            let speaker = try await Speaker(over: streams, in: folder)
+            let runtime = try streams.runtime(.ingest, folder, nil)
+            let store = try runtime.openStore(applicationID: 2, migrations: Self.hearing)
+            let memory = Memory()
+            let follower = follower(runtime, store, memory)
+            let running = Task { try await follower.run() }
+            try await speaker.say(1)
+            try await eventually("it follows") { memory.all == [1] }
+            let facts = speaker.facts
+            await #expect(throws: Undone.self) {
+                try await speaker.store.write { db in
+                    try facts.publish(db, type: "number.v1", subject: nil, body: [2], at: Timestamp(milliseconds: 1))
+                    throw Undone()
+                }
+            }
+            for number in 3...4 { try await speaker.say(number) }
+            try await eventually("those behind it") { memory.all.last == 4 }
+            #expect(memory.all == [1, 3, 4])
+            running.cancel()
+            _ = try? await running.value
+            await runtime.bus.shutdown()
+            await store.close()
             await speaker.stop()
         }
     }

@@ -44,10 +44,9 @@ struct RestoredStreamTests {
 
         func say(_ words: String...) async throws {
             for word in words {
-                let fact = try await opened.store.write { [facts] db in
-                    try facts.append(db, type: "word.v1", subject: nil, body: word, at: .now)
+                try await opened.store.write { [facts] db in
+                    try facts.publish(db, type: "word.v1", subject: nil, body: word, at: .now)
                 }
-                facts.publish(fact)
             }
         }
 

@@ -6,7 +6,7 @@ package import GRDB
 package import Sealing
 package import Storage
 
-/// One stream of this service with its way to the wire; its facts are JSON.
+/// One stream of this service with its way to the wire; its facts are JSON, and are published by the transaction that appends them.
 package struct FactStream: Sendable {
     package let log: FactLog
     private let relay: EventRelay
@@ -31,38 +31,6 @@ package struct FactStream: Sendable {
         trace: String
     ) throws {
         relay.publish(try log.append(db, in: &facts, type: type, subject: subject, body: body, at: at, trace: trace), afterCommitOf: db)
-    }
-
-    /// Call in the transaction of the change; hand what it gives to `publish` once that is committed, every time.
-    package func append(
-        _ db: Database, type: String, subject: PersonID?, body: some Encodable, at: Timestamp, trace: String = ""
-    ) throws -> EventRelay.Committed {
-        try log.append(db, type: type, subject: subject, body: body, at: at, trace: trace)
-    }
-
-    /// As the other, among many facts of one body.
-    package func append(
-        _ db: Database, in facts: inout StreamLog.Appending, type: String, subject: PersonID?, body: some Encodable, at: Timestamp,
-        trace: String
-    ) throws -> EventRelay.Committed {
-        try log.append(db, in: &facts, type: type, subject: subject, body: body, at: at, trace: trace)
-    }
-
-    /// As the other, for a fact that was rendered before the transaction (`FactLog.payload`).
-    package func append(
-        _ db: Database, in facts: inout StreamLog.Appending, type: String, subject: PersonID?, payload: [UInt8], at: Timestamp,
-        trace: String
-    ) throws -> EventRelay.Committed {
-        try log.append(db, in: &facts, type: type, subject: subject, payload: payload, at: at, trace: trace)
-    }
-
-    /// After the commit, in any order; each fact once.
-    package func publish(_ facts: [EventRelay.Committed]) {
-        for fact in facts { relay.committed(fact) }
-    }
-
-    package func publish(_ facts: EventRelay.Committed...) {
-        publish(facts)
     }
 
     package func render(_ row: StreamRow) throws -> [UInt8]? {

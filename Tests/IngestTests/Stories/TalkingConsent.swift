@@ -89,26 +89,23 @@ final class TalkingConsent: Sendable {
     }
 
     func say(_ state: PersonState) async throws {
-        let fact = try await store.write { [people] db in
-            try people.append(db, type: PersonState.type, subject: state.person, body: state, at: .now)
+        try await store.write { [people] db in
+            try people.publish(db, type: PersonState.type, subject: state.person, body: state, at: .now)
         }
-        people.publish(fact)
         known.withLock { $0[state.person] = state }
     }
 
     func say(_ state: GrantState) async throws {
-        let fact = try await store.write { [grants] db in
-            try grants.append(db, type: GrantState.type, subject: state.person, body: state, at: .now)
+        try await store.write { [grants] db in
+            try grants.publish(db, type: GrantState.type, subject: state.person, body: state, at: .now)
         }
-        grants.publish(fact)
     }
 
     func end(_ session: SessionID) async throws {
-        let fact = try await store.write { [accounts] db in
-            try accounts.append(
+        try await store.write { [accounts] db in
+            try accounts.publish(
                 db, type: SessionEnded.type, subject: nil, body: SessionEnded(session: session, until: .now + .seconds(600)), at: .now)
         }
-        accounts.publish(fact)
     }
 
     /// Asks ingest something.
@@ -158,10 +155,9 @@ final class TalkingDispatcher: Sendable {
     }
 
     func say(_ changed: EmergencyChanged) async throws {
-        let fact = try await store.write { [emergencies] db in
-            try emergencies.append(db, type: EmergencyChanged.type, subject: changed.person, body: changed, at: .now)
+        try await store.write { [emergencies] db in
+            try emergencies.publish(db, type: EmergencyChanged.type, subject: changed.person, body: changed, at: .now)
         }
-        emergencies.publish(fact)
     }
 
     func close() async {
