@@ -85,9 +85,9 @@ struct SOSModule: Sendable {
 
         let relays = try await pair.relays(database, on: runtime)
         let journal = Journal(
-            save: store.save, seal: store.seal,
-            publish: { [streams = calling.streams] in if !streams.publish($0) { relays[$0.header.stream]?.committed($0) } },
-            logger: logger)
+            save: { [streams = calling.streams] batch in
+                try await store.save(batch) { if !streams.publish($0) { relays[$0.header.stream]?.committed($0) } }
+            }, seal: store.seal, logger: logger)
         pair.state.speak { fact in
             var batch = StoreBatch()
             batch.told = [fact]

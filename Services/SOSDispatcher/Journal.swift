@@ -11,7 +11,7 @@ import Synchronization
 /// happened, stream positions) every `laziness`, in slices between which urgent ones go first. A commit that fails is tried again
 /// with everything that has come since; supervision goes on meanwhile (rescue fails open).
 final class Journal: Sendable {
-    typealias Save = @Sendable (StoreBatch) async throws -> [EventRelay.Committed]
+    typealias Save = @Sendable (StoreBatch) async throws -> Void
     /// One state as it is stored; nil for a person of whom nothing may be stored any more.
     typealias Seal = @Sendable (PersonID, Watched) throws -> [UInt8]?
 
@@ -46,14 +46,11 @@ final class Journal: Sendable {
 
     private let save: Save
     private let seal: Seal
-    private let publish: @Sendable (EventRelay.Committed) -> Void
     private let logger: Logger
     private let state = Mutex(State())
 
-    init(
-        save: @escaping Save, seal: @escaping Seal, publish: @escaping @Sendable (EventRelay.Committed) -> Void, logger: Logger
-    ) {
-        (self.save, self.seal, self.publish, self.logger) = (save, seal, publish, logger)
+    init(save: @escaping Save, seal: @escaping Seal, logger: Logger) {
+        (self.save, self.seal, self.logger) = (save, seal, logger)
     }
 
     /// How far a family is heard with everything that follows from it on disk; what its publisher may be told, since its log then forgets.
@@ -200,7 +197,7 @@ final class Journal: Sendable {
     private func store(_ batch: StoreBatch) async throws {
         guard !batch.isEmpty else { return }
         do {
-            for fact in try await save(batch) { publish(fact) }
+            try await save(batch)
             if !batch.positions.isEmpty { state.withLock { $0.durable.merge(batch.positions) { $1 } } }
         } catch {
             logger.error("changes could not be stored; they are kept and tried again", metadata: ["reason": "\(error.logReason)"])

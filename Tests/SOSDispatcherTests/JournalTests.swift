@@ -26,7 +26,7 @@ struct JournalTests {
 
         let contents = Mutex(Contents())
 
-        func save(_ batch: StoreBatch) throws -> [EventRelay.Committed] {
+        func save(_ batch: StoreBatch) throws {
             try contents.withLock { contents in
                 if contents.refuses {
                     contents.refusals += 1
@@ -38,7 +38,6 @@ struct JournalTests {
                 for person in batch.removed { contents.states[person] = nil }
                 contents.position = batch.positions.values.map(\.next).max() ?? contents.position
             }
-            return []
         }
 
         /// A state's version in eight bytes.
@@ -58,7 +57,7 @@ struct JournalTests {
     }
 
     private func journal(_ shelf: Shelf) -> Journal {
-        Journal(save: { try shelf.save($0) }, seal: { Shelf.seal($1) }, publish: { _ in }, logger: Running.quiet)
+        Journal(save: { try shelf.save($0) }, seal: { Shelf.seal($1) }, logger: Running.quiet)
     }
 
     private func batch(_ states: [PersonID: Int64], position: Int64? = nil) -> StoreBatch {
@@ -105,7 +104,7 @@ struct JournalTests {
                 }
                 half()
                 return Shelf.seal(watched)
-            }, publish: { _ in }, logger: Running.quiet)
+            }, logger: Running.quiet)
         sealing.withLock {
             $0.half = {
                 shelf.refuse(isRefused)

@@ -7,6 +7,7 @@ import GRDB
 import Sealing
 import ServiceKit
 import Storage
+import Synchronization
 import TestKit
 import Testing
 
@@ -328,5 +329,15 @@ struct StoreTests {
         var watched = Watched()
         let took = [header(1), header(3), header(3), header(2), header(4), header(1, epoch: "f")].map { watched.hears($0) }
         #expect(took == [true, true, false, false, true, true])
+    }
+}
+
+extension SOSStore {
+    /// As the journal does.
+    /// - Returns: what was published.
+    func save(_ batch: StoreBatch) async throws -> [EventRelay.Committed] {
+        let published = Mutex<[EventRelay.Committed]>([])
+        try await save(batch) { fact in published.withLock { $0.append(fact) } }
+        return published.withLock { $0 }
     }
 }

@@ -47,10 +47,14 @@ struct SOSStore: Sendable {
 
     // MARK: Writing
 
-    /// Stores the whole batch in one transaction, durably. Returns what is to be published.
-    func save(_ batch: StoreBatch) async throws -> [EventRelay.Committed] {
+    /// Stores the whole batch in one transaction, durably.
+    /// - Parameter publish: is given the batch's facts, of whichever stream, once they are on disk, before this returns.
+    func save(_ batch: StoreBatch, publish: @escaping @Sendable (EventRelay.Committed) -> Void) async throws {
         let sealed = try SealedBatchStore(batch, keys: keys, pair: pair, logger: logger)
-        return try await store.write { try sealed.write($0) }
+        try await store.write { db in
+            let facts = try sealed.write(db)
+            db.afterCommit { facts.forEach(publish) }
+        }
     }
 
     /// One state as a batch holds it, for those who seal before their turn; nil for a person whose key is gone.
