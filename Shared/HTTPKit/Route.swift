@@ -174,11 +174,15 @@ package struct BodyShape: Sendable {
         package let mediaType: String
         /// What `Exchange.json` holds the body against; for other readers it describes only.
         package let schema: JSONSchema
+        /// What is read into or written from; tests hold it against the schema. Nil where a reader or writer of the service's own does it.
+        package let type: (any (Decodable & Sendable).Type)?
         /// Values that fit the schema, for the OpenAPI document alone.
         package let examples: [JSONValue]
 
-        package init(_ mediaType: String, _ schema: JSONSchema, examples: [JSONValue] = []) {
-            (self.mediaType, self.schema, self.examples) = (mediaType.lowercased(), schema, examples)
+        package init(
+            _ mediaType: String, _ schema: JSONSchema, of type: (any (Decodable & Sendable).Type)? = nil, examples: [JSONValue] = []
+        ) {
+            (self.mediaType, self.schema, self.type, self.examples) = (mediaType.lowercased(), schema, type, examples)
         }
     }
 
@@ -198,11 +202,12 @@ package struct BodyShape: Sendable {
         (self.contents, self.limit, self.inflatedLimit, self.isChecked) = (contents, limit, inflatedLimit, isChecked)
     }
 
-    /// Read it with `Exchange.json`.
-    package static func json(
-        _ schema: JSONSchema, examples: [JSONValue] = [], limit: Int = mebibyte, inflatedLimit: Int = mebibyte
+    /// Read it with `Exchange.json`, as this type.
+    package static func json<Body: Documented & Decodable & Sendable>(
+        _: Body.Type, examples: [JSONValue] = [], limit: Int = mebibyte, inflatedLimit: Int = mebibyte
     ) -> BodyShape {
-        BodyShape([Content(MediaType.json, schema, examples: examples)], limit: limit, inflatedLimit: inflatedLimit, isChecked: true)
+        let content = Content(MediaType.json, Body.schema, of: Body.self, examples: examples)
+        return BodyShape([content], limit: limit, inflatedLimit: inflatedLimit, isChecked: true)
     }
 
     /// What a page's form sends; read it with `Exchange.form`.

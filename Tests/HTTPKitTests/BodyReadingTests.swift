@@ -37,7 +37,7 @@ struct BodyReadingTests {
     }
 
     private static let route = Route(
-        .post, "/people", access: .anyone, summary: "Add", body: .json(Person.schema), answers: [.json(200, "Name", .anything)]
+        .post, "/people", access: .anyone, summary: "Add", body: .json(Person.self), answers: [.json(200, "Name", .anything)]
     ) { exchange in
         let person: Person = try await exchange.json()
         return try .json([person.name])

@@ -15,8 +15,8 @@ struct BudgetTests {
 
     /// An upload as devices make it: of a caller who is proved, by a route that may use the reserve.
     private static let upload = Route(
-        .post, "/upload", access: .device, summary: "Takes entries", body: .json(.anything), answers: [.json(200, "Length", .integer())],
-        usesReserve: true
+        .post, "/upload", access: .device, summary: "Takes entries",
+        body: BodyShape([.init(MediaType.json, .anything)]), answers: [.json(200, "Length", .integer())], usesReserve: true
     ) { try .json(["length": await $0.body().readableBytes]) }
 
     private static let endless = Route.events("/events", access: .device, summary: "Events", events: "News") { _ in

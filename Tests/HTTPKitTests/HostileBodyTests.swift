@@ -37,12 +37,13 @@ struct HostileBodyTests {
 
     @Test("X1: 512 objects in objects, and 40,000 combining marks, are refused as `invalid-body` with the reason and the place")
     func refused() async throws {
-        let route = Route(.post, "/test/v1/hostile", access: .anyone, summary: "Hostile", body: .json(Self.schema), answers: []) {
-            exchange in
+        let checked = BodyShape([.init(MediaType.json, Self.schema)], isChecked: true)
+        let route = Route(.post, "/test/v1/hostile", access: .anyone, summary: "Hostile", body: checked, answers: []) { exchange in
             _ = try await exchange.json([String: String].self)
             return .empty()
         }
-        let tree = Route(.post, "/test/v1/tree", access: .anyone, summary: "Tree", body: .json(.anything), answers: []) { exchange in
+        let anything = BodyShape([.init(MediaType.json, .anything)])
+        let tree = Route(.post, "/test/v1/tree", access: .anyone, summary: "Tree", body: anything, answers: []) { exchange in
             _ = try await exchange.jsonTree()
             return .empty()
         }
@@ -66,7 +67,8 @@ struct HostileBodyTests {
     @Test("A body of a megabyte that fits is read, on the thread for long ones")
     func long() async throws {
         let route = Route(
-            .post, "/test/v1/list", access: .anyone, summary: "List", body: .json(.array(of: .integer())), answers: []
+            .post, "/test/v1/list", access: .anyone, summary: "List",
+            body: BodyShape([.init(MediaType.json, .array(of: .integer()))], isChecked: true), answers: []
         ) { try .json(try await $0.json([Int].self).count) }
         try await withServer(route) { port in
             let numbers = [Int](repeating: 12_345, count: 150_000)

@@ -9,14 +9,15 @@ import Testing
 
 @Suite("Language of problems")
 struct LanguageOfProblemsTests {
-    private struct Form: Codable, Sendable {
+    private struct Form: Codable, Sendable, Documented {
         var name: String
+        var age: Int?
 
         static let schema = JSONSchema.object(.required("name", .string(length: 1...5)), .optional("age", .integer(in: 0...150)))
     }
 
     private static let route = Route(
-        .post, "/test/v1/people", access: .anyone, summary: "Add", body: .json(Form.schema), answers: [.json(200, "Added", .anything)]
+        .post, "/test/v1/people", access: .anyone, summary: "Add", body: .json(Form.self), answers: [.json(200, "Added", .anything)]
     ) { exchange in
         let form: Form = try await exchange.json()
         return try .json([form.name])

@@ -19,7 +19,7 @@ struct OpenAPITests {
         Route(
             .post, "/test/v1/persons/{person}/readings", access: .device, summary: "Add",
             parameters: [.path("person", .identifier(Person.self), "Whose"), .query("dryRun", .boolean, "Only look")],
-            body: .json(Reading.schema, examples: [["at": "2026-01-10T00:31:00.000Z", "value": 0.5]]),
+            body: .json(Reading.self, examples: [["at": "2026-01-10T00:31:00.000Z", "value": 0.5]]),
             answers: [.json(201, "Added", Reading.schema).sending(.location), .problem(422, "impossible-value")],
             headers: [AnswerHeader(.known("RateLimit-Limit"), .integer(in: 1...9), "Calls")], isRateLimited: true,
             takesIdempotencyKey: true

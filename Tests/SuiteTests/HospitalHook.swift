@@ -33,7 +33,8 @@ final class HospitalHook: Sendable {
     private init() {
         let book = Book()
         let route = Route(
-            .post, "/hook/v1/messages", access: .anyone, summary: "Takes messages", body: .json(.anything), answers: [Answer(200, "Taken")]
+            .post, "/hook/v1/messages", access: .anyone, summary: "Takes messages",
+            body: BodyShape([.init(MediaType.json, .anything)]), answers: [Answer(200, "Taken")]
         ) { exchange in
             let message: Message = try await exchange.json()
             book.messages.withLock { $0.append(message) }

@@ -96,7 +96,7 @@ struct AccountRoutes: Sendable {
     private var firstMailState: Route {
         Route(
             .post, "/consent/v1/accounts/first-mail/state", as: "getFirstMailState", access: .anyone, summary: "How the first mail fares",
-            body: .json(FirstMailBody.schema),
+            body: .json(FirstMailBody.self),
             answers: [.json(200, "Whether it came back", FirstMailItem.schema), .problem(404, Problem.linkNotValid.name)]
         ) { exchange in
             let body: FirstMailBody = try await exchange.json()
@@ -110,7 +110,7 @@ struct AccountRoutes: Sendable {
             .post, "/consent/v1/accounts/first-mail", as: "resendFirstMail", access: .anyone,
             summary: "Sends the first mail again, or to another address",
             description: "For a day, with the token of the registration's answer, until somebody has confirmed the address.",
-            body: .json(FirstMailBody.schema),
+            body: .json(FirstMailBody.self),
             answers: [
                 .json(202, "It is on its way", FirstMailItem.schema), .problem(404, Problem.linkNotValid.name),
                 .problem(409, Problem.emailInUse.name, Problem.addressConfirmed.name), .problem(422, "invalid-body"),

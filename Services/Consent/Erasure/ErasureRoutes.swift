@@ -14,7 +14,7 @@ struct ErasureRoutes: Sendable {
         Route(
             .post, "/consent/v1/erasures", access: .person, summary: "Asks for data or the account to be erased",
             description: "Nothing is erased yet: the answer says what will be, and holds what confirms it within ten minutes.",
-            body: .json(ErasureWishBody.schema, examples: [["scope": "data"]]),
+            body: .json(ErasureWishBody.self, examples: [["scope": "data"]]),
             answers: [.json(200, "What will be erased", ErasureWishAnswer.schema)]
         ) { exchange in
             let person = try exchange.person
@@ -31,7 +31,7 @@ struct ErasureRoutes: Sendable {
                 From the answer on nothing of it can be read by anybody; every service erases it and confirms, and the certificate \
                 follows by mail. An account ends for all services, and every session with it.
                 """,
-            body: .json(ErasureOrderBody.schema),
+            body: .json(ErasureOrderBody.self),
             answers: [
                 .json(202, "It is being erased", ErasureOrderAnswer.schema).sending(.setCookie), .problem(409, "erasure-under-way"),
                 .problem(422, "erasure-not-confirmed", "erasure-wrong-password"),

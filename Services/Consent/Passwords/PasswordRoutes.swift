@@ -16,7 +16,7 @@ struct PasswordRoutes: Sendable {
                 the access token of the answer is then good for everything. A wrong old password counts as a failed log-in.
                 """,
             body: .json(
-                PasswordChangeBody.schema,
+                PasswordChangeBody.self,
                 examples: [["old": "k3xv-9qrt-m2hw-7cpd", "new": "una frase che ricordo", "newAgain": "una frase che ricordo"]]),
             answers: [
                 .json(200, "Changed", PasswordChangeAnswer.schema).sending(.setCookie),

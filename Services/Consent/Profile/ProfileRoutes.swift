@@ -49,7 +49,7 @@ struct ProfileRoutes: Sendable {
                 after the change a link in that mail takes it back. Where the new one is another account's, its \
                 owner is told instead, and the answer is the same.
                 """,
-            body: .json(NewAddressBody.schema, examples: [["email": "anna@example.org"]]),
+            body: .json(NewAddressBody.self, examples: [["email": "anna@example.org"]]),
             answers: [
                 Answer(202, "The link is on its way"), .problem(422, "invalid-body"),
             ], isRateLimited: true

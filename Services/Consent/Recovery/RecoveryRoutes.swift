@@ -25,7 +25,7 @@ struct RecoveryRoutes: Sendable {
         Route(
             .post, "/consent/v1/recoveries", as: "requestPasswordRecovery", access: .anyone, summary: "Asks for a new password",
             description: "The answer is the same whether or not somebody has an account at this address; a mail is sent only if so.",
-            body: .json(RecoveryBody.schema, examples: [["email": "anna@example.org"]]),
+            body: .json(RecoveryBody.self, examples: [["email": "anna@example.org"]]),
             answers: [.json(202, "If there is such an account, a mail is on its way", RecoveryAnswer.schema)], isRateLimited: true
         ) { exchange in
             let body: RecoveryBody = try await exchange.json()
@@ -43,7 +43,7 @@ struct RecoveryRoutes: Sendable {
                 The token is the end of the link. It can be used once; all sessions end, and devices that were paired before read nothing any \
                 more unless `keepDevices` says so (they go on delivering). Log in afterwards.
                 """,
-            body: .json(ChosenPasswordBody.schema),
+            body: .json(ChosenPasswordBody.self),
             answers: [
                 Answer(204, "The password is set"), .problem(404, "link-not-valid"), .problem(422, "new-password-refused"),
             ], isRateLimited: true

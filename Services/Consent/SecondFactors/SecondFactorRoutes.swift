@@ -40,7 +40,7 @@ struct SecondFactorRoutes: Sendable {
                 From now on each log-in asks for a code. The recovery codes are shown this once; each is good once in place of a code. The \
                 access token of the answer is good for everything; all other sessions end.
                 """,
-            body: .json(SecondFactorCodeBody.schema, examples: [["code": "492039"]]),
+            body: .json(SecondFactorCodeBody.self, examples: [["code": "492039"]]),
             answers: [
                 .json(200, "Enrolled", EnrolledItem.schema).sending(.setCookie), .problem(409, "second-factor-enrolled"),
                 .problem(422, "second-factor-wrong"),

@@ -23,7 +23,7 @@ struct SessionRoutes: Sendable {
                 shows it is held up by no failures but those of the same browser.
                 """,
             body: .json(
-                LogInBody.schema, examples: [["login": "anna@example.org", "password": "una frase che ricordo", "device": "Anna's phone"]]),
+                LogInBody.self, examples: [["login": "anna@example.org", "password": "una frase che ricordo", "device": "Anna's phone"]]),
             answers: [
                 .json(200, "Logged in", IssuedTokens.schema).sending(.setCookie),
                 .problem(401, "credentials-not-valid", "second-factor-needed", "second-factor-not-right"),
@@ -70,7 +70,7 @@ struct SessionRoutes: Sendable {
                     "Idempotency-Key", .string(length: 1...IdempotencyRule.longestKey),
                     "Not needed: the token itself says what is asked again.")
             ],
-            body: .json(RefreshBody.schema),
+            body: .json(RefreshBody.self),
             answers: [
                 .json(200, "Refreshed", IssuedTokens.schema).sending(.setCookie), .problem(401, "session-over"),
                 .problem(403, "wrong-origin"),
@@ -98,7 +98,7 @@ struct SessionRoutes: Sendable {
                 Password, or code of the second factor, or both; where a second factor is enrolled, never the password alone. The access token of the answer opens for five minutes what asks for a \
                 fresh proof; elsewhere it is as any other. A wrong one counts as a failed log-in.
                 """,
-            body: .json(ProofBody.schema, examples: [["password": "una frase che ricordo"]]),
+            body: .json(ProofBody.self, examples: [["password": "una frase che ricordo"]]),
             answers: [
                 .json(200, "Proved", PasswordChangeAnswer.schema).sending(.setCookie), .problem(422, "wrong-proof", "invalid-body"),
             ], isRateLimited: true

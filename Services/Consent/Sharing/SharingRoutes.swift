@@ -53,7 +53,7 @@ struct SharingRoutes: Sendable {
         Route(
             .post, "/consent/v1/requests/{request}/answer", as: "answerRequest", access: .person, summary: "Accepts or refuses a request",
             description: "Each request is answered by itself. The first answer stands; the same answer again changes nothing.",
-            parameters: [Self.requestID], body: .json(AnswerBody.schema, examples: [["answer": "accept"]]),
+            parameters: [Self.requestID], body: .json(AnswerBody.self, examples: [["answer": "accept"]]),
             answers: [
                 .json(200, "The request as it is now", RequestItem.schema), .problem(403, Problem.guardianMustAnswer.name),
                 .problem(404, "not-found"),
@@ -89,7 +89,7 @@ struct SharingRoutes: Sendable {
         Route(
             .put, "/consent/v1/policy/anonymous/{type}", as: "setAnonymousSharing", access: .person,
             summary: "Shares a data type anonymously, or no longer",
-            parameters: [Self.metric], body: .json(AnonymousBody.schema, examples: [["shared": true]]),
+            parameters: [Self.metric], body: .json(AnonymousBody.self, examples: [["shared": true]]),
             answers: [
                 .json(200, "The choice as it stands", AnonymousItem.schema), .problem(403, Problem.guardianMustAnswer.name),
                 .problem(404, "not-found"),

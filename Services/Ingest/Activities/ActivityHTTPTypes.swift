@@ -4,7 +4,7 @@ import Contracts
 import HTTPKit
 
 /// What a person or a device tells of an activity.
-struct NewActivity: Codable, Sendable {
+struct NewActivity: Codable, Sendable, Documented {
     var kind: String
     var name: String?
     var start: String

@@ -18,7 +18,7 @@ struct ActivityRoutes: Sendable {
                 By hand or by a device. An activity is known by its times: telling it again changes nothing (200), telling something else \
                 for the same times is refused.
                 """,
-            body: .json(NewActivity.schema, limit: 16 << 10, inflatedLimit: 16 << 10),
+            body: .json(NewActivity.self, limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
                 .json(201, "Stored", ActivityItem.schema), .json(200, "Stored before", ActivityItem.schema),
                 .problem(403, Problem.readingEnded.name), .problem(409, Problem.conflictingActivity.name),

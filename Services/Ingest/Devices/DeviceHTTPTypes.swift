@@ -291,3 +291,35 @@ enum DeviceSchemas {
                     .optional("reason", .oneOf(UnmeasuredReason.allCases.map(\.rawValue))), .optional("detail", .string()))))
     ).named("Monitoring")
 }
+
+extension DeviceChange: Documented {
+    static var schema: JSONSchema { DeviceSchemas.change }
+}
+
+extension ConditionReport: Documented {
+    static var schema: JSONSchema { DeviceSchemas.condition }
+}
+
+extension OfferedDevice: Documented {
+    static var schema: JSONSchema { DeviceSchemas.offer }
+}
+
+extension PairingPoll: Documented {
+    static var schema: JSONSchema { DeviceSchemas.poll }
+}
+
+extension PairingConfirmation: Documented {
+    static var schema: JSONSchema { DeviceSchemas.confirmation }
+}
+
+extension TrackingChoice: Documented {
+    static var schema: JSONSchema { DeviceSchemas.choice }
+}
+
+extension PriorityChoice: Documented {
+    static var schema: JSONSchema { DeviceSchemas.priority }
+}
+
+extension MonitoringChoice: Documented {
+    static var schema: JSONSchema { DeviceSchemas.monitoringChoice }
+}

@@ -22,7 +22,7 @@ struct ExportRoutes: Sendable {
                 \(exports.perDay) a day; asking for one that is being written gives that one. `fhir`: Bundles of FHIR R4 with Observations \
                 in LOINC and UCUM. Large exports have several files, each of which can be imported again.
                 """,
-            body: .json(NewExport.schema, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
+            body: .json(NewExport.self, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
                 .json(202, "Begun", ExportItem.schema), .problem(429, Problem.tooManyExports.name),
             ]

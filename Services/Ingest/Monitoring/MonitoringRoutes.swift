@@ -26,7 +26,7 @@ struct MonitoringRoutes: Sendable {
                 While paused nothing that devices deliver is recorded, and what they measured meanwhile never is. Where AutomatedSOS is \
                 active, or that cannot be found out, the answer warns that no emergency will be detected.
                 """,
-            body: .json(DeviceSchemas.monitoringChoice, limit: 1 << 12, inflatedLimit: 1 << 12),
+            body: .json(MonitoringChoice.self, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [.json(200, "As it is now", DeviceSchemas.monitoring)]
         ) { exchange in
             let person = try exchange.person
@@ -43,7 +43,7 @@ struct MonitoringRoutes: Sendable {
         Route(
             .post, "/ingest/v1/device-state", as: "reportDeviceState", access: .device, summary: "A device says how it is",
             description: "Charging, worn, battery, and how often it measures from now on; what is absent stays as it was.",
-            body: .json(DeviceSchemas.condition, limit: 1 << 12, inflatedLimit: 1 << 12),
+            body: .json(ConditionReport.self, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [.json(200, "What is measured now, for the device to show", DeviceSchemas.monitoring)], isRateLimited: true
         ) { exchange in
             let device = try IngestDoor.device(exchange)

@@ -41,7 +41,7 @@ struct PairingRoutes: Sendable {
                 The device shows the number on its display and makes the offer's id known nearby, by Bluetooth or as a code to scan. \
                 The offer lasts \(PairingOffer.life.components.seconds) seconds and bears \(PairingOffer.wrongNumbers) wrong numbers.
                 """,
-            body: .json(DeviceSchemas.offer, limit: 1 << 14, inflatedLimit: 1 << 14),
+            body: .json(OfferedDevice.self, limit: 1 << 14, inflatedLimit: 1 << 14),
             answers: [.json(201, "The offer", DeviceSchemas.offered)], isRateLimited: true
         ) { exchange in
             try offers.admit(exchange.remoteAddress)
@@ -59,7 +59,7 @@ struct PairingRoutes: Sendable {
                 To be asked each second or two. After a wrong number the device shows the new one; once confirmed it gets its token. \
                 What is not there or already used is 404.
                 """,
-            parameters: [Self.pairing], body: .json(DeviceSchemas.poll, limit: 1 << 12, inflatedLimit: 1 << 12),
+            parameters: [Self.pairing], body: .json(PairingPoll.self, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [
                 .json(200, "State and number, or the token", DeviceSchemas.progress),
                 .problem(422, Problem.wrongSignature.name),
@@ -76,7 +76,7 @@ struct PairingRoutes: Sendable {
         Route(
             .post, "/ingest/v1/pairings/{pairing}/withdrawal", as: "withdrawPairing", access: .anyone,
             summary: "The device offers itself no more",
-            parameters: [Self.pairing], body: .json(DeviceSchemas.poll, limit: 1 << 12, inflatedLimit: 1 << 12),
+            parameters: [Self.pairing], body: .json(PairingPoll.self, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [Answer(204, "The offer is over")], isRateLimited: true
         ) { exchange in
             let pairing = try exchange.identifier("pairing", of: Pairing.self)
@@ -120,7 +120,7 @@ struct PairingRoutes: Sendable {
                 A wrong number makes the device show a new one; after \(PairingOffer.wrongNumbers) the offer is over. What the device \
                 measures is tracked from it at once, unless another device delivers it: that stays until the person says otherwise.
                 """,
-            parameters: [Self.pairing], body: .json(DeviceSchemas.confirmation, limit: 1 << 12, inflatedLimit: 1 << 12),
+            parameters: [Self.pairing], body: .json(PairingConfirmation.self, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [
                 .json(200, "The device is the person's", DeviceSchemas.success),
                 .problem(409, Problem.tooManyDevices.name), .problem(410, Problem.pairingOver.name),

@@ -40,7 +40,7 @@ struct TrackingRoutes: Sendable {
     private var change: Route {
         Route(
             .patch, "/ingest/v1/devices/{device}", access: .person, summary: "Gives a device another name or kind",
-            parameters: [Self.deviceParameter], body: .json(DeviceSchemas.change, limit: 1 << 12, inflatedLimit: 1 << 12),
+            parameters: [Self.deviceParameter], body: .json(DeviceChange.self, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [.json(200, "The device as it is now", DeviceSchemas.item)]
         ) { exchange in
             let person = try exchange.person
@@ -88,7 +88,7 @@ struct TrackingRoutes: Sendable {
                 Everything at once or nothing. A device that is not named keeps what it delivers. Where a more reliable device delivers a \
                 wanted parameter the answer is 409 and names both; ask the person, and send `whenTracked` as `keep` or `switch`.
                 """,
-            body: .json(DeviceSchemas.choice, limit: 1 << 16, inflatedLimit: 1 << 16),
+            body: .json(TrackingChoice.self, limit: 1 << 16, inflatedLimit: 1 << 16),
             answers: [
                 .json(200, "As it is now", DeviceSchemas.tracking), .problem(409, Problem.trackedElsewhere.name),
                 .problem(422, Problem.impossibleTracking.name),
@@ -156,7 +156,7 @@ struct TrackingRoutes: Sendable {
             .put, "/ingest/v1/tracking/priority", as: "setSourcePriority", access: .person,
             summary: "Says which kinds of sources are trusted more",
             description: "What is tracked stays where it is; later choices are measured by it.",
-            body: .json(DeviceSchemas.priority, limit: 1 << 12, inflatedLimit: 1 << 12),
+            body: .json(PriorityChoice.self, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [.json(200, "As it is now", DeviceSchemas.tracking)]
         ) { exchange in
             let person = try exchange.person

@@ -4,7 +4,7 @@ import Contracts
 import HTTPKit
 
 /// What a person wants to take along.
-struct NewExport: Codable, Sendable {
+struct NewExport: Codable, Sendable, Documented {
     var format: String
     var types: [String]?
     var from: String?

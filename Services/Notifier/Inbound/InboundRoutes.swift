@@ -46,7 +46,7 @@ struct InboundRoutes: Sendable {
         Route(
             .post, InboundRoutes.path, as: "takeSignedText", access: .anyone, summary: "Takes a text that the signed gateway received",
             description: SignedGateway.description, parameters: SignedGateway.parameters(of: "text"),
-            body: .json(GatewayText.schema, limit: InboundRoutes.bodyLimit, inflatedLimit: InboundRoutes.bodyLimit),
+            body: .json(GatewayText.self, limit: InboundRoutes.bodyLimit, inflatedLimit: InboundRoutes.bodyLimit),
             answers: [Answer(204, "Taken"), .problem(401, "unauthorised")]
         ) { exchange in
             let body = try await signed.body(of: exchange)

@@ -123,7 +123,7 @@ struct InboxRoutes: Sendable {
         Route(
             .put, "/notify/v1/channels", access: .person, summary: "Chooses how news may come",
             description: "Messages that protect the account, such as a link to choose a new password, come all the same.",
-            body: .json(ChannelChoices.schema, limit: InboxRoutes.bodyLimit, inflatedLimit: InboxRoutes.bodyLimit),
+            body: .json(ChannelChoices.self, limit: InboxRoutes.bodyLimit, inflatedLimit: InboxRoutes.bodyLimit),
             answers: [.json(200, "Every channel, as it is now", ChannelList.schema)]
         ) { exchange in
             let person = try exchange.person
@@ -166,7 +166,7 @@ struct InboxRoutes: Sendable {
         Route(
             .post, "/notify/v1/push-endpoints", access: .person, summary: "Registers a push endpoint",
             description: "The same address again is the same endpoint.",
-            body: .json(NewEndpoint.schema, limit: InboxRoutes.bodyLimit, inflatedLimit: InboxRoutes.bodyLimit),
+            body: .json(NewEndpoint.self, limit: InboxRoutes.bodyLimit, inflatedLimit: InboxRoutes.bodyLimit),
             answers: [
                 .json(201, "Registered", EndpointItem.schema), .json(200, "It was there already", EndpointItem.schema),
                 .problem(409, "too-many-endpoints"), .problem(422, "unusable-endpoint"),

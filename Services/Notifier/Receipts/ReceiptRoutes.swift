@@ -50,7 +50,7 @@ struct ReceiptRoutes: Sendable {
         Route(
             .post, "/notify/v1/receipts", access: .anyone, summary: "Takes a receipt of the signed gateway",
             description: SignedGateway.description, parameters: SignedGateway.parameters(of: "receipt"),
-            body: .json(GatewayReceipt.schema, limit: ReceiptRoutes.bodyLimit, inflatedLimit: ReceiptRoutes.bodyLimit),
+            body: .json(GatewayReceipt.self, limit: ReceiptRoutes.bodyLimit, inflatedLimit: ReceiptRoutes.bodyLimit),
             answers: [
                 Answer(204, "Taken"), .problem(401, "unauthorised"), .problem(404, "not-found"), .problem(422, "unknown-receipt"),
             ]

@@ -37,7 +37,10 @@ struct DispatchRoutes: Sendable {
                 + "on. A CAP 1.2 `Ack` or `Error` counts as much. The same acknowledgement may be sent again.",
             parameters: [.path("messageId", .string(length: 1...64), "As in the message.")],
             body: BodyShape(
-                [.init(MediaType.json, AcknowledgementBody.schema), .init(CAPDocument.contentType, .string())],
+                [
+                    .init(MediaType.json, AcknowledgementBody.schema, of: AcknowledgementBody.self),
+                    .init(CAPDocument.contentType, .string()),
+                ],
                 limit: DispatchRoutes.bodyLimit, inflatedLimit: DispatchRoutes.bodyLimit),
             answers: [.json(200, "Stored", AcknowledgementReceipt.schema), .problem(422, "malformed-acknowledgement")], usesReserve: true
         ) { exchange in

@@ -29,7 +29,7 @@ struct ContactRoutes: Sendable {
         Route(
             .post, "/sos/v1/contacts", access: .person, summary: "Names one more, at the end",
             description: "At most \(EmergencyContact.most); each telephone number once.",
-            body: .json(ContactForm.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: .json(ContactForm.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(201, "The contact", EmergencyContact.schema),
                 .problem(409, "not-subscribed", "too-many-contacts", "contact-named-twice"), .problem(422, "invalid-body"),
@@ -47,7 +47,7 @@ struct ContactRoutes: Sendable {
     private var order: Route {
         Route(
             .put, "/sos/v1/contacts", as: "orderContacts", access: .person, summary: "Puts the contacts in another order",
-            body: .json(ContactOrder.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: .json(ContactOrder.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [Self.answer, .problem(409, "not-subscribed"), .problem(422, "invalid-contact-order")]
         ) { exchange in
             let person = try exchange.person
@@ -63,7 +63,7 @@ struct ContactRoutes: Sendable {
         Route(
             .put, "/sos/v1/contacts/{contact}", as: "updateContact", access: .person, summary: "Changes a contact",
             parameters: [Self.idParameter],
-            body: .json(ContactForm.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: .json(ContactForm.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(200, "The contact as it is now", EmergencyContact.schema),
                 .problem(409, "not-subscribed", "contact-named-twice"), .problem(422, "invalid-body"),

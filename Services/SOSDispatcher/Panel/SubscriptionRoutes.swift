@@ -29,7 +29,7 @@ struct SubscriptionRoutes: Sendable {
                 Needs the clauses accepted, and paired devices that deliver at least one vital parameter in real time and positions. Who \
                 has joined already changes what is given.
                 """,
-            body: .json(SubscriptionWish.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: .json(SubscriptionWish.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(200, "Supervision has started", SubscriptionAnswer.schema), .problem(409, "ability-missing"),
                 .problem(422, "clauses-not-accepted", "invalid-bounds", "invalid-body"), .problem(503, "unavailable"),
@@ -111,7 +111,7 @@ struct SubscriptionRoutes: Sendable {
     private var prefer: Route {
         Route(
             .put, "/sos/v1/preferences", access: .person, summary: "Chooses them",
-            body: .json(SupervisionPreferences.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: .json(SupervisionPreferences.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [.json(200, "As they are now", SupervisionPreferences.schema), .problem(409, "not-subscribed")]
         ) { exchange in
             let person = try exchange.person

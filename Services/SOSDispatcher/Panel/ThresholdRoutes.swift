@@ -26,7 +26,7 @@ struct ThresholdRoutes: Sendable {
         Route(
             .put, "/sos/v1/thresholds", access: .person, summary: "Sets own thresholds, for instance together with a doctor",
             description: "All of them or nothing; they take the place of those that were. Try them first: POST /sos/v1/thresholds/preview.",
-            body: .json(ThresholdChoice.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: .json(ThresholdChoice.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(200, "As they are now", ThresholdsAnswer.schema), .problem(409, "not-subscribed"), .problem(422, "invalid-bounds"),
             ]
@@ -43,7 +43,7 @@ struct ThresholdRoutes: Sendable {
             .post, "/sos/v1/thresholds/preview", as: "previewThresholds", access: .person,
             summary: "How many alerts the last 30 days would have raised",
             description: "Nothing is saved.",
-            body: .json(ThresholdChoice.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: .json(ThresholdChoice.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(200, "Beside those of the thresholds in force", PreviewAnswer.schema), .problem(422, "invalid-bounds"),
                 .problem(503, "unavailable"),

@@ -42,7 +42,7 @@ struct PromptRoutes: Sendable {
         Route(
             .post, "/sos/v1/prompt/seen", as: "markPromptSeen", access: .person, summary: "The person has seen an alert that passed",
             description: "It is no longer shown in `passed`. Of any other emergency nothing changes.",
-            body: .json(SeenAlertBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: .json(SeenAlertBody.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [Answer(204, "It is not shown any more")]
         ) { exchange in
             let body: SeenAlertBody = try await exchange.json()
@@ -85,7 +85,7 @@ struct PromptRoutes: Sendable {
                 + "given either. Wait 5 s for an answer. Where 503 comes, or none, send the same again at once and to the same address, without "
                 + "waiting for `Retry-After`: the edge, which sends no body twice, then leads to the other dispatcher. Who speaks to a "
                 + "dispatcher's own port sends it to the other's. The service's time counts.",
-            body: .json(PromptReplyBody.schema, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: .json(PromptReplyBody.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over", "not-subscribed"),
                 .problem(503, "unavailable"),

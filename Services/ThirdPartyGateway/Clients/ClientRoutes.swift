@@ -34,7 +34,7 @@ struct ClientRoutes: Sendable {
                 The program gets access tokens at `/thirdparty/v1/oauth/token` (OAuth 2 client credentials). It can be given only rights that \
                 whoever makes it has. Needs `organisation:manage`.
                 """,
-            body: .json(ClientBody.schema, examples: [["name": "nightly download", "scopes": ["requests:read", "data:read"]]]),
+            body: .json(ClientBody.self, examples: [["name": "nightly download", "scopes": ["requests:read", "data:read"]]]),
             answers: [
                 .json(201, "Made", ClientItem.schema, example: Examples.client), .noAdmission, .beyondOwn,
                 .problem(409, Problem.tooManyClients.name),
@@ -58,7 +58,7 @@ struct ClientRoutes: Sendable {
             .patch, Self.path + "/{client}", access: .organisation, scopes: [Right.organisationManage.rawValue],
             summary: "Gives an API client another name or other rights",
             description: "Tokens that were given for rights it has no more end. Needs `organisation:manage`.", parameters: [Self.client],
-            body: .json(ClientChangeBody.schema, examples: [["scopes": ["requests:read"]]]),
+            body: .json(ClientChangeBody.self, examples: [["scopes": ["requests:read"]]]),
             answers: [
                 .json(200, "Changed", ClientItem.schema, example: Examples.listedClient), .noAdmission, .beyondOwn,
                 .problem(404, "not-found"),

@@ -39,7 +39,7 @@ struct DataFileRoutes: Sendable {
                 for the same that is being written gives that one. The manifest holds a SHA-256 for each file.
                 """,
             parameters: [RequestRoutes.requestID],
-            body: .json(NewDataFile.schema, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
+            body: .json(NewDataFile.self, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
                 .json(202, "Begun", DataFileItem.schema, example: Examples.file).sending(.location), .noAdmission,
                 .problem(402, Problem.paymentOutstanding.name),

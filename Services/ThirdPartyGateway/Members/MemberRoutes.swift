@@ -35,7 +35,7 @@ struct MemberRoutes: Sendable {
                 A mail invites them to choose a password; then they log in at `/consent/v1/sessions`. The same address again sends another \
                 mail. Only owners make owners. Needs `organisation:manage`.
                 """,
-            body: .json(MemberBody.schema, examples: [["email": "giulia@example.org", "role": "analyst", "language": "it"]]),
+            body: .json(MemberBody.self, examples: [["email": "giulia@example.org", "role": "analyst", "language": "it"]]),
             answers: [
                 .json(201, "Invited", MemberItem.schema, example: Examples.member), .noAdmission, .beyondOwn,
                 .problem(409, Problem.emailInUse.name, Problem.tooManyMembers.name),
@@ -56,7 +56,7 @@ struct MemberRoutes: Sendable {
             .patch, "/thirdparty/v1/members/{member}", access: .organisation, scopes: [Right.organisationManage.rawValue],
             summary: "Gives a member another role",
             description: "In force with the next call. Needs `organisation:manage`.", parameters: [Self.member],
-            body: .json(RoleBody.schema, examples: [["role": "billing"]]),
+            body: .json(RoleBody.self, examples: [["role": "billing"]]),
             answers: [
                 .json(200, "Changed", MemberItem.schema, example: Examples.member), .noAdmission, .beyondOwn, .problem(404, "not-found"),
                 .problem(409, Problem.memberStays.name),

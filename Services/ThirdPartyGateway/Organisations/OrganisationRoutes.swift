@@ -56,7 +56,7 @@ struct OrganisationRoutes: Sendable {
                 A link goes to the new address; until it is followed the old one stays. The first member then logs in with the new one, \
                 and whoever reads mail there can set that log-in's password: for owners.
                 """,
-            body: .json(MailOrder.schema, examples: [["email": "new-office@example.org"]]),
+            body: .json(MailOrder.self, examples: [["email": "new-office@example.org"]]),
             answers: [Answer(202, "The mail is on its way"), .noAdmission, .problem(409, Problem.emailInUse.name)]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
@@ -98,7 +98,7 @@ struct OrganisationRoutes: Sendable {
                 For good: its members' log-ins and programs' tokens end at once, its requests and subscriptions end and the people concerned \
                 are told. Unpaid amounts, which `GET` shows, remain due. For owners.
                 """,
-            body: .json(ClosingBody.schema, examples: [["confirmation": "Istituto Ricerche Mediche S.p.A."]]),
+            body: .json(ClosingBody.self, examples: [["confirmation": "Istituto Ricerche Mediche S.p.A."]]),
             answers: [
                 .json(200, "It is deleted", ClosingItem.schema, example: Examples.closing),
                 .problem(403, Problem.missingRight.name, "not-for-this-account"),

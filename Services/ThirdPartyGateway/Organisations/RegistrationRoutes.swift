@@ -72,7 +72,7 @@ struct RegistrationRoutes: Sendable {
             .post, "/thirdparty/v1/organisations/confirmations", as: "confirmOrganisation", access: .anyone,
             summary: "Completes a registration by its mailed link",
             description: "What the link's own page does, for a client that shows a page of its own.",
-            body: .json(ConfirmationBody.schema, examples: [Examples.confirmation]),
+            body: .json(ConfirmationBody.self, examples: [Examples.confirmation]),
             answers: [
                 .json(200, "Confirmed", ConfirmedItem.schema, example: Examples.confirmed),
                 .problem(404, Problem.linkNotValid.name), .problem(409, Problem.emailInUse.name),
@@ -92,7 +92,7 @@ struct RegistrationRoutes: Sendable {
             .post, "/thirdparty/v1/organisations/confirmation-mails", as: "resendConfirmationMail", access: .anyone,
             summary: "Mails the link of a registration again",
             description: "The link before it ends. The answer is the same whether or not a registration waits at this address.",
-            body: .json(MailOrder.schema, examples: [["email": "office@example.org"]]),
+            body: .json(MailOrder.self, examples: [["email": "office@example.org"]]),
             answers: [.json(202, "If one waits, a mail is on its way", NeutralNotice.schema, example: Examples.neutralNotice)],
             isRateLimited: true
         ) { exchange in

@@ -64,7 +64,7 @@ struct PaymentRoutes: Sendable {
                 call again, then settles the payment. Another method calls off the one before. Needs `payments:write`.
                 """,
             parameters: [Self.paymentID],
-            body: .json(PayBody.schema, examples: [["method": "card", "paymentMethod": "pm_1MqLiJLkdIwHu7ixUEgbFdYF"]]),
+            body: .json(PayBody.self, examples: [["method": "card", "paymentMethod": "pm_1MqLiJLkdIwHu7ixUEgbFdYF"]]),
             answers: [
                 .json(200, "Paid, or waiting for the payer", PaymentItem.schema, example: Examples.paid),
                 .json(202, "The handler has not said yet", PaymentItem.schema, example: Examples.due), .noAdmission,

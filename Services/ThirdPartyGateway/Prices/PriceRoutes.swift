@@ -30,7 +30,7 @@ struct PriceRoutes: Sendable {
         Route(
             .post, "/thirdparty/v1/quotes", access: .anyone, summary: "What a request would cost",
             description: "Nothing is kept and nothing is owed. Send `priceListVersion` with the request to be sure of this price.",
-            body: .json(QuoteBody.schema, examples: [QuoteBody.example]),
+            body: .json(QuoteBody.self, examples: [QuoteBody.example]),
             answers: [.json(200, "The price", QuoteItem.schema, example: Examples.quote)]
         ) { exchange in
             let asked: QuoteBody = try await exchange.json()

@@ -36,7 +36,7 @@ struct RequestListRoutes: Sendable {
                 """,
             body: BodyShape(
                 [
-                    .init(MediaType.json, NewRequestsBody.schema, examples: [Self.example]),
+                    .init(MediaType.json, NewRequestsBody.schema, of: NewRequestsBody.self, examples: [Self.example]),
                     .init(Self.csv, .string(), examples: [Examples.personList]),
                 ], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit, isChecked: true),
             answers: [

@@ -47,7 +47,7 @@ struct RequestRoutes: Sendable {
                 The person is notified at once and has until `answerBy` to accept. 201: it is before the person. 202: it is kept and being \
                 sent; look at its list. A period that ends after now makes it a subscription.
                 """,
-            body: .json(NewRequestBody.schema, examples: [Self.example], limit: 64 << 10, inflatedLimit: 64 << 10),
+            body: .json(NewRequestBody.self, examples: [Self.example], limit: 64 << 10, inflatedLimit: 64 << 10),
             answers: [
                 .json(201, "The request", MadeRequestItem.schema, example: Examples.madeRequest).sending(.location),
                 .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList).sending(.location), .noAdmission,

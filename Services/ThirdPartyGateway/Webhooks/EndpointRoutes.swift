@@ -43,7 +43,7 @@ struct EndpointRoutes: Sendable {
                 redirects are not followed. Answer 2xx within 10 s; everything else is tried again with growing pauses for 72 h; 410 ends \
                 it. A message may come twice, always under the same `webhook-id`, and items carry numbers. Needs `subscriptions:manage`.
                 """,
-            body: .json(EndpointBody.schema, examples: [["url": "https://example.org/trackme", "description": "production"]]),
+            body: .json(EndpointBody.self, examples: [["url": "https://example.org/trackme", "description": "production"]]),
             answers: [
                 .json(201, "Registered; the secret is shown this once", EndpointItem.schema, example: Examples.endpoint), .noAdmission,
                 .problem(409, Problem.tooManyEndpoints.name), .problem(422, Problem.invalidEndpoint.name),
