@@ -16,7 +16,7 @@ extension Exchange {
     package func json<Body: Decodable & Sendable>(_: Body.Type = Body.self, in bytes: Data) async throws -> Body {
         let content = shape?.contents.first { $0.mediaType == mediaType }
         // Tests hold the declared type against the schema: another one would be held against nothing. No caller can bring this about.
-        assert(content?.type == nil || content?.type == Body.self, "the route declares another type than \(Body.self)")
+        assert(content?.type.map { $0 == Body.self } ?? true, "the route declares another type than \(Body.self)")
         let schema = content?.schema ?? .anything
         return try await LongBodies.work(onBytes: bytes.count, of: self) { try schema.decode(Body.self, from: bytes) }
     }

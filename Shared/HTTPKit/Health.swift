@@ -25,12 +25,12 @@ package struct Health: Sendable {
         return [
             Route(
                 .get, "/health/live", as: "getLiveness", access: .anyone, summary: "The process answers",
-                answers: [.json(200, "Alive", Liveness.schema)],
+                answers: [.json(200, "Alive", Liveness.self)],
                 isInternal: true
             ) { _ in try live.get() },
             Route(
                 .get, "/health/ready", as: "getReadiness", access: .anyone, summary: "The service takes work",
-                answers: [.json(200, "Ready", Liveness.schema), .json(503, "Not ready, and why", Liveness.schema)], isInternal: true
+                answers: [.json(200, "Ready", Liveness.self), .json(503, "Not ready, and why", Liveness.self)], isInternal: true
             ) { _ in
                 let missing = isDraining() ? ["stopping"] : await missing()
                 let state = Liveness(

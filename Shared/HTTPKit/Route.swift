@@ -237,8 +237,19 @@ package struct Answer: Sendable {
         return copy
     }
 
-    package static func json(_ status: Int, _ description: String, _ schema: JSONSchema, example: JSONValue? = nil) -> Answer {
-        Answer(status, description, contents: [.init(MediaType.json, schema, examples: example.map { [$0] } ?? [])])
+    /// A value of this type, sent with `HTTPAnswer.json`.
+    package static func json<Body: Documented & Decodable & Sendable>(
+        _ status: Int, _ description: String, _: Body.Type, example: JSONValue? = nil
+    ) -> Answer {
+        .json(status, description, Body.schema, of: Body.self, example: example)
+    }
+
+    /// JSON that the service writes by hand, or whose schema is not the type's own.
+    package static func json(
+        _ status: Int, _ description: String, _ schema: JSONSchema, of type: (any (Decodable & Sendable).Type)? = nil,
+        example: JSONValue? = nil
+    ) -> Answer {
+        Answer(status, description, contents: [.init(MediaType.json, schema, of: type, examples: example.map { [$0] } ?? [])])
     }
 
     /// A page for people, made with `HTTPAnswer.page`. A route with one refuses as a page too where the caller likes that better.
@@ -255,6 +266,7 @@ package struct Answer: Sendable {
 
     /// A refusal of the service's own, by the names of its problems.
     package static func problem(_ status: Int, _ names: String...) -> Answer {
-        Answer(status, names.map { "`\($0)`" }.joined(separator: ", "), contents: [.init(MediaType.problem, Problem.schema)])
+        let content = BodyShape.Content(MediaType.problem, Problem.schema, of: Problem.self)
+        return Answer(status, names.map { "`\($0)`" }.joined(separator: ", "), contents: [content])
     }
 }

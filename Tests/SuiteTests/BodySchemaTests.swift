@@ -1,4 +1,4 @@
-// The types that services read bodies into, held against the schemas that their routes promise.
+// The types that services read bodies into and write answers from, held against the schemas that their routes promise.
 
 import TestKit
 import Testing
@@ -19,29 +19,51 @@ struct BodySchemaTests {
         "PATCH /thirdparty/v1/organisation": "a FormReader",
     ]
 
-    private static func isJSON(_ content: BodyShape.Content) -> Bool {
-        content.mediaType == MediaType.json || content.mediaType.hasSuffix("+json")
+    /// Answers in JSON that are written by hand: there may be many values in them.
+    private static let writtenOtherwise: Set = [
+        "POST /ingest/v1/entries", "POST /ingest/v1/manual-entries", "POST /ingest/v1/makers/nightscout/entries",
+        "GET /ingest/v1/entries", "GET /ingest/v1/latest", "GET /ingest/v1/series", "GET /ingest/v1/track",
+        "GET /ingest/v1/activities/{activity}", "GET /thirdparty/v1/requests/{request}/data",
+        "GET /thirdparty/v1/subscriptions/{subscription}/items",
+        // A message exactly as it was signed.
+        "GET /sos/v1/emergencies/{id}/dispatch",
+    ]
+
+    /// Holds every JSON content against its schema.
+    /// - Returns: how many types were held, and the routes whose content has none.
+    private static func hold(_ routes: [Route], _ contents: (Route) -> [BodyShape.Content]) -> (held: Int, untyped: Set<String>) {
+        var held = 0
+        var untyped: Set<String> = []
+        for route in routes {
+            for content in contents(route) where content.mediaType == MediaType.json || content.mediaType.hasSuffix("+json") {
+                if let type = content.type {
+                    held += 1
+                    for difference in content.schema.differences(from: type) {
+                        Issue.record("\(route.operationID): \(type): \(difference)")
+                    }
+                } else if !content.schema.saysNothing {
+                    untyped.insert("\(route.method.rawValue) \(route.path)")
+                }
+            }
+        }
+        return (held, untyped)
     }
 
     @Test("Every type that a body is read into takes the members, kinds and absences of its route's schema, and no others")
     func bodies() async throws {
         try await StorySuite.with { suite in
-            var held = 0
-            var untyped: Set<String> = []
-            for route in suite.routes {
-                for content in route.body?.contents ?? [] where Self.isJSON(content) {
-                    if let type = content.type {
-                        held += 1
-                        for difference in content.schema.differences(from: type) {
-                            Issue.record("\(route.operationID): \(type): \(difference)")
-                        }
-                    } else if !content.schema.saysNothing {
-                        untyped.insert("\(route.method.rawValue) \(route.path)")
-                    }
-                }
-            }
+            let (held, untyped) = Self.hold(suite.routes) { $0.body?.contents ?? [] }
             #expect(held > 40, "every service's routes are there")
             #expect(untyped == Set(Self.readOtherwise.keys), "a body without a type is held against nothing")
+        }
+    }
+
+    @Test("Every type that an answer is written from has the members, kinds and absences of its route's schema, and no others")
+    func answers() async throws {
+        try await StorySuite.with { suite in
+            let (held, untyped) = Self.hold(suite.routes) { $0.answers.flatMap(\.contents) }
+            #expect(held > 100, "every service's routes are there")
+            #expect(untyped == Self.writtenOtherwise, "an answer without a type is held against nothing")
         }
     }
 

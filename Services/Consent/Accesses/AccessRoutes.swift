@@ -39,7 +39,7 @@ struct AccessRoutes: Sendable {
                 Newest first. Single reads are kept for 24 hours; after that the reads of one hour under one grant and of one type are one \
                 item, with `reads`, which is kept for as many days as the setting `shr.access_days` says.
                 """,
-            parameters: [.limit, .after], answers: [.json(200, "Every access of a third party", Page<AccessItem>.schema)]
+            parameters: [.limit, .after], answers: [.json(200, "Every access of a third party", Page<AccessItem>.self)]
         ) { exchange in
             let (found, next) = try await service.page(
                 of: exchange.person, after: exchange.cursor(AccessPlace.init), limit: exchange.pageLimit)

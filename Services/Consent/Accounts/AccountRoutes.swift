@@ -26,7 +26,7 @@ struct AccountRoutes: Sendable {
                 .query("prefix", .string(length: 2...100), required: true, "At least two characters."),
                 .query("past", .boolean, "Also those that are no more, for births."),
                 .query("limit", .integer(in: 1...Self.mostPlaces), "How many at most; 20 unless told."),
-            ], answers: [.json(200, "At most `limit` places", Page<PlaceItem>.schema)], yields: .search
+            ], answers: [.json(200, "At most `limit` places", Page<PlaceItem>.self)], yields: .search
         ) { exchange in
             let prefix = try exchange.required(
                 "prefix", exchange.query("prefix", orElse: .wrongLength(2...100)) { (2...100).contains($0.count) ? $0 : nil })
@@ -40,7 +40,7 @@ struct AccountRoutes: Sendable {
         Route(
             .get, "/consent/v1/places/{place}", access: .anyone, summary: "One place",
             parameters: [.path("place", AccountSchemas.place, "Its code.")],
-            answers: [.json(200, "As it is called today, or was at last", PlaceItem.schema), .problem(404, "not-found")]
+            answers: [.json(200, "As it is called today, or was at last", PlaceItem.self), .problem(404, "not-found")]
         ) { exchange in
             guard let place = places.place(exchange.path("place")) else { throw Problem.notFound }
             return try .json(PlaceItem(place))
@@ -52,7 +52,7 @@ struct AccountRoutes: Sendable {
             .get, "/consent/v1/terms", as: "getTerms", access: .anyone, summary: "The conditions to be accepted",
             description: "In one language with `lang`, else in all.",
             parameters: [.query("lang", AccountSchemas.language, "`it` or `en`.")],
-            answers: [.json(200, "Version and texts", ConditionsItem.schema)]
+            answers: [.json(200, "Version and texts", ConditionsItem.self)]
         ) { exchange in
             let language = try exchange.queryChoice("lang", of: Language.self)
             return try .json(ConditionsItem(language.map { [$0] } ?? Language.allCases))
@@ -73,7 +73,7 @@ struct AccountRoutes: Sendable {
                 [.init(MediaType.json, AccountSchemas.registration, examples: [AccountSchemas.registrationExample])], limit: 1 << 16,
                 inflatedLimit: 1 << 16, isChecked: true),
             answers: [
-                .json(201, "The registration is stored", RegistrationItem.schema),
+                .json(201, "The registration is stored", RegistrationItem.self),
                 .problem(409, Problem.userNameTaken.name),
                 .problem(
                     422, Problem.invalidRegistration.name, Problem.conditionsNotAccepted.name,
@@ -97,7 +97,7 @@ struct AccountRoutes: Sendable {
         Route(
             .post, "/consent/v1/accounts/first-mail/state", as: "getFirstMailState", access: .anyone, summary: "How the first mail fares",
             body: .json(FirstMailBody.self),
-            answers: [.json(200, "Whether it came back", FirstMailItem.schema), .problem(404, Problem.linkNotValid.name)]
+            answers: [.json(200, "Whether it came back", FirstMailItem.self), .problem(404, Problem.linkNotValid.name)]
         ) { exchange in
             let body: FirstMailBody = try await exchange.json()
             let row = try await AccountRefusal.answering { try await addresses.state(body.correctionToken, at: exchange.receivedAt) }
@@ -112,7 +112,7 @@ struct AccountRoutes: Sendable {
             description: "For a day, with the token of the registration's answer, until somebody has confirmed the address.",
             body: .json(FirstMailBody.self),
             answers: [
-                .json(202, "It is on its way", FirstMailItem.schema), .problem(404, Problem.linkNotValid.name),
+                .json(202, "It is on its way", FirstMailItem.self), .problem(404, Problem.linkNotValid.name),
                 .problem(409, Problem.emailInUse.name, Problem.addressConfirmed.name), .problem(422, "invalid-body"),
             ], isRateLimited: true
         ) { exchange in

@@ -47,7 +47,7 @@ struct AnnouncementRoutes: Sendable {
     private var list: Route {
         Route(
             .get, "/consent/v1/announcements", access: .anyone, summary: "What is announced and not over",
-            answers: [.json(200, "The one that begins first first", Page<AnnouncementItem>.schema)]
+            answers: [.json(200, "The one that begins first first", Page<AnnouncementItem>.self)]
         ) { exchange in
             let current = try await AccountRefusal.answering { try await service.current(now: exchange.receivedAt) }
             return try .json(Page(items: current.map(AnnouncementItem.init), next: nil))
@@ -59,7 +59,7 @@ struct AnnouncementRoutes: Sendable {
             .post, "/consent/v1/announcements", access: .operator, summary: "Announces something to everybody",
             body: BodyShape([.init(MediaType.json, AnnouncementItem.form)], limit: 1 << 16, inflatedLimit: 1 << 16, isChecked: true),
             answers: [
-                .json(201, "It is announced", AnnouncementItem.schema),
+                .json(201, "It is announced", AnnouncementItem.self),
                 .problem(422, Problem.invalidAnnouncement.name, "invalid-body"),
             ], takesIdempotencyKey: true
         ) { exchange in

@@ -15,7 +15,7 @@ struct ErasureRoutes: Sendable {
             .post, "/consent/v1/erasures", access: .person, summary: "Asks for data or the account to be erased",
             description: "Nothing is erased yet: the answer says what will be, and holds what confirms it within ten minutes.",
             body: .json(ErasureWishBody.self, examples: [["scope": "data"]]),
-            answers: [.json(200, "What will be erased", ErasureWishAnswer.schema)]
+            answers: [.json(200, "What will be erased", ErasureWishAnswer.self)]
         ) { exchange in
             let person = try exchange.person
             let body: ErasureWishBody = try await exchange.json()
@@ -33,7 +33,7 @@ struct ErasureRoutes: Sendable {
                 """,
             body: .json(ErasureOrderBody.self),
             answers: [
-                .json(202, "It is being erased", ErasureOrderAnswer.schema).sending(.setCookie), .problem(409, "erasure-under-way"),
+                .json(202, "It is being erased", ErasureOrderAnswer.self).sending(.setCookie), .problem(409, "erasure-under-way"),
                 .problem(422, "erasure-not-confirmed", "erasure-wrong-password"),
             ], isRateLimited: true
         ) { exchange in
@@ -57,7 +57,7 @@ struct ErasureRoutes: Sendable {
             .get, "/consent/v1/erasures/certificates/{capability}", as: "getErasureCertificate", access: .anyone,
             summary: "How far an erasure is, and its certificate",
             parameters: [.path("capability", .string(pattern: "^[A-Za-z0-9_-]{43}$"), "What the order's answer gave.")],
-            answers: [.json(200, "The erasure", ErasureItem.schema)]
+            answers: [.json(200, "The erasure", ErasureItem.self)]
         ) { exchange in
             guard let row = try await AccountRefusal.answering({ try await repository.find(capability: exchange.path("capability")) })
             else {
@@ -70,7 +70,7 @@ struct ErasureRoutes: Sendable {
     private var keys: Route {
         Route(
             .get, "/consent/v1/erasure-keys", access: .anyone, summary: "The key that signs certificates of erasure",
-            answers: [.json(200, "A JSON Web Key Set (RFC 7517)", ReceiptKeySet.schema)]
+            answers: [.json(200, "A JSON Web Key Set (RFC 7517)", ReceiptKeySet.self)]
         ) { _ in
             let secrets = repository.secrets
             return try .json(ReceiptKeySet(keys: [ReceiptKeyItem(kid: secrets.keyID, x: Base64URL.encode(secrets.publicKey.bytes))]))
@@ -81,7 +81,7 @@ struct ErasureRoutes: Sendable {
         Route(
             .get, "/consent/v1/operators/erasures", as: "listErasures", access: .operator,
             summary: "Erasures and whom they wait for, newest first",
-            parameters: [.limit, .after], answers: [.json(200, "Erasures, without whose they are", Page<ErasureItem>.schema)]
+            parameters: [.limit, .after], answers: [.json(200, "Erasures, without whose they are", Page<ErasureItem>.self)]
         ) { exchange in
             let limit = try exchange.pageLimit
             let before = try exchange.cursor(Int64.init) ?? .max

@@ -13,7 +13,7 @@ struct KeyRoutes: Sendable {
         Route(
             .get, "/consent/v1/keys", access: .anyone, summary: "The keys that prove access tokens",
             description: "A JWK set (RFC 7517). A key appears here a day before it signs and stays until nothing signed by it is valid.",
-            answers: [.json(200, "The keys", JSONWebKeySet.schema)]
+            answers: [.json(200, "The keys", JSONWebKeySet.self)]
         ) { _ in
             try HTTPAnswer.json(JSONWebKeySet(keys: keys.published.map(JSONWebKeySet.Key.init))).with(.cacheControl, "public, max-age=300")
         }

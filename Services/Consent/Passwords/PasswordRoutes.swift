@@ -19,7 +19,7 @@ struct PasswordRoutes: Sendable {
                 PasswordChangeBody.self,
                 examples: [["old": "k3xv-9qrt-m2hw-7cpd", "new": "una frase che ricordo", "newAgain": "una frase che ricordo"]]),
             answers: [
-                .json(200, "Changed", PasswordChangeAnswer.schema).sending(.setCookie),
+                .json(200, "Changed", PasswordChangeAnswer.self).sending(.setCookie),
                 .problem(422, "new-password-refused", "wrong-old-password"),
             ], isRateLimited: true
         ) { exchange in

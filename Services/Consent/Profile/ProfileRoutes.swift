@@ -13,7 +13,7 @@ struct ProfileRoutes: Sendable {
     private var profile: Route {
         Route(
             .get, "/consent/v1/profile", access: .person, summary: "One's own profile",
-            answers: [.json(200, "Everything that was told, and the paths of the profile's areas", ProfileItem.schema)]
+            answers: [.json(200, "Everything that was told, and the paths of the profile's areas", ProfileItem.self)]
         ) { exchange in
             let person = try exchange.person
             return try item(try await profiles.read(person))
@@ -28,7 +28,7 @@ struct ProfileRoutes: Sendable {
                 [.init(MediaType.json, AccountSchemas.profileChange, examples: [["occupation": "employed"]])], limit: 1 << 16,
                 inflatedLimit: 1 << 16, isChecked: true),
             answers: [
-                .json(200, "The profile as it is now", ProfileItem.schema), .problem(409, Problem.userNameTaken.name),
+                .json(200, "The profile as it is now", ProfileItem.self), .problem(409, Problem.userNameTaken.name),
                 .problem(422, Problem.invalidProfile.name, Problem.fixedField.name, "invalid-body"),
             ]
         ) { exchange in
@@ -77,7 +77,7 @@ struct ProfileRoutes: Sendable {
     private var consents: Route {
         Route(
             .get, "/consent/v1/profile/consents", access: .person, summary: "Consents given and withdrawn, newest first",
-            parameters: [.limit, .after], answers: [.json(200, "The record", Page<ConsentRecordItem>.schema)]
+            parameters: [.limit, .after], answers: [.json(200, "The record", Page<ConsentRecordItem>.self)]
         ) { exchange in
             let person = try exchange.person
             let before = try exchange.cursor(Int64.init)

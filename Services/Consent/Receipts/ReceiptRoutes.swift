@@ -48,7 +48,7 @@ struct ReceiptRoutes: Sendable {
             .get, "/consent/v1/receipts", access: .person,
             summary: "The signed receipts of every consent asked for, given, withdrawn or ended",
             description: "Newest first. Each was also given to the organisation. `/consent/v1/receipt-keys` proves them.",
-            parameters: [.limit, .after], answers: [.json(200, "Receipts", Page<ReceiptItem>.schema)]
+            parameters: [.limit, .after], answers: [.json(200, "Receipts", Page<ReceiptItem>.self)]
         ) { exchange in
             let person = try exchange.person
             let (items, next) = try await page(of: person, before: exchange.cursor(Int64.init), limit: exchange.pageLimit)
@@ -71,7 +71,7 @@ struct ReceiptRoutes: Sendable {
     private var receiptKeys: Route {
         Route(
             .get, "/consent/v1/receipt-keys", access: .anyone, summary: "The key that signs consent receipts",
-            answers: [.json(200, "A JSON Web Key Set (RFC 7517)", ReceiptKeySet.schema)]
+            answers: [.json(200, "A JSON Web Key Set (RFC 7517)", ReceiptKeySet.self)]
         ) { _ in
             try .json(ReceiptKeySet(keys: [ReceiptKeyItem(kid: service.keyID, x: Base64URL.encode(service.publicKey.bytes))]))
         }

@@ -26,7 +26,7 @@ struct RecoveryRoutes: Sendable {
             .post, "/consent/v1/recoveries", as: "requestPasswordRecovery", access: .anyone, summary: "Asks for a new password",
             description: "The answer is the same whether or not somebody has an account at this address; a mail is sent only if so.",
             body: .json(RecoveryBody.self, examples: [["email": "anna@example.org"]]),
-            answers: [.json(202, "If there is such an account, a mail is on its way", RecoveryAnswer.schema)], isRateLimited: true
+            answers: [.json(202, "If there is such an account, a mail is on its way", RecoveryAnswer.self)], isRateLimited: true
         ) { exchange in
             let body: RecoveryBody = try await exchange.json()
             let language = exchange.language

@@ -11,7 +11,7 @@ struct SecondFactorRoutes: Sendable {
     private var state: Route {
         Route(
             .get, "/consent/v1/second-factor", access: .account, summary: "Whether a second factor is enrolled",
-            answers: [.json(200, "How one stands", SecondFactorItem.schema)]
+            answers: [.json(200, "How one stands", SecondFactorItem.self)]
         ) { exchange in
             try .json(SecondFactorItem(try await factors.state(in: try exchange.account.session)))
         }
@@ -24,7 +24,7 @@ struct SecondFactorRoutes: Sendable {
                 The secret is shown this once, also as a link that authenticators read (RFC 6238: SHA-1, six digits, 30 s). Nothing is asked \
                 for until a code has confirmed it.
                 """,
-            answers: [.json(200, "To be put into an authenticator", OfferedFactorItem.schema), .problem(409, "second-factor-enrolled")],
+            answers: [.json(200, "To be put into an authenticator", OfferedFactorItem.self), .problem(409, "second-factor-enrolled")],
             isRateLimited: true
         ) { exchange in
             let offered = try await factors.begin(in: try exchange.account.session)
@@ -42,7 +42,7 @@ struct SecondFactorRoutes: Sendable {
                 """,
             body: .json(SecondFactorCodeBody.self, examples: [["code": "492039"]]),
             answers: [
-                .json(200, "Enrolled", EnrolledItem.schema).sending(.setCookie), .problem(409, "second-factor-enrolled"),
+                .json(200, "Enrolled", EnrolledItem.self).sending(.setCookie), .problem(409, "second-factor-enrolled"),
                 .problem(422, "second-factor-wrong"),
             ], isRateLimited: true
         ) { exchange in
@@ -60,7 +60,7 @@ struct SecondFactorRoutes: Sendable {
             .post, "/consent/v1/second-factor/recovery-codes", as: "replaceRecoveryCodes", access: .accountAnew,
             summary: "Makes new recovery codes",
             answers: [
-                .json(200, "Shown this once; the earlier ones are worth nothing", RecoveryCodesItem.schema),
+                .json(200, "Shown this once; the earlier ones are worth nothing", RecoveryCodesItem.self),
                 .problem(409, "second-factor-missing"),
             ], isRateLimited: true
         ) { exchange in

@@ -56,7 +56,7 @@ struct SessionAnswer: Hashable, Codable, Sendable {
     }
 }
 
-extension IssuedTokens: Documented {
+extension SessionAnswer: Documented {
     static let schema = JSONSchema.object(
         .required("session", .identifier(Session.self)), .required("kind", LogInBody.accountKind),
         .optional("accessToken", .string(), "For `Authorization: Bearer`; absent where a cookie holds it."),

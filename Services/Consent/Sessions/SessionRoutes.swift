@@ -25,7 +25,7 @@ struct SessionRoutes: Sendable {
             body: .json(
                 LogInBody.self, examples: [["login": "anna@example.org", "password": "una frase che ricordo", "device": "Anna's phone"]]),
             answers: [
-                .json(200, "Logged in", IssuedTokens.schema).sending(.setCookie),
+                .json(200, "Logged in", SessionAnswer.self).sending(.setCookie),
                 .problem(401, "credentials-not-valid", "second-factor-needed", "second-factor-not-right"),
                 .problem(401, Problem.unknownIdentifier.name, Problem.wrongPassword.name),
                 .problem(403, "temporary-password-expired", "address-not-confirmed", "guardian-awaited", "wrong-origin"),
@@ -72,7 +72,7 @@ struct SessionRoutes: Sendable {
             ],
             body: .json(RefreshBody.self),
             answers: [
-                .json(200, "Refreshed", IssuedTokens.schema).sending(.setCookie), .problem(401, "session-over"),
+                .json(200, "Refreshed", SessionAnswer.self).sending(.setCookie), .problem(401, "session-over"),
                 .problem(403, "wrong-origin"),
             ]
         ) { exchange in
@@ -100,7 +100,7 @@ struct SessionRoutes: Sendable {
                 """,
             body: .json(ProofBody.self, examples: [["password": "una frase che ricordo"]]),
             answers: [
-                .json(200, "Proved", PasswordChangeAnswer.schema).sending(.setCookie), .problem(422, "wrong-proof", "invalid-body"),
+                .json(200, "Proved", PasswordChangeAnswer.self).sending(.setCookie), .problem(422, "wrong-proof", "invalid-body"),
             ], isRateLimited: true
         ) { exchange in
             let session = try exchange.account.session
@@ -121,7 +121,7 @@ struct SessionRoutes: Sendable {
     private var list: Route {
         Route(
             .get, "/consent/v1/sessions", access: .account, summary: "Where one is logged in, last used first",
-            answers: [.json(200, "One's own sessions", Page<SessionItem>.schema)]
+            answers: [.json(200, "One's own sessions", Page<SessionItem>.self)]
         ) { exchange in
             let views = try await sessions.list(for: try exchange.account.session)
             return try .json(Page(items: views.map(SessionItem.init), next: nil))
@@ -134,7 +134,7 @@ struct SessionRoutes: Sendable {
         Route(
             .delete, "/consent/v1/sessions/current", as: "logOut", access: .passwordChange, summary: "Logs out on this device",
             description: "At once, in every service. What the answer names goes on until it is stopped by itself.",
-            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema).sending(.setCookie)]
+            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.self).sending(.setCookie)]
         ) { exchange in
             let (holder, session) = try exchange.account
             try await sessions.end(session, for: session)
@@ -147,7 +147,7 @@ struct SessionRoutes: Sendable {
         Route(
             .delete, "/consent/v1/sessions/{session}", as: "logOutSession", access: .accountAnew, summary: "Logs out on one device",
             parameters: [.path("session", .identifier(Session.self), "One of one's own sessions.")],
-            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema), .problem(404, "not-found")]
+            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.self), .problem(404, "not-found")]
         ) { exchange in
             let (holder, current) = try exchange.account
             try await sessions.end(try exchange.identifier("session", of: Session.self), for: current)
@@ -159,7 +159,7 @@ struct SessionRoutes: Sendable {
         Route(
             .delete, "/consent/v1/sessions", as: "logOutEverywhere", access: .accountAnew, summary: "Logs out everywhere",
             parameters: [.query("keepCurrent", .boolean, "Whether this session stays; it ends unless told.")],
-            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.schema).sending(.setCookie)]
+            answers: [.json(200, "Logged out, and what goes on", LogOutAnswer.self).sending(.setCookie)]
         ) { exchange in
             let (holder, session) = try exchange.account
             let keepsCurrent = try exchange.queryFlag("keepCurrent") ?? false

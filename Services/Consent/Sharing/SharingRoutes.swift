@@ -24,7 +24,7 @@ struct SharingRoutes: Sendable {
                 .query("show", .oneOf(Shown.allCases.map(\.rawValue)), "Only those that wait for an answer, or only past ones."), .limit,
                 .after,
             ],
-            answers: [.json(200, "Pending ones and past ones with their outcome", Page<RequestItem>.schema)]
+            answers: [.json(200, "Pending ones and past ones with their outcome", Page<RequestItem>.self)]
         ) { exchange in
             let person = try exchange.person
             let before = try exchange.cursor(Int64.init)
@@ -41,7 +41,7 @@ struct SharingRoutes: Sendable {
     private var request: Route {
         Route(
             .get, "/consent/v1/requests/{request}", access: .person, summary: "One request", parameters: [Self.requestID],
-            answers: [.json(200, "The request", RequestItem.schema), .problem(404, "not-found")]
+            answers: [.json(200, "The request", RequestItem.self), .problem(404, "not-found")]
         ) { exchange in
             let id: RequestID = try exchange.identifier("request")
             guard let shown = try await service.request(id, of: exchange.person) else { throw Problem.notFound }
@@ -55,7 +55,7 @@ struct SharingRoutes: Sendable {
             description: "Each request is answered by itself. The first answer stands; the same answer again changes nothing.",
             parameters: [Self.requestID], body: .json(AnswerBody.self, examples: [["answer": "accept"]]),
             answers: [
-                .json(200, "The request as it is now", RequestItem.schema), .problem(403, Problem.guardianMustAnswer.name),
+                .json(200, "The request as it is now", RequestItem.self), .problem(403, Problem.guardianMustAnswer.name),
                 .problem(404, "not-found"),
                 .problem(409, Problem.alreadyAnswered.name, Problem.noLongerOpen.name),
             ]
@@ -74,7 +74,7 @@ struct SharingRoutes: Sendable {
     private var policyPage: Route {
         Route(
             .get, "/consent/v1/policy", access: .person, summary: "Who may see what, and what is shared anonymously",
-            answers: [.json(200, "The data policy as it is now", PolicyItem.schema)]
+            answers: [.json(200, "The data policy as it is now", PolicyItem.self)]
         ) { exchange in
             let person = try exchange.person
             let grants = try await service.grants(of: person).map { RequestItem($0.row.request, $0.details) }
@@ -91,7 +91,7 @@ struct SharingRoutes: Sendable {
             summary: "Shares a data type anonymously, or no longer",
             parameters: [Self.metric], body: .json(AnonymousBody.self, examples: [["shared": true]]),
             answers: [
-                .json(200, "The choice as it stands", AnonymousItem.schema), .problem(403, Problem.guardianMustAnswer.name),
+                .json(200, "The choice as it stands", AnonymousItem.self), .problem(403, Problem.guardianMustAnswer.name),
                 .problem(404, "not-found"),
             ]
         ) { exchange in
@@ -108,7 +108,7 @@ struct SharingRoutes: Sendable {
 
     private static let grantID = Parameter.path("grant", .identifier(Grant.self), "The grant's id.")
     private static let withdrawalAnswers: [Answer] = [
-        .json(200, "What is left of it", WithdrawalItem.schema), .problem(404, "not-found"),
+        .json(200, "What is left of it", WithdrawalItem.self), .problem(404, "not-found"),
         .problem(409, Problem.grantNotInForce.name),
     ]
 

@@ -38,7 +38,7 @@ struct NewActivity: Codable, Sendable, Documented {
 }
 
 /// An activity in a list.
-struct ActivityItem: Codable, Hashable, Sendable {
+struct ActivityItem: Codable, Hashable, Sendable, Documented {
     var id: String
     var kind: String
     var name: String?

@@ -20,7 +20,7 @@ struct ActivityRoutes: Sendable {
                 """,
             body: .json(NewActivity.self, limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
-                .json(201, "Stored", ActivityItem.schema), .json(200, "Stored before", ActivityItem.schema),
+                .json(201, "Stored", ActivityItem.self), .json(200, "Stored before", ActivityItem.self),
                 .problem(403, Problem.readingEnded.name), .problem(409, Problem.conflictingActivity.name),
                 .problem(422, Problem.tooManyActivities.name),
             ]
@@ -48,7 +48,7 @@ struct ActivityRoutes: Sendable {
     private var list: Route {
         Route(
             .get, "/ingest/v1/activities", access: .person, summary: "One's own activities, the latest first",
-            parameters: [.limit, .after], answers: [.json(200, "A page", IngestSchemas.page(of: ActivityItem.schema))]
+            parameters: [.limit, .after], answers: [.json(200, "A page", Page<ActivityItem>.self)]
         ) { exchange in
             let after = try exchange.cursor { text in
                 let parts = text.split(separator: ".", omittingEmptySubsequences: false)

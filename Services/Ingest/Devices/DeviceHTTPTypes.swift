@@ -323,3 +323,31 @@ extension PriorityChoice: Documented {
 extension MonitoringChoice: Documented {
     static var schema: JSONSchema { DeviceSchemas.monitoringChoice }
 }
+
+extension DeviceItem: Documented {
+    static var schema: JSONSchema { DeviceSchemas.item }
+}
+
+extension PairingOffered: Documented {
+    static var schema: JSONSchema { DeviceSchemas.offered }
+}
+
+extension PairingItem: Documented {
+    static var schema: JSONSchema { DeviceSchemas.pairing }
+}
+
+extension PairingProgress: Documented {
+    static var schema: JSONSchema { DeviceSchemas.progress }
+}
+
+extension PairingSuccess: Documented {
+    static var schema: JSONSchema { DeviceSchemas.success }
+}
+
+extension TrackingAnswer: Documented {
+    static var schema: JSONSchema { DeviceSchemas.tracking }
+}
+
+extension MonitoringAnswer: Documented {
+    static var schema: JSONSchema { DeviceSchemas.monitoring }
+}

@@ -24,7 +24,7 @@ struct ExportRoutes: Sendable {
                 """,
             body: .json(NewExport.self, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
-                .json(202, "Begun", ExportItem.schema), .problem(429, Problem.tooManyExports.name),
+                .json(202, "Begun", ExportItem.self), .problem(429, Problem.tooManyExports.name),
             ]
         ) { exchange in
             let now = exchange.receivedAt
@@ -51,7 +51,7 @@ struct ExportRoutes: Sendable {
     private var list: Route {
         Route(
             .get, "/ingest/v1/exports", access: .person, summary: "One's own exports, the newest first",
-            answers: [.json(200, "The last \(Exports.listed)", IngestSchemas.page(of: ExportItem.schema))]
+            answers: [.json(200, "The last \(Exports.listed)", Page<ExportItem>.self)]
         ) { exchange in
             try await OwnDataDoor.answering {
                 let found: [Export] = try await exports.transfers.list(
@@ -64,7 +64,7 @@ struct ExportRoutes: Sendable {
     private var find: Route {
         Route(
             .get, "/ingest/v1/exports/{export}", access: .person, summary: "An export: state, progress, manifest",
-            answers: [.json(200, "The export", ExportItem.schema)]
+            answers: [.json(200, "The export", ExportItem.self)]
         ) { exchange in
             let job: JobID = try exchange.identifier("export")
             return try await OwnDataDoor.answering {

@@ -32,7 +32,7 @@ struct ImportRoutes: Sendable {
                 """,
             body: BodyShape(Self.contents, limit: ImportLimits.bytes, inflatedLimit: ImportLimits.bytes),
             answers: [
-                .json(202, "Handed in", ImportItem.schema), .problem(429, Problem.tooManyImports.name),
+                .json(202, "Handed in", ImportItem.self), .problem(429, Problem.tooManyImports.name),
                 .problem(403, AcquisitionBar.inactive.rawValue, AcquisitionBar.unknown.rawValue),
             ]
         ) { exchange in
@@ -73,7 +73,7 @@ struct ImportRoutes: Sendable {
     private var list: Route {
         Route(
             .get, "/ingest/v1/imports", access: .person, summary: "One's own imports, the newest first",
-            answers: [.json(200, "The last \(Imports.listed)", IngestSchemas.page(of: ImportItem.schema))]
+            answers: [.json(200, "The last \(Imports.listed)", Page<ImportItem>.self)]
         ) { exchange in
             try await OwnDataDoor.answering {
                 let found: [Import] = try await imports.transfers.list(
@@ -86,7 +86,7 @@ struct ImportRoutes: Sendable {
     private var find: Route {
         Route(
             .get, "/ingest/v1/imports/{import}", access: .person, summary: "An import: state, progress, refusals",
-            answers: [.json(200, "The import", ImportItem.schema)]
+            answers: [.json(200, "The import", ImportItem.self)]
         ) { exchange in
             let job: JobID = try exchange.identifier("import")
             return try await OwnDataDoor.answering {

@@ -14,7 +14,7 @@ struct MakerRoutes: Sendable {
     private var makers: Route {
         Route(
             .get, "/ingest/v1/makers", access: .anyone, summary: "Makers whose formats are understood",
-            answers: [.json(200, "One for each", IngestSchemas.page(of: MakerItem.schema))]
+            answers: [.json(200, "One for each", Page<MakerItem>.self)]
         ) { _ in
             try .json(Page(items: MakerSource.all.map { MakerItem($0) }, next: nil))
         }
@@ -60,7 +60,7 @@ struct MakerRoutes: Sendable {
 }
 
 /// A maker as programs see it.
-struct MakerItem: Codable, Sendable {
+struct MakerItem: Codable, Sendable, Documented {
     var name: String
     var described: String
     var metrics: [String]

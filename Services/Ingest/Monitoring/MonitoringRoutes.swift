@@ -12,7 +12,7 @@ struct MonitoringRoutes: Sendable {
     private var state: Route {
         Route(
             .get, "/ingest/v1/monitoring", access: .owner, summary: "What is measured now, and what is not and why",
-            answers: [.json(200, "Pause and parameters", DeviceSchemas.monitoring), .problem(403, Problem.readingEnded.name)]
+            answers: [.json(200, "Pause and parameters", MonitoringAnswer.self), .problem(403, Problem.readingEnded.name)]
         ) { exchange in
             let person = try exchange.person
             return try await IngestDoor.answering { try .json(try await monitoring.state(of: person, at: exchange.receivedAt)) }
@@ -27,7 +27,7 @@ struct MonitoringRoutes: Sendable {
                 active, or that cannot be found out, the answer warns that no emergency will be detected.
                 """,
             body: .json(MonitoringChoice.self, limit: 1 << 12, inflatedLimit: 1 << 12),
-            answers: [.json(200, "As it is now", DeviceSchemas.monitoring)]
+            answers: [.json(200, "As it is now", MonitoringAnswer.self)]
         ) { exchange in
             let person = try exchange.person
             let choice = try await exchange.json(MonitoringChoice.self)
@@ -44,7 +44,7 @@ struct MonitoringRoutes: Sendable {
             .post, "/ingest/v1/device-state", as: "reportDeviceState", access: .device, summary: "A device says how it is",
             description: "Charging, worn, battery, and how often it measures from now on; what is absent stays as it was.",
             body: .json(ConditionReport.self, limit: 1 << 12, inflatedLimit: 1 << 12),
-            answers: [.json(200, "What is measured now, for the device to show", DeviceSchemas.monitoring)], isRateLimited: true
+            answers: [.json(200, "What is measured now, for the device to show", MonitoringAnswer.self)], isRateLimited: true
         ) { exchange in
             let device = try IngestDoor.device(exchange)
             try limiter.admit(device.number)

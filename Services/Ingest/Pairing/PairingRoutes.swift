@@ -42,7 +42,7 @@ struct PairingRoutes: Sendable {
                 The offer lasts \(PairingOffer.life.components.seconds) seconds and bears \(PairingOffer.wrongNumbers) wrong numbers.
                 """,
             body: .json(OfferedDevice.self, limit: 1 << 14, inflatedLimit: 1 << 14),
-            answers: [.json(201, "The offer", DeviceSchemas.offered)], isRateLimited: true
+            answers: [.json(201, "The offer", PairingOffered.self)], isRateLimited: true
         ) { exchange in
             try offers.admit(exchange.remoteAddress)
             let device = try await exchange.json(OfferedDevice.self)
@@ -61,7 +61,7 @@ struct PairingRoutes: Sendable {
                 """,
             parameters: [Self.pairing], body: .json(PairingPoll.self, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [
-                .json(200, "State and number, or the token", DeviceSchemas.progress),
+                .json(200, "State and number, or the token", PairingProgress.self),
                 .problem(422, Problem.wrongSignature.name),
             ], isRateLimited: true
         ) { exchange in
@@ -98,7 +98,7 @@ struct PairingRoutes: Sendable {
             parameters: [
                 .query("pairing", .identifier(Pairing.self), required: true, "May be repeated, up to \(Pairings.mostNearby) times.")
             ],
-            answers: [.json(200, "Offers that wait", IngestSchemas.page(of: DeviceSchemas.pairing))], isRateLimited: true
+            answers: [.json(200, "Offers that wait", Page<PairingItem>.self)], isRateLimited: true
         ) { exchange in
             try looks.admit(exchange.person)
             let named = try exchange.queryValues("pairing")
@@ -122,7 +122,7 @@ struct PairingRoutes: Sendable {
                 """,
             parameters: [Self.pairing], body: .json(PairingConfirmation.self, limit: 1 << 12, inflatedLimit: 1 << 12),
             answers: [
-                .json(200, "The device is the person's", DeviceSchemas.success),
+                .json(200, "The device is the person's", PairingSuccess.self),
                 .problem(409, Problem.tooManyDevices.name), .problem(410, Problem.pairingOver.name),
                 .problem(422, Problem.wrongNumber.name, Problem.noSuchDevice.name),
             ], isRateLimited: true

@@ -245,3 +245,11 @@ enum IngestSchemas {
             .required("items", .array(of: item)), .required("next", .string().nullable(), "Send it as `after`; null at the end."), .damaged)
     }
 }
+
+extension CoverageAnswer: Documented {
+    static var schema: JSONSchema { IngestSchemas.coverage }
+}
+
+extension MetricItem: Documented {
+    static var schema: JSONSchema { IngestSchemas.metric }
+}

@@ -90,7 +90,7 @@ struct EntryRoutes: Sendable {
                 An entry covers one and a half times the interval that its device declared. Periods of at most \(Self.coverageDays) days.
                 """,
             parameters: Self.period,
-            answers: [.json(200, "Share and longest gap", IngestSchemas.coverage), .problem(403, Problem.readingEnded.name)],
+            answers: [.json(200, "Share and longest gap", CoverageAnswer.self), .problem(403, Problem.readingEnded.name)],
             yields: .statistics
         ) { exchange in
             let reader = try await reader(exchange)
@@ -109,7 +109,7 @@ struct EntryRoutes: Sendable {
     private var metrics: Route {
         Route(
             .get, "/ingest/v1/metrics", access: .anyone, summary: "Everything that can be measured",
-            answers: [.json(200, "The registry", IngestSchemas.page(of: IngestSchemas.metric))]
+            answers: [.json(200, "The registry", Page<MetricItem>.self)]
         ) { _ in
             try .json(Page(items: Metric.all.map { MetricItem($0.definition) }, next: nil))
         }

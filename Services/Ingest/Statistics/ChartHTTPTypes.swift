@@ -138,7 +138,7 @@ extension JSONBytes {
 }
 
 /// Weekly and monthly statistics (MYD-07).
-struct StatisticsAnswer: Codable, Sendable {
+struct StatisticsAnswer: Codable, Sendable, Documented {
     struct Parameter: Codable, Sendable {
         var type: String
         var unit: String
@@ -197,7 +197,7 @@ struct StatisticsAnswer: Codable, Sendable {
 }
 
 /// The health status with the parameters behind it (MYD-08).
-struct HealthStatusAnswer: Codable, Hashable, Sendable {
+struct HealthStatusAnswer: Codable, Hashable, Sendable, Documented {
     struct Parameter: Codable, Hashable, Sendable {
         var type: String
         var unit: String
@@ -240,7 +240,7 @@ struct HealthStatusAnswer: Codable, Hashable, Sendable {
 }
 
 /// What a person sees after log-in (MYD-01).
-struct DashboardAnswer: Codable, Sendable {
+struct DashboardAnswer: Codable, Sendable, Documented {
     var health: HealthStatusAnswer
     var activities: [ActivityItem]
 

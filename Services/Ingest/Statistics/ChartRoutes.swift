@@ -75,7 +75,7 @@ struct ChartRoutes: Sendable {
                 Of heart rate and blood pressure unless types are told. Where fewer than \(charts.rules.leastDaysOfWeek) days of the week \
                 or \(charts.rules.leastDaysOfMonth) of the month have entries, a notice says so beside what there is.
                 """,
-            parameters: [OwnDataDoor.types, OwnDataDoor.timezone], answers: [.json(200, "Statistics", StatisticsAnswer.schema)],
+            parameters: [OwnDataDoor.types, OwnDataDoor.timezone], answers: [.json(200, "Statistics", StatisticsAnswer.self)],
             yields: .statistics
         ) { exchange in
             let metrics = try OwnDataDoor.metrics(exchange) ?? Charts.usualStatistics
@@ -96,7 +96,7 @@ struct ChartRoutes: Sendable {
             .get, "/ingest/v1/health-status", access: .person, summary: "The health status and the parameters behind it",
             description:
                 "Judged by the registry's bounds, from the newest values; those older than \(charts.recent.wholeMilliseconds / 3_600_000) hours are shown but say nothing about now.",
-            answers: [.json(200, "The status", HealthStatusAnswer.schema)]
+            answers: [.json(200, "The status", HealthStatusAnswer.self)]
         ) { exchange in
             try await OwnDataDoor.answering {
                 let reader = try await people.reader(of: exchange.person)
@@ -109,7 +109,7 @@ struct ChartRoutes: Sendable {
     private var dashboard: Route {
         Route(
             .get, "/ingest/v1/dashboard", access: .person, summary: "Health status, current values, recent activities",
-            answers: [.json(200, "The summary", DashboardAnswer.schema)]
+            answers: [.json(200, "The summary", DashboardAnswer.self)]
         ) { exchange in
             try await OwnDataDoor.answering {
                 try .json(try await summary(of: people.reader(of: exchange.person), now: exchange.receivedAt))

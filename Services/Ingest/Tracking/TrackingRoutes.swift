@@ -17,7 +17,7 @@ struct TrackingRoutes: Sendable {
         Route(
             .get, "/ingest/v1/devices", access: .person, summary: "The person's devices",
             description: "Each with everything that it can measure and whether that is tracked from it.",
-            answers: [.json(200, "Oldest first; at most \(Devices.perPerson)", IngestSchemas.page(of: DeviceSchemas.item))]
+            answers: [.json(200, "Oldest first; at most \(Devices.perPerson)", Page<DeviceItem>.self)]
         ) { exchange in
             let person = try exchange.person
             return try await IngestDoor.answering {
@@ -29,7 +29,7 @@ struct TrackingRoutes: Sendable {
     private var device: Route {
         Route(
             .get, "/ingest/v1/devices/{device}", access: .person, summary: "One of the person's devices",
-            parameters: [Self.deviceParameter], answers: [.json(200, "The device", DeviceSchemas.item)]
+            parameters: [Self.deviceParameter], answers: [.json(200, "The device", DeviceItem.self)]
         ) { exchange in
             let person = try exchange.person
             let device = try exchange.identifier("device", of: Device.self)
@@ -41,7 +41,7 @@ struct TrackingRoutes: Sendable {
         Route(
             .patch, "/ingest/v1/devices/{device}", access: .person, summary: "Gives a device another name or kind",
             parameters: [Self.deviceParameter], body: .json(DeviceChange.self, limit: 1 << 12, inflatedLimit: 1 << 12),
-            answers: [.json(200, "The device as it is now", DeviceSchemas.item)]
+            answers: [.json(200, "The device as it is now", DeviceItem.self)]
         ) { exchange in
             let person = try exchange.person
             let device = try exchange.identifier("device", of: Device.self)
@@ -74,7 +74,7 @@ struct TrackingRoutes: Sendable {
     private var tracking: Route {
         Route(
             .get, "/ingest/v1/tracking", access: .person, summary: "Which device each parameter comes from",
-            answers: [.json(200, "Sources and priority", DeviceSchemas.tracking)]
+            answers: [.json(200, "Sources and priority", TrackingAnswer.self)]
         ) { exchange in
             let person = try exchange.person
             return try await IngestDoor.answering { try .json(try await trackings.tracking(of: person)) }
@@ -90,7 +90,7 @@ struct TrackingRoutes: Sendable {
                 """,
             body: .json(TrackingChoice.self, limit: 1 << 16, inflatedLimit: 1 << 16),
             answers: [
-                .json(200, "As it is now", DeviceSchemas.tracking), .problem(409, Problem.trackedElsewhere.name),
+                .json(200, "As it is now", TrackingAnswer.self), .problem(409, Problem.trackedElsewhere.name),
                 .problem(422, Problem.impossibleTracking.name),
             ]
         ) { exchange in
@@ -157,7 +157,7 @@ struct TrackingRoutes: Sendable {
             summary: "Says which kinds of sources are trusted more",
             description: "What is tracked stays where it is; later choices are measured by it.",
             body: .json(PriorityChoice.self, limit: 1 << 12, inflatedLimit: 1 << 12),
-            answers: [.json(200, "As it is now", DeviceSchemas.tracking)]
+            answers: [.json(200, "As it is now", TrackingAnswer.self)]
         ) { exchange in
             let person = try exchange.person
             let choice = try await exchange.json(PriorityChoice.self)

@@ -50,7 +50,7 @@ struct ProgressItem: Codable, Sendable {
 }
 
 /// An export as its person sees it; the files are its manifest.
-struct ExportItem: Codable, Sendable {
+struct ExportItem: Codable, Sendable, Documented {
     var id: String
     var state: String
     var format: String
@@ -107,7 +107,7 @@ struct ExportItem: Codable, Sendable {
 }
 
 /// An import as its person sees it.
-struct ImportItem: Codable, Sendable {
+struct ImportItem: Codable, Sendable, Documented {
     struct Rejected: Codable, Sendable {
         var index: Int
         var line: Int?

@@ -35,7 +35,7 @@ struct InboxRoutes: Sendable {
         Route(
             .get, "/notify/v1/inbox", as: "listMessages", access: .person, summary: "The messages, newest first",
             parameters: [.limit, .after],
-            answers: [.json(200, "One page", Page<InboxMessage>.schema)]
+            answers: [.json(200, "One page", Page<InboxMessage>.self)]
         ) { exchange in
             let (person, limit) = (try exchange.person, try exchange.pageLimit)
             let before = try exchange.cursor { text in Int64(text).flatMap { $0 > 0 ? $0 : nil } } ?? .max
@@ -50,7 +50,7 @@ struct InboxRoutes: Sendable {
     private var unread: Route {
         Route(
             .get, "/notify/v1/inbox/unread", as: "countUnreadMessages", access: .person, summary: "How many messages are unread",
-            answers: [.json(200, "The count", UnreadCount.schema)]
+            answers: [.json(200, "The count", UnreadCount.self)]
         ) { exchange in
             let person = try exchange.person
             return try await Self.answering { try .json(UnreadCount(unread: await people.inboxHead(of: person).unread)) }
@@ -112,7 +112,7 @@ struct InboxRoutes: Sendable {
     private var channels: Route {
         Route(
             .get, "/notify/v1/channels", access: .person, summary: "How messages can come",
-            answers: [.json(200, "Every channel", ChannelList.schema)]
+            answers: [.json(200, "Every channel", ChannelList.self)]
         ) { exchange in
             let person = try exchange.person
             return try await Self.answering { try await .json(channelList(of: person)) }
@@ -124,7 +124,7 @@ struct InboxRoutes: Sendable {
             .put, "/notify/v1/channels", access: .person, summary: "Chooses how news may come",
             description: "Messages that protect the account, such as a link to choose a new password, come all the same.",
             body: .json(ChannelChoices.self, limit: InboxRoutes.bodyLimit, inflatedLimit: InboxRoutes.bodyLimit),
-            answers: [.json(200, "Every channel, as it is now", ChannelList.schema)]
+            answers: [.json(200, "Every channel, as it is now", ChannelList.self)]
         ) { exchange in
             let person = try exchange.person
             let choices = try await exchange.json(ChannelChoices.self)
@@ -153,7 +153,7 @@ struct InboxRoutes: Sendable {
     private var endpoints: Route {
         Route(
             .get, "/notify/v1/push-endpoints", access: .person, summary: "Where push messages go",
-            answers: [.json(200, "All of them; `next` is null", Page<EndpointItem>.schema)]
+            answers: [.json(200, "All of them; `next` is null", Page<EndpointItem>.self)]
         ) { exchange in
             let person = try exchange.person
             return try await Self.answering {
@@ -168,7 +168,7 @@ struct InboxRoutes: Sendable {
             description: "The same address again is the same endpoint.",
             body: .json(NewEndpoint.self, limit: InboxRoutes.bodyLimit, inflatedLimit: InboxRoutes.bodyLimit),
             answers: [
-                .json(201, "Registered", EndpointItem.schema), .json(200, "It was there already", EndpointItem.schema),
+                .json(201, "Registered", EndpointItem.self), .json(200, "It was there already", EndpointItem.self),
                 .problem(409, "too-many-endpoints"), .problem(422, "unusable-endpoint"),
             ]
         ) { exchange in

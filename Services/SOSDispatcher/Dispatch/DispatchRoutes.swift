@@ -42,7 +42,7 @@ struct DispatchRoutes: Sendable {
                     .init(CAPDocument.contentType, .string()),
                 ],
                 limit: DispatchRoutes.bodyLimit, inflatedLimit: DispatchRoutes.bodyLimit),
-            answers: [.json(200, "Stored", AcknowledgementReceipt.schema), .problem(422, "malformed-acknowledgement")], usesReserve: true
+            answers: [.json(200, "Stored", AcknowledgementReceipt.self), .problem(422, "malformed-acknowledgement")], usesReserve: true
         ) { exchange in
             let message = exchange.path("messageId")
             let integrator = try integrator(exchange)
@@ -89,7 +89,7 @@ struct DispatchRoutes: Sendable {
     private var keys: Route {
         Route(
             .get, "/sos/v1/keys", access: .anyone, summary: "The keys that messages are signed with",
-            answers: [.json(200, "Public keys", PublishedKeys.schema(named: "PublicKeys"))]
+            answers: [.json(200, "Public keys", PublishedKeys.schema(named: "PublicKeys"), of: PublishedKeys.self)]
         ) { _ in
             try .json(PublishedKeys(publicKey))
         }
@@ -99,7 +99,7 @@ struct DispatchRoutes: Sendable {
         Route(
             .get, "/sos/v1/emergencies/{id}/timeline", access: .integrator, summary: "What happened in an emergency, in order",
             parameters: [.path("id", .identifier(Emergency.self), "The emergency's id, as in its messages.")],
-            answers: [.json(200, "All steps at once; `next` is null", Page<TimelineStep>.schema)]
+            answers: [.json(200, "All steps at once; `next` is null", Page<TimelineStep>.self)]
         ) { exchange in
             let id = try exchange.identifier("id", of: Emergency.self)
             guard let record = try await store.emergency(id), record.dispatchedAt != nil,

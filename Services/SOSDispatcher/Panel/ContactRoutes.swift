@@ -13,7 +13,7 @@ struct ContactRoutes: Sendable {
     var all: [Route] { [list, add, order, change, remove] }
 
     private static let answer = Answer.json(
-        200, "All contacts, in the order in which they are to be reached; `next` is null", Page<EmergencyContact>.schema)
+        200, "All contacts, in the order in which they are to be reached; `next` is null", Page<EmergencyContact>.self)
 
     private var list: Route {
         Route(
@@ -31,7 +31,7 @@ struct ContactRoutes: Sendable {
             description: "At most \(EmergencyContact.most); each telephone number once.",
             body: .json(ContactForm.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(201, "The contact", EmergencyContact.schema),
+                .json(201, "The contact", EmergencyContact.self),
                 .problem(409, "not-subscribed", "too-many-contacts", "contact-named-twice"), .problem(422, "invalid-body"),
             ]
         ) { exchange in
@@ -65,7 +65,7 @@ struct ContactRoutes: Sendable {
             parameters: [Self.idParameter],
             body: .json(ContactForm.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "The contact as it is now", EmergencyContact.schema),
+                .json(200, "The contact as it is now", EmergencyContact.self),
                 .problem(409, "not-subscribed", "contact-named-twice"), .problem(422, "invalid-body"),
             ]
         ) { exchange in

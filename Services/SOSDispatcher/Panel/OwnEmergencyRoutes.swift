@@ -12,7 +12,7 @@ struct OwnEmergencyRoutes: Sendable {
     private var list: Route {
         Route(
             .get, "/sos/v1/emergencies", access: .person, summary: "The person's own alerts and emergencies",
-            parameters: [.limit, .after], answers: [.json(200, "Newest first", Page<OwnEmergency>.schema)]
+            parameters: [.limit, .after], answers: [.json(200, "Newest first", Page<OwnEmergency>.self)]
         ) { exchange in
             let person = try exchange.person
             let (limit, before) = (try exchange.pageLimit, try exchange.cursor { Int64($0) })
@@ -30,7 +30,7 @@ struct OwnEmergencyRoutes: Sendable {
         Route(
             .get, "/sos/v1/emergencies/{id}", access: .person, summary: "One of them, with everything that happened",
             parameters: [.path("id", .identifier(Emergency.self), "One of the person's own.")],
-            answers: [.json(200, "With its steps, in order", OwnEmergency.schema)]
+            answers: [.json(200, "With its steps, in order", OwnEmergency.self)]
         ) { exchange in
             let person = try exchange.person
             let id = try exchange.identifier("id", of: Emergency.self)

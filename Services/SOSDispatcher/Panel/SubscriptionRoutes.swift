@@ -15,7 +15,7 @@ struct SubscriptionRoutes: Sendable {
         Route(
             .get, "/sos/v1/subscription", access: .person, summary: "Whether AutomatedSOS watches over the person",
             description: "With the clauses to be accepted, and what thresholds assume of one's health.",
-            answers: [.json(200, "As it is now", SubscriptionAnswer.schema)]
+            answers: [.json(200, "As it is now", SubscriptionAnswer.self)]
         ) { exchange in
             let person = try exchange.person
             return try .json(await answer(to: person, exchange, missing: await panel.missing(of: person)))
@@ -31,7 +31,7 @@ struct SubscriptionRoutes: Sendable {
                 """,
             body: .json(SubscriptionWish.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "Supervision has started", SubscriptionAnswer.schema), .problem(409, "ability-missing"),
+                .json(200, "Supervision has started", SubscriptionAnswer.self), .problem(409, "ability-missing"),
                 .problem(422, "clauses-not-accepted", "invalid-bounds", "invalid-body"), .problem(503, "unavailable"),
             ]
         ) { exchange in
@@ -58,7 +58,7 @@ struct SubscriptionRoutes: Sendable {
                 """,
             parameters: [.query("confirm", .boolean, "Must be true.")],
             answers: [
-                .json(200, "Nobody watches over the person any more", SubscriptionAnswer.schema), .problem(409, "confirmation-required"),
+                .json(200, "Nobody watches over the person any more", SubscriptionAnswer.self), .problem(409, "confirmation-required"),
             ]
         ) { exchange in
             let person = try exchange.person
@@ -73,7 +73,7 @@ struct SubscriptionRoutes: Sendable {
             .post, "/sos/v1/subscription/pause", as: "pauseSupervision", access: .person, summary: "Pauses supervision",
             description: "No emergency is detected meanwhile; the person is reminded of it.",
             answers: [
-                .json(200, "Paused, with the warning", SubscriptionAnswer.schema), .problem(409, "not-subscribed", "emergency-running"),
+                .json(200, "Paused, with the warning", SubscriptionAnswer.self), .problem(409, "not-subscribed", "emergency-running"),
             ]
         ) { exchange in
             let person = try exchange.person
@@ -85,7 +85,7 @@ struct SubscriptionRoutes: Sendable {
     private var resume: Route {
         Route(
             .post, "/sos/v1/subscription/resume", as: "resumeSupervision", access: .person, summary: "Resumes supervision",
-            answers: [.json(200, "Watched over again", SubscriptionAnswer.schema), .problem(409, "not-subscribed")]
+            answers: [.json(200, "Watched over again", SubscriptionAnswer.self), .problem(409, "not-subscribed")]
         ) { exchange in
             let person = try exchange.person
             try await PanelDoor.answering { try await panel.pause(person, false) }
@@ -98,7 +98,7 @@ struct SubscriptionRoutes: Sendable {
     private var preferences: Route {
         Route(
             .get, "/sos/v1/preferences", as: "getPreferences", access: .person, summary: "What the person has chosen beside thresholds",
-            answers: [.json(200, "As they are", SupervisionPreferences.schema), .problem(409, "not-subscribed")]
+            answers: [.json(200, "As they are", SupervisionPreferences.self), .problem(409, "not-subscribed")]
         ) { exchange in
             let person = try exchange.person
             guard let subscriber = await panel.supervision.subscriber(of: person), subscriber.supervision.subscribed else {
@@ -112,7 +112,7 @@ struct SubscriptionRoutes: Sendable {
         Route(
             .put, "/sos/v1/preferences", access: .person, summary: "Chooses them",
             body: .json(SupervisionPreferences.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
-            answers: [.json(200, "As they are now", SupervisionPreferences.schema), .problem(409, "not-subscribed")]
+            answers: [.json(200, "As they are now", SupervisionPreferences.self), .problem(409, "not-subscribed")]
         ) { exchange in
             let person = try exchange.person
             let chosen = Self.tidied(try await exchange.json(SupervisionPreferences.self))

@@ -15,7 +15,7 @@ struct ThresholdRoutes: Sendable {
         Route(
             .get, "/sos/v1/thresholds", as: "getThresholds", access: .person, summary: "The thresholds in force, and where they come from",
             description: "Own thresholds come before personalised ones, these before the defaults. Who has not joined sees the defaults.",
-            answers: [.json(200, "Of every metric", ThresholdsAnswer.schema)]
+            answers: [.json(200, "Of every metric", ThresholdsAnswer.self)]
         ) { exchange in
             let person = try exchange.person
             return try .json(await answer(to: person, exchange.language))
@@ -28,7 +28,7 @@ struct ThresholdRoutes: Sendable {
             description: "All of them or nothing; they take the place of those that were. Try them first: POST /sos/v1/thresholds/preview.",
             body: .json(ThresholdChoice.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "As they are now", ThresholdsAnswer.schema), .problem(409, "not-subscribed"), .problem(422, "invalid-bounds"),
+                .json(200, "As they are now", ThresholdsAnswer.self), .problem(409, "not-subscribed"), .problem(422, "invalid-bounds"),
             ]
         ) { exchange in
             let person = try exchange.person
@@ -45,7 +45,7 @@ struct ThresholdRoutes: Sendable {
             description: "Nothing is saved.",
             body: .json(ThresholdChoice.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "Beside those of the thresholds in force", PreviewAnswer.schema), .problem(422, "invalid-bounds"),
+                .json(200, "Beside those of the thresholds in force", PreviewAnswer.self), .problem(422, "invalid-bounds"),
                 .problem(503, "unavailable"),
             ], isRateLimited: true
         ) { exchange in

@@ -30,7 +30,7 @@ struct PromptRoutes: Sendable {
             description:
                 "An alert that passed by itself stays in `passed` until `POST /sos/v1/prompt/seen` or the page of its link says that "
                 + "the person has seen it, for a week at most.",
-            answers: [.json(200, "The prompt, if there is one", PromptAnswer.schema)]
+            answers: [.json(200, "The prompt, if there is one", PromptAnswer.self)]
         ) { exchange in
             let person = try exchange.person
             let (prompt, passed) = (await service.prompt(of: person), try await service.passed(of: person))
@@ -87,7 +87,7 @@ struct PromptRoutes: Sendable {
                 + "dispatcher's own port sends it to the other's. The service's time counts.",
             body: .json(PromptReplyBody.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "It is in force", PromptReceipt.schema), .problem(409, "prompt-over", "not-subscribed"),
+                .json(200, "It is in force", PromptReceipt.self), .problem(409, "prompt-over", "not-subscribed"),
                 .problem(503, "unavailable"),
             ],
             usesReserve: true

@@ -17,7 +17,7 @@ struct ClientRoutes: Sendable {
         Route(
             .get, Self.path, access: .organisation, scopes: [Right.organisationManage.rawValue], summary: "The organisation's programs",
             description: "Secrets are shown once, when they are made. Needs `organisation:manage`.", parameters: [.limit, .after],
-            answers: [.json(200, "A page", Page<ClientItem>.schema, example: Examples.page(Examples.listedClient)), .noAdmission]
+            answers: [.json(200, "A page", Page<ClientItem>.self, example: Examples.page(Examples.listedClient)), .noAdmission]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
             let (rows, next) = try await service.page(
@@ -36,7 +36,7 @@ struct ClientRoutes: Sendable {
                 """,
             body: .json(ClientBody.self, examples: [["name": "nightly download", "scopes": ["requests:read", "data:read"]]]),
             answers: [
-                .json(201, "Made", ClientItem.schema, example: Examples.client), .noAdmission, .beyondOwn,
+                .json(201, "Made", ClientItem.self, example: Examples.client), .noAdmission, .beyondOwn,
                 .problem(409, Problem.tooManyClients.name),
             ], takesIdempotencyKey: true
         ) { exchange in
@@ -60,7 +60,7 @@ struct ClientRoutes: Sendable {
             description: "Tokens that were given for rights it has no more end. Needs `organisation:manage`.", parameters: [Self.client],
             body: .json(ClientChangeBody.self, examples: [["scopes": ["requests:read"]]]),
             answers: [
-                .json(200, "Changed", ClientItem.schema, example: Examples.listedClient), .noAdmission, .beyondOwn,
+                .json(200, "Changed", ClientItem.self, example: Examples.listedClient), .noAdmission, .beyondOwn,
                 .problem(404, "not-found"),
             ]
         ) { exchange in
@@ -79,7 +79,7 @@ struct ClientRoutes: Sendable {
             description: "The old one is good for a while still, so that programs change over without a gap. Needs `organisation:manage`.",
             parameters: [Self.client],
             answers: [
-                .json(200, "The new secret", ClientSecretItem.schema, example: Examples.clientSecret), .noAdmission, .beyondOwn,
+                .json(200, "The new secret", ClientSecretItem.self, example: Examples.clientSecret), .noAdmission, .beyondOwn,
                 .problem(404, "not-found"),
             ]
         ) { exchange in

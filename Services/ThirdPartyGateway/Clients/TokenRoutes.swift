@@ -31,8 +31,8 @@ struct TokenRoutes: Sendable {
         .required("token", .string()), .optional("token_type_hint", .string()), .optional("client_id", .string()),
         .optional("client_secret", .string()))
     private static let refusals: [Answer] = [
-        Answer(400, "Refused as RFC 6749 §5.2 says", contents: [.init(MediaType.json, TokenRefusalBody.schema)]),
-        Answer(401, "`invalid_client`", contents: [.init(MediaType.json, TokenRefusalBody.schema)]),
+        Answer(400, "Refused as RFC 6749 §5.2 says", contents: [.init(MediaType.json, TokenRefusalBody.schema, of: TokenRefusalBody.self)]),
+        Answer(401, "`invalid_client`", contents: [.init(MediaType.json, TokenRefusalBody.schema, of: TokenRefusalBody.self)]),
     ]
 
     private var token: Route {
@@ -43,7 +43,7 @@ struct TokenRoutes: Sendable {
             body: BodyShape(
                 [.init(MediaType.form, Self.tokenForm, examples: [Examples.tokenOrder])], limit: Self.bodyLimit,
                 inflatedLimit: Self.bodyLimit, isChecked: true),
-            answers: [.json(200, "The token", TokenBody.schema, example: Examples.token)] + Self.refusals, isRateLimited: true
+            answers: [.json(200, "The token", TokenBody.self, example: Examples.token)] + Self.refusals, isRateLimited: true
         ) { exchange in
             try limiter.admit(exchange.remoteAddress)
             return try await Self.answering(exchange) { fields in

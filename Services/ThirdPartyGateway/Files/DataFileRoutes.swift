@@ -41,7 +41,7 @@ struct DataFileRoutes: Sendable {
             parameters: [RequestRoutes.requestID],
             body: .json(NewDataFile.self, examples: [["format": "fhir"]], limit: 16 << 10, inflatedLimit: 16 << 10),
             answers: [
-                .json(202, "Begun", DataFileItem.schema, example: Examples.file).sending(.location), .noAdmission,
+                .json(202, "Begun", DataFileItem.self, example: Examples.file).sending(.location), .noAdmission,
                 .problem(402, Problem.paymentOutstanding.name),
                 .problem(403, Problem.notEntitled.name), .problem(404, "not-found"),
                 .problem(429, Problem.tooManyFiles.name),
@@ -88,7 +88,7 @@ struct DataFileRoutes: Sendable {
             description: "Needs `data:read`.",
             parameters: [RequestRoutes.requestID],
             answers: [
-                .json(200, "The last \(DataFileService.listed)", Page<DataFileItem>.schema, example: Examples.page(Examples.file)),
+                .json(200, "The last \(DataFileService.listed)", Page<DataFileItem>.self, example: Examples.page(Examples.file)),
                 .noAdmission, .problem(404, "not-found"), .problem(503, Problem.consentNotHeard.name),
             ]
         ) { exchange in
@@ -109,7 +109,7 @@ struct DataFileRoutes: Sendable {
             description: "Needs `data:read`.",
             parameters: [RequestRoutes.requestID, Self.fileID],
             answers: [
-                .json(200, "The job", DataFileItem.schema, example: Examples.file), .noAdmission, .problem(404, "not-found"),
+                .json(200, "The job", DataFileItem.self, example: Examples.file), .noAdmission, .problem(404, "not-found"),
                 .problem(503, Problem.consentNotHeard.name),
             ]
         ) { exchange in

@@ -16,7 +16,7 @@ struct InvoiceRoutes: Sendable {
             .get, "/thirdparty/v1/invoices", access: .organisation, scopes: [Right.paymentsRead.rawValue],
             summary: "Invoices and credit notes, newest first",
             description: "Needs `payments:read`.", parameters: [.limit, .after],
-            answers: [.json(200, "The invoices", Page<InvoiceItem>.schema, example: Examples.page(Examples.invoice)), .noAdmission]
+            answers: [.json(200, "The invoices", Page<InvoiceItem>.self, example: Examples.page(Examples.invoice)), .noAdmission]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsRead).id
             let before = try exchange.cursor(InvoiceNumber.init)
@@ -37,7 +37,10 @@ struct InvoiceRoutes: Sendable {
             answers: [
                 Answer(
                     200, "The invoice",
-                    contents: [.init(MediaType.json, InvoiceItem.schema, examples: [Examples.invoice]), .init(MediaType.html, .string())]),
+                    contents: [
+                        .init(MediaType.json, InvoiceItem.schema, of: InvoiceItem.self, examples: [Examples.invoice]),
+                        .init(MediaType.html, .string()),
+                    ]),
                 .noAdmission, .problem(404, "not-found"), .problem(406, "not-acceptable"),
             ]
         ) { exchange in

@@ -18,7 +18,7 @@ struct MemberRoutes: Sendable {
             description: "All of them can use its account at the same time; requests and results belong to the organisation. Needs "
                 + "`organisation:manage`.",
             parameters: [.limit, .after],
-            answers: [.json(200, "A page", Page<MemberItem>.schema, example: Examples.page(Examples.member)), .noAdmission]
+            answers: [.json(200, "A page", Page<MemberItem>.self, example: Examples.page(Examples.member)), .noAdmission]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
             let (rows, next) = try await service.page(
@@ -37,7 +37,7 @@ struct MemberRoutes: Sendable {
                 """,
             body: .json(MemberBody.self, examples: [["email": "giulia@example.org", "role": "analyst", "language": "it"]]),
             answers: [
-                .json(201, "Invited", MemberItem.schema, example: Examples.member), .noAdmission, .beyondOwn,
+                .json(201, "Invited", MemberItem.self, example: Examples.member), .noAdmission, .beyondOwn,
                 .problem(409, Problem.emailInUse.name, Problem.tooManyMembers.name),
             ]
         ) { exchange in
@@ -58,7 +58,7 @@ struct MemberRoutes: Sendable {
             description: "In force with the next call. Needs `organisation:manage`.", parameters: [Self.member],
             body: .json(RoleBody.self, examples: [["role": "billing"]]),
             answers: [
-                .json(200, "Changed", MemberItem.schema, example: Examples.member), .noAdmission, .beyondOwn, .problem(404, "not-found"),
+                .json(200, "Changed", MemberItem.self, example: Examples.member), .noAdmission, .beyondOwn, .problem(404, "not-found"),
                 .problem(409, Problem.memberStays.name),
             ]
         ) { exchange in

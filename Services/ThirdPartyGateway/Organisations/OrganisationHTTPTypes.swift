@@ -206,8 +206,8 @@ struct OrganisationItem: Codable, Sendable, Documented {
 
     static let schema = JSONSchema.object(
         .required("organisation", .identifier(Organisation.self)), .required("state", OrganisationSchemas.state),
-        .required("businessName", .string()), .required("vatNumber", .string()), .required("legalAddress", OrganisationSchemas.address),
-        .required("billingAddress", OrganisationSchemas.address), .required("email", .string()), .required("sector", .string()),
+        .required("businessName", .string()), .required("vatNumber", .string()), .required("legalAddress", OrganisationSchemas.keptAddress),
+        .required("billingAddress", OrganisationSchemas.keptAddress), .required("email", .string()), .required("sector", .string()),
         .required("description", .string()), .optional("website", .string()), .optional("researchInterests", .string()),
         .optional("representative", OrganisationSchemas.representative), .required("paymentMethod", OrganisationSchemas.method),
         .required("language", OrganisationSchemas.language), .required("acceptedConditions", .string(), "Their version."),
@@ -268,6 +268,12 @@ enum OrganisationSchemas {
         .required("street", text), .required("city", text), .required("postalCode", .string(length: 2...12)),
         .optional("country", .string(pattern: "^[A-Za-z]{2}$"), "ISO 3166-1; the installation's own unless told.")
     ).named("PostalAddress")
+
+    /// Of an organisation that has registered: the country is there whether it was typed or not.
+    static let keptAddress = JSONSchema.object(
+        .required("street", .string()), .required("city", .string()), .required("postalCode", .string()),
+        .required("country", .string(), "ISO 3166-1.")
+    ).named("OrganisationAddress")
 
     static let representative = JSONSchema.object(
         .required("name", text), .required("surname", text), .required("officeAddress", text),

@@ -16,7 +16,7 @@ struct OrganisationRoutes: Sendable {
             .get, Self.path, access: .organisation, summary: "The organisation's profile",
             description: "Everybody of the organisation can see it at any time, also before the confirmation and while it is suspended.",
             answers: [
-                .json(200, "The profile", OrganisationItem.schema, example: Examples.organisation), .problem(403, "not-for-this-account"),
+                .json(200, "The profile", OrganisationItem.self, example: Examples.organisation), .problem(403, "not-for-this-account"),
             ]
         ) { exchange in
             let (standing, _) = try await door.recognise(exchange)
@@ -35,7 +35,7 @@ struct OrganisationRoutes: Sendable {
                 [.init(MediaType.json, OrganisationSchemas.change, examples: [["paymentMethod": "card"]])], limit: 1 << 16,
                 inflatedLimit: 1 << 16, isChecked: true),
             answers: [
-                .json(200, "The profile as it is now", OrganisationItem.schema, example: Examples.organisation), .noAdmission,
+                .json(200, "The profile as it is now", OrganisationItem.self, example: Examples.organisation), .noAdmission,
                 .problem(422, Problem.invalidOrganisation.name, Problem.fixedField.name, "invalid-body"),
             ]
         ) { exchange in
@@ -82,7 +82,7 @@ struct OrganisationRoutes: Sendable {
             summary: "What deleting the organisation would end, and what stays due",
             description: "For the dialogue before `POST`. For owners.",
             answers: [
-                .json(200, "What would happen", ClosingItem.schema, example: Examples.closing),
+                .json(200, "What would happen", ClosingItem.self, example: Examples.closing),
                 .problem(403, Problem.missingRight.name, "not-for-this-account"),
             ]
         ) { exchange in
@@ -100,7 +100,7 @@ struct OrganisationRoutes: Sendable {
                 """,
             body: .json(ClosingBody.self, examples: [["confirmation": "Istituto Ricerche Mediche S.p.A."]]),
             answers: [
-                .json(200, "It is deleted", ClosingItem.schema, example: Examples.closing),
+                .json(200, "It is deleted", ClosingItem.self, example: Examples.closing),
                 .problem(403, Problem.missingRight.name, "not-for-this-account"),
                 .problem(422, Problem.notConfirmed.name, "invalid-body"),
             ]

@@ -30,7 +30,7 @@ struct RegistrationRoutes: Sendable {
             summary: "What an organisation accepts before it is registered",
             description: "In Italian or English, as `Accept-Language` or `lang` says.",
             parameters: [.query("lang", OrganisationSchemas.language, "In place of `Accept-Language`.")],
-            answers: [.json(200, "The texts in force", ConditionsItem.schema, example: Examples.conditions)]
+            answers: [.json(200, "The texts in force", ConditionsItem.self, example: Examples.conditions)]
         ) { exchange in
             try .json(ConditionsItem(exchange.language))
         }
@@ -49,7 +49,7 @@ struct RegistrationRoutes: Sendable {
                 [.init(MediaType.json, OrganisationSchemas.registration, examples: [OrganisationSchemas.registrationExample])],
                 limit: 1 << 16, inflatedLimit: 1 << 16, isChecked: true),
             answers: [
-                .json(201, "Registered; the mail is on its way", RegistrationItem.schema, example: Examples.registered),
+                .json(201, "Registered; the mail is on its way", RegistrationItem.self, example: Examples.registered),
                 .problem(409, Problem.businessNameInUse.name, Problem.vatNumberInUse.name),
                 .problem(
                     422, Problem.invalidOrganisation.name, Problem.conditionsNotAccepted.name, "invalid-body"),
@@ -74,7 +74,7 @@ struct RegistrationRoutes: Sendable {
             description: "What the link's own page does, for a client that shows a page of its own.",
             body: .json(ConfirmationBody.self, examples: [Examples.confirmation]),
             answers: [
-                .json(200, "Confirmed", ConfirmedItem.schema, example: Examples.confirmed),
+                .json(200, "Confirmed", ConfirmedItem.self, example: Examples.confirmed),
                 .problem(404, Problem.linkNotValid.name), .problem(409, Problem.emailInUse.name),
             ], isRateLimited: true
         ) { exchange in
@@ -93,7 +93,7 @@ struct RegistrationRoutes: Sendable {
             summary: "Mails the link of a registration again",
             description: "The link before it ends. The answer is the same whether or not a registration waits at this address.",
             body: .json(MailOrder.self, examples: [["email": "office@example.org"]]),
-            answers: [.json(202, "If one waits, a mail is on its way", NeutralNotice.schema, example: Examples.neutralNotice)],
+            answers: [.json(202, "If one waits, a mail is on its way", NeutralNotice.self, example: Examples.neutralNotice)],
             isRateLimited: true
         ) { exchange in
             let body: MailOrder = try await exchange.json()

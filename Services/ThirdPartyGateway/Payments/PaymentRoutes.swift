@@ -27,7 +27,7 @@ struct PaymentRoutes: Sendable {
                 .query("from", .time, "Of requests made since then."), .query("to", .time, "Of requests made before then."), .limit, .after,
             ],
             answers: [
-                .json(200, "The payments, each with its request", Page<PaymentItem>.schema, example: Examples.page(Examples.paid)),
+                .json(200, "The payments, each with its request", Page<PaymentItem>.self, example: Examples.page(Examples.paid)),
                 .noAdmission,
             ]
         ) { exchange in
@@ -46,7 +46,7 @@ struct PaymentRoutes: Sendable {
         Route(
             .get, "/thirdparty/v1/payments/{payment}", access: .organisation, scopes: [Right.paymentsRead.rawValue], summary: "One payment",
             description: "Needs `payments:read`.", parameters: [Self.paymentID],
-            answers: [.json(200, "The payment", PaymentItem.schema, example: Examples.due), .noAdmission, .problem(404, "not-found")]
+            answers: [.json(200, "The payment", PaymentItem.self, example: Examples.due), .noAdmission, .problem(404, "not-found")]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsRead).id
             guard let shown = try await service.find(exchange.identifier("payment"), of: organisation) else { throw Problem.absent }
@@ -66,8 +66,8 @@ struct PaymentRoutes: Sendable {
             parameters: [Self.paymentID],
             body: .json(PayBody.self, examples: [["method": "card", "paymentMethod": "pm_1MqLiJLkdIwHu7ixUEgbFdYF"]]),
             answers: [
-                .json(200, "Paid, or waiting for the payer", PaymentItem.schema, example: Examples.paid),
-                .json(202, "The handler has not said yet", PaymentItem.schema, example: Examples.due), .noAdmission,
+                .json(200, "Paid, or waiting for the payer", PaymentItem.self, example: Examples.paid),
+                .json(202, "The handler has not said yet", PaymentItem.self, example: Examples.due), .noAdmission,
                 .problem(402, Problem.paymentDeclined.name), .problem(404, "not-found"),
                 .problem(
                     409, Problem.paymentNotDue.name, Problem.paymentOver.name,
@@ -92,7 +92,7 @@ struct PaymentRoutes: Sendable {
             scopes: [Right.paymentsWrite.rawValue], summary: "Calls off what was begun",
             description: "The amount stays due. Needs `payments:write`.", parameters: [Self.paymentID],
             answers: [
-                .json(200, "The payment as it is now", PaymentItem.schema, example: Examples.due), .noAdmission, .problem(404, "not-found"),
+                .json(200, "The payment as it is now", PaymentItem.self, example: Examples.due), .noAdmission, .problem(404, "not-found"),
                 .problem(
                     409, Problem.paymentNotDue.name, Problem.paymentOver.name, Problem.paymentUnderWay.name
                 ),

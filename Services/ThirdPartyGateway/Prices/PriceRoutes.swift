@@ -15,7 +15,7 @@ struct PriceRoutes: Sendable {
             .get, "/thirdparty/v1/prices", as: "getPrices", access: .anyone, summary: "What data cost",
             description: "Quotes and payments name the version of the list that they follow; earlier versions are kept.",
             parameters: [.query("version", .integer(in: 0...Int(Int32.max)), "Another list than the one in force.")],
-            answers: [.json(200, "The price list", PriceListItem.schema, example: Examples.priceList), .problem(404, "not-found")]
+            answers: [.json(200, "The price list", PriceListItem.self, example: Examples.priceList), .problem(404, "not-found")]
         ) { exchange in
             let version = try exchange.queryInteger("version", in: 0...Int(Int32.max))
             let found = try await store.read { [table = repository.prices.table] db in
@@ -31,7 +31,7 @@ struct PriceRoutes: Sendable {
             .post, "/thirdparty/v1/quotes", access: .anyone, summary: "What a request would cost",
             description: "Nothing is kept and nothing is owed. Send `priceListVersion` with the request to be sure of this price.",
             body: .json(QuoteBody.self, examples: [QuoteBody.example]),
-            answers: [.json(200, "The price", QuoteItem.schema, example: Examples.quote)]
+            answers: [.json(200, "The price", QuoteItem.self, example: Examples.quote)]
         ) { exchange in
             let asked: QuoteBody = try await exchange.json()
             let (scope, persons) = try Self.scope(asked)

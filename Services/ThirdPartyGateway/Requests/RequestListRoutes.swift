@@ -40,7 +40,7 @@ struct RequestListRoutes: Sendable {
                     .init(Self.csv, .string(), examples: [Examples.personList]),
                 ], limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit, isChecked: true),
             answers: [
-                .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList).sending(.location), .noAdmission,
+                .json(202, "Kept, being sent", RequestListItem.self, example: Examples.requestList).sending(.location), .noAdmission,
                 .problem(409, Problem.priceChanged.name),
                 .problem(422, "invalid-body"),
             ], takesIdempotencyKey: true
@@ -82,7 +82,7 @@ struct RequestListRoutes: Sendable {
                 + "Kept for \(RequestService.listKept.wholeMilliseconds / 86_400_000) days; what was opened stands under requests.",
             parameters: [.path("list", .identifier(Job.self), "The list's id."), .limit, .after],
             answers: [
-                .json(200, "One page", RequestListItem.schema, example: Examples.requestList), .noAdmission, .problem(404, "not-found"),
+                .json(200, "One page", RequestListItem.self, example: Examples.requestList), .noAdmission, .problem(404, "not-found"),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)

@@ -49,8 +49,8 @@ struct RequestRoutes: Sendable {
                 """,
             body: .json(NewRequestBody.self, examples: [Self.example], limit: 64 << 10, inflatedLimit: 64 << 10),
             answers: [
-                .json(201, "The request", MadeRequestItem.schema, example: Examples.madeRequest).sending(.location),
-                .json(202, "Kept, being sent", RequestListItem.schema, example: Examples.requestList).sending(.location), .noAdmission,
+                .json(201, "The request", MadeRequestItem.self, example: Examples.madeRequest).sending(.location),
+                .json(202, "Kept, being sent", RequestListItem.self, example: Examples.requestList).sending(.location), .noAdmission,
                 .problem(
                     409, Problem.openRequestCovers.name, Problem.requestRefused.name,
                     Problem.priceChanged.name),
@@ -140,7 +140,7 @@ struct RequestRoutes: Sendable {
                 .query("month", .string(pattern: "^[0-9]{4}-[0-9]{2}$"), "Only those made in this month, like 2026-01 (UTC)."),
                 .query("type", RequestSchemas.metricCode, "Only those that name this data type."), .limit, .after,
             ],
-            answers: [.json(200, "One page", Page<MadeRequestItem>.schema, example: Examples.page(Examples.madeRequest)), .noAdmission]
+            answers: [.json(200, "One page", Page<MadeRequestItem>.self, example: Examples.page(Examples.madeRequest)), .noAdmission]
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)
             var filter = RequestFilter()
@@ -169,7 +169,7 @@ struct RequestRoutes: Sendable {
                 + "With an `ETag`: whoever polls sends it as `If-None-Match` and gets 304 while nothing has changed.",
             parameters: [Self.requestID, .header("If-None-Match", .string(), "The `ETag` of the answer before.")],
             answers: [
-                .json(200, "The request", MadeRequestItem.schema, example: Examples.madeRequest).sending(.eTag),
+                .json(200, "The request", MadeRequestItem.self, example: Examples.madeRequest).sending(.eTag),
                 Answer(304, "Nothing has changed").sending(.eTag), .noAdmission,
                 .problem(404, "not-found"),
             ]
@@ -224,7 +224,7 @@ struct RequestRoutes: Sendable {
                 + "Nothing more is delivered; amounts that are due stay due. Again is the same as once.",
             parameters: [Self.requestID],
             answers: [
-                .json(200, "The request as it is now", MadeRequestItem.schema, example: Examples.madeRequest), .noAdmission,
+                .json(200, "The request as it is now", MadeRequestItem.self, example: Examples.madeRequest), .noAdmission,
                 .problem(404, "not-found"),
                 .problem(409, Problem.requestNotApproved.name), .problem(503, "unavailable"),
             ]
@@ -252,7 +252,7 @@ struct RequestRoutes: Sendable {
     private var dataTypes: Route {
         Route(
             .get, "/thirdparty/v1/data-types", access: .anyone, summary: "The kinds of data that can be asked for",
-            answers: [.json(200, "All of them", Page<DataTypeItem>.schema, example: Examples.dataTypes)]
+            answers: [.json(200, "All of them", Page<DataTypeItem>.self, example: Examples.dataTypes)]
         ) { exchange in
             try .json(Page(items: Metric.all.map { DataTypeItem($0, exchange.language) }, next: nil))
         }

@@ -32,7 +32,7 @@ struct SubscriptionRoutes: Sendable {
                 "Those that are over too. A request that reaches into the future becomes a subscription when it is accepted and paid. "
                 + "Needs `data:read`.",
             parameters: [.limit, .after],
-            answers: [.json(200, "A page", Page<SubscriptionItem>.schema, example: Examples.page(Examples.subscription)), .noAdmission]
+            answers: [.json(200, "A page", Page<SubscriptionItem>.self, example: Examples.page(Examples.subscription)), .noAdmission]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
             let (feeds, next) = try await service.page(
@@ -48,7 +48,7 @@ struct SubscriptionRoutes: Sendable {
             summary: "One subscription and its head",
             description: "Needs `data:read`.", parameters: [Self.subscription],
             answers: [
-                .json(200, "The subscription", SubscriptionItem.schema, example: Examples.subscription), .noAdmission,
+                .json(200, "The subscription", SubscriptionItem.self, example: Examples.subscription), .noAdmission,
                 .problem(404, "not-found"),
             ]
         ) { exchange in

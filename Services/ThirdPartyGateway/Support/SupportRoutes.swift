@@ -12,7 +12,7 @@ struct SupportRoutes: Sendable {
         Route(
             .get, "/thirdparty/v1/support", access: .anyone, summary: "Where to get help with this service",
             description: "Quote the `requestId` of an answer, or its `X-Request-Id`, when you write.",
-            answers: [.json(200, "The operator's contact", SupportItem.schema, example: Examples.support)]
+            answers: [.json(200, "The operator's contact", SupportItem.self, example: Examples.support)]
         ) { exchange in
             try .json(SupportItem(settings, exchange.language))
         }

@@ -24,7 +24,7 @@ struct EndpointRoutes: Sendable {
             summary: "All endpoints and how they are doing",
             description: "Needs `subscriptions:manage`.",
             answers: [
-                .json(200, "All at once; `next` is null", Page<EndpointItem>.schema, example: Examples.page(Examples.listedEndpoint)),
+                .json(200, "All at once; `next` is null", Page<EndpointItem>.self, example: Examples.page(Examples.listedEndpoint)),
                 .noAdmission,
             ]
         ) { exchange in
@@ -45,7 +45,7 @@ struct EndpointRoutes: Sendable {
                 """,
             body: .json(EndpointBody.self, examples: [["url": "https://example.org/trackme", "description": "production"]]),
             answers: [
-                .json(201, "Registered; the secret is shown this once", EndpointItem.schema, example: Examples.endpoint), .noAdmission,
+                .json(201, "Registered; the secret is shown this once", EndpointItem.self, example: Examples.endpoint), .noAdmission,
                 .problem(409, Problem.tooManyEndpoints.name), .problem(422, Problem.invalidEndpoint.name),
             ], takesIdempotencyKey: true
         ) { exchange in
@@ -66,7 +66,7 @@ struct EndpointRoutes: Sendable {
             .get, "/thirdparty/v1/endpoints/{endpoint}", access: .organisation, scopes: [Right.subscriptionsManage.rawValue],
             summary: "One endpoint and how it is doing",
             description: "Needs `subscriptions:manage`.", parameters: [Self.endpoint],
-            answers: [.json(200, "The endpoint", EndpointItem.schema, example: Examples.listedEndpoint), .noAdmission, Self.absent]
+            answers: [.json(200, "The endpoint", EndpointItem.self, example: Examples.listedEndpoint), .noAdmission, Self.absent]
         ) { exchange in
             try .json(EndpointItem(try await view(exchange)))
         }
@@ -94,7 +94,7 @@ struct EndpointRoutes: Sendable {
                 Needs `subscriptions:manage`.
                 """, parameters: [Self.endpoint],
             answers: [
-                .json(200, "Active", EndpointItem.schema, example: Examples.listedEndpoint), .noAdmission, Self.absent,
+                .json(200, "Active", EndpointItem.self, example: Examples.listedEndpoint), .noAdmission, Self.absent,
                 .problem(422, Problem.endpointNotVerified.name, Problem.invalidEndpoint.name),
                 .problem(429, "too-many-requests"),
             ]
@@ -109,7 +109,7 @@ struct EndpointRoutes: Sendable {
             scopes: [Right.subscriptionsManage.rawValue], summary: "Replaces an endpoint's secret",
             description: "Messages carry both signatures for a day. Needs `subscriptions:manage`.", parameters: [Self.endpoint],
             answers: [
-                .json(200, "The new secret, shown this once", EndpointSecretItem.schema, example: Examples.endpointSecret), .noAdmission,
+                .json(200, "The new secret, shown this once", EndpointSecretItem.self, example: Examples.endpointSecret), .noAdmission,
                 Self.absent,
             ]
         ) { exchange in
@@ -123,7 +123,7 @@ struct EndpointRoutes: Sendable {
             scopes: [Right.subscriptionsManage.rawValue], summary: "Messages that were given up",
             description: "Oldest first. Needs `subscriptions:manage`.", parameters: [Self.endpoint, .limit, .after],
             answers: [
-                .json(200, "A page", Page<DeadLetterItem>.schema, example: Examples.page(Examples.deadLetter)), .noAdmission, Self.absent,
+                .json(200, "A page", Page<DeadLetterItem>.self, example: Examples.page(Examples.deadLetter)), .noAdmission, Self.absent,
             ]
         ) { exchange in
             let view = try await view(exchange)
@@ -155,7 +155,10 @@ struct EndpointRoutes: Sendable {
     private var keys: Route {
         Route(
             .get, "/thirdparty/v1/webhook-keys", access: .anyone, summary: "The keys that webhooks are signed with",
-            answers: [.json(200, "Public keys", PublishedKeys.schema(named: "WebhookKeys"), example: Examples.webhookKeys)]
+            answers: [
+                .json(
+                    200, "Public keys", PublishedKeys.schema(named: "WebhookKeys"), of: PublishedKeys.self, example: Examples.webhookKeys)
+            ]
         ) { _ in
             try .json(PublishedKeys(publicKey))
         }
