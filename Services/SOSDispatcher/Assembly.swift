@@ -127,7 +127,7 @@ struct SOSModule: Sendable {
         let enrolment = Enrolment(
             supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [wakeUp = fitting.wakeUp] in wakeUp.notify() })
         let panel = Panel(
-            supervision: supervision, store: store, enrolment: enrolment,
+            supervision: supervision, store: store, enrolment: enrolment, messages: people.messages,
             preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder,
             country: settings.country)
         let anchors = AuditAnchors(store: database, signing: secrets.signing, pair: pair.state, file: settings.auditAnchors, logger: logger)

@@ -66,6 +66,13 @@ package final class Exchange: Sendable {
             executor: executor, names: names, values: values, peerAddress: peerAddress, proof: proof)
     }
 
+    /// For what only some requests of a route do that anybody may use who is logged in: refused as by a route of `personAnew` where the
+    /// proof is older than `Access.freshness`.
+    /// - Throws: `insufficient-user-authentication`; else as the service's `authenticate`.
+    package func requireFreshProof() async throws {
+        _ = try await Proof(access: .personAnew, authenticate: proof.authenticate).caller(of: head, publicOrigin: publicOrigin)
+    }
+
     func enterBody() {
         bodyState.withLock { state in
             precondition(state == .unread, "a body is read once")

@@ -49,7 +49,7 @@ struct DeviceModule: Sendable {
             pairingStore: PairingRepository(
                 offers: PairingSeals(key: try runtime.key("pairings")), vault: vault, news: news, ending: ending, outbox: outbox),
             logger: logger)
-        trackings = Trackings(registry: registry, households: changes, people: people)
+        trackings = Trackings(registry: registry, households: changes, people: people, outbox: outbox)
         monitoring = Monitoring(
             registry: registry, households: changes, people: people, service: service, news: news, outbox: outbox,
             supervision: Monitoring.asking(try await runtime.client(of: .sosDispatcher)), logger: logger)

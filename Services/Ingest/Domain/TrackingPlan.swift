@@ -103,6 +103,14 @@ struct TrackingPlan: Hashable, Sendable {
         return admitted.isEverything ? nil : admitted
     }
 
+    /// What a device delivers by the former plan and no longer by this one, whether another does or none.
+    func withdrawn(from former: TrackingPlan) -> [Metric] {
+        Metric.all.filter { metric in
+            guard !metric.isHeardFromAll, let source = former.source(of: metric) else { return false }
+            return self.source(of: metric)?.device != source.device
+        }
+    }
+
     // MARK: Choosing
 
     /// Takes over what the person confirmed for some devices, as a whole or not at all. Devices that are not named keep what they

@@ -72,7 +72,7 @@ struct Monitoring: Sendable {
             try outbox.enqueue(
                 db,
                 SendMessage(
-                    message: .random(), recipient: Recipient(person: person), channels: [.inbox], template: .monitoringPaused,
+                    message: .random(), recipient: Recipient(person: person), channels: [.inbox, .push], template: .monitoringPaused,
                     language: language, values: ["time": now.rfc3339]))
             return true
         }

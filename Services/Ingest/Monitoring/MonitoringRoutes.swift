@@ -24,13 +24,17 @@ struct MonitoringRoutes: Sendable {
             .put, "/ingest/v1/monitoring", access: .person, summary: "Pauses or resumes monitoring",
             description: """
                 While paused nothing that devices deliver is recorded, and what they measured meanwhile never is. Where AutomatedSOS is \
-                active, or that cannot be found out, the answer warns that no emergency will be detected.
+                active, or that cannot be found out, the answer warns that no emergency will be detected. Pausing asks for a proof of the \
+                last five minutes, and the person is told by a message; resuming does not.
                 """,
             body: .json(MonitoringChoice.self, limit: 1 << 12, inflatedLimit: 1 << 12),
-            answers: [.json(200, "As it is now", MonitoringAnswer.self)]
+            answers: [
+                .json(200, "As it is now", MonitoringAnswer.self), .problem(401, Problem.insufficientUserAuthentication.name),
+            ]
         ) { exchange in
             let person = try exchange.person
             let choice = try await exchange.json(MonitoringChoice.self)
+            if choice.paused { try await exchange.requireFreshProof() }
             return try await IngestDoor.answering {
                 try .json(
                     try await monitoring.pause(

@@ -86,19 +86,22 @@ struct TrackingRoutes: Sendable {
             .put, "/ingest/v1/tracking", access: .person, summary: "Confirms which parameters come from which device",
             description: """
                 Everything at once or nothing. A device that is not named keeps what it delivers. Where a more reliable device delivers a \
-                wanted parameter the answer is 409 and names both; ask the person, and send `whenTracked` as `keep` or `switch`.
+                wanted parameter the answer is 409 and names both; ask the person, and send `whenTracked` as `keep` or `switch`. What takes \
+                a parameter from the device that delivers it asks for a proof of the last five minutes, and the person is told by a message.
                 """,
             body: .json(TrackingChoice.self, limit: 1 << 16, inflatedLimit: 1 << 16),
             answers: [
-                .json(200, "As it is now", TrackingAnswer.self), .problem(409, Problem.trackedElsewhere.name),
-                .problem(422, Problem.impossibleTracking.name),
+                .json(200, "As it is now", TrackingAnswer.self), .problem(401, Problem.insufficientUserAuthentication.name),
+                .problem(409, Problem.trackedElsewhere.name), .problem(422, Problem.impossibleTracking.name),
             ]
         ) { exchange in
             let person = try exchange.person
             let choice = try await exchange.json(TrackingChoice.self)
             let wanted = try Self.wanted(choice)
+            let whenTracked = choice.whenTracked.flatMap { WhenTracked(rawValue: $0) }
+            if trackings.withdraws(wanted, whenTracked, of: person) { try await exchange.requireFreshProof() }
             return try await IngestDoor.answering {
-                switch try await trackings.choose(wanted, choice.whenTracked.flatMap { WhenTracked(rawValue: $0) }, by: person) {
+                switch try await trackings.choose(wanted, whenTracked, by: person) {
                 case .settled(let answer): return try .json(answer)
                 case .undecided(let items): throw Self.problem(of: items, in: choice)
                 case .faulty(let faults): throw Self.problem(of: faults, in: choice)

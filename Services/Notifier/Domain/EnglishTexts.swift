@@ -120,6 +120,11 @@ extension MessageText {
                 + "and AutomatedSOS cannot call for help.",
             short: "TrackMe: monitoring paused since {time}. Nothing is recorded and AutomatedSOS cannot call for help.",
             title: "Monitoring is paused"),
+        .watchedLess: MessageText(
+            subject: "You are watched over less than before",
+            body: "on {time} {change}.\n\n"
+                + "If it was not you, undo it in TrackMe, log out everywhere and choose a new password.",
+            short: "TrackMe: on {time} {change}. Not you? Undo it and choose a new password.", title: "Less is watched than before"),
         .erasureOrdered: MessageText(
             subject: "Your data are being erased",
             body: "as you asked, your data can no longer be read from now on, and are erased everywhere within {hours} h. "

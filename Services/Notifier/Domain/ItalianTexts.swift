@@ -125,6 +125,11 @@ extension MessageText {
                 + "e AutomatedSOS non può chiamare aiuto.",
             short: "TrackMe: monitoraggio in pausa dal {time}. Non si registra nulla e AutomatedSOS non chiama aiuto.",
             title: "Il monitoraggio è in pausa"),
+        .watchedLess: MessageText(
+            subject: "Si veglia su di te meno di prima",
+            body: "il {time} {change}.\n\n"
+                + "Se non sei stato tu, annullalo in TrackMe, termina tutti gli accessi e scegli una nuova password.",
+            short: "TrackMe: il {time} {change}. Non sei tu? Annullalo e scegli una nuova password.", title: "Si veglia meno di prima"),
         .erasureOrdered: MessageText(
             subject: "I tuoi dati vengono cancellati",
             body: "come hai chiesto, da ora i tuoi dati non si possono più leggere e sono cancellati ovunque entro {hours} ore. "

@@ -130,15 +130,15 @@ enum SpokenValues {
 }
 
 extension MessageTemplate {
-    /// Whether a person may choose not to get it by a channel. What protects the account, or follows from an order of the person's
-    /// own, always comes; the inbox always has everything.
+    /// Whether a person may choose not to get it by a channel. What protects the account or a life, or follows from an order of the
+    /// person's own, always comes; the inbox always has everything.
     var mayBeSwitchedOff: Bool {
         switch self {
-        case .requestReceived, .requestExpired, .grantEnded, .devicePaired, .trackingMoved, .monitoringPaused, .exportReady, .announcement:
+        case .requestReceived, .requestExpired, .grantEnded, .devicePaired, .trackingMoved, .exportReady, .announcement:
             true
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
             .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
-            .memberInvited, .erasureOrdered, .erasureCompleted, .dataBreach, .sosPrompt,
+            .memberInvited, .monitoringPaused, .watchedLess, .erasureOrdered, .erasureCompleted, .dataBreach, .sosPrompt,
             .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
             .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch, .sosQuestion, .sosHelpCalled, .sosContactConcern,
             .sosContactWorse, .sosParameterSilent,
@@ -161,7 +161,8 @@ extension MessageTemplate {
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
             .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
             .memberInvited, .requestReceived, .requestExpired, .grantEnded,
-            .devicePaired, .trackingMoved, .monitoringPaused, .erasureOrdered, .erasureCompleted, .exportReady, .announcement, .dataBreach,
+            .devicePaired, .trackingMoved, .monitoringPaused, .watchedLess, .erasureOrdered, .erasureCompleted, .exportReady,
+            .announcement, .dataBreach,
             .sosCharging, .sosPauseReminder,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
             .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,

@@ -185,6 +185,26 @@ struct Thresholds: Sendable {
         }
     }
 
+    /// Whether something that is critical by the former ones is not critical by these.
+    func isWider(than former: Thresholds) -> Bool {
+        former.pairIsNarrower(than: self)
+            || former.watched.contains { metric in
+                let (was, now) = (former.bounds(of: metric), bounds(of: metric))
+                if let low = was.low, now.low.map({ $0 < low }) ?? true { return true }
+                if let high = was.high, now.high.map({ $0 > high }) ?? true { return true }
+                return false
+            }
+    }
+
+    /// Whether both halves of the pair can be passed where neither `other`'s pair nor one of its bounds that stand alone is.
+    private func pairIsNarrower(than other: Thresholds) -> Bool {
+        let halves = [Metric.bloodPressureMax, .bloodPressureMin].compactMap { metric in pairHigh(of: metric).map { (metric, $0) } }
+        guard halves.count == 2 else { return false }
+        let isHeldAlone = halves.contains { metric, high in other.bounds(of: metric).high.map { $0 <= high } ?? false }
+        let isHeldTogether = halves.allSatisfy { metric, high in other.pairHigh(of: metric).map { $0 <= high } ?? false }
+        return !isHeldAlone && !isHeldTogether
+    }
+
     private func isAboveHalf(_ metric: Metric, _ value: Double) -> Bool {
         pairHigh(of: metric).map { value > $0 } ?? false
     }

@@ -61,7 +61,8 @@ struct ContactRoutes: Sendable {
 
     private var change: Route {
         Route(
-            .put, "/sos/v1/contacts/{contact}", as: "updateContact", access: .person, summary: "Changes a contact",
+            .put, "/sos/v1/contacts/{contact}", as: "updateContact", access: .personAnew, summary: "Changes a contact",
+            description: "The person is told by a message.",
             parameters: [Self.idParameter],
             body: .json(ContactForm.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
@@ -73,7 +74,9 @@ struct ContactRoutes: Sendable {
             let id = try exchange.identifier("contact", of: Contact.self)
             let contact = try contact(try await exchange.json(ContactForm.self), "\(id)", exchange.language)
             _ = try await PanelDoor.answering {
-                try await panel.changeContacts(of: person, "contact-changed") { try ContactList.changing(contact, in: $0) }
+                try await panel.changeContacts(of: person, "contact-changed", losing: [.contactChanged]) {
+                    try ContactList.changing(contact, in: $0)
+                }
             }
             return try .json(contact)
         }
@@ -81,13 +84,16 @@ struct ContactRoutes: Sendable {
 
     private var remove: Route {
         Route(
-            .delete, "/sos/v1/contacts/{contact}", access: .person, summary: "Removes a contact", parameters: [Self.idParameter],
+            .delete, "/sos/v1/contacts/{contact}", access: .personAnew, summary: "Removes a contact",
+            description: "The person is told by a message.", parameters: [Self.idParameter],
             answers: [Answer(204, "Nobody tells that contact any more"), .problem(409, "not-subscribed")]
         ) { exchange in
             let person = try exchange.person
             let id = try exchange.identifier("contact", of: Contact.self)
             _ = try await PanelDoor.answering {
-                try await panel.changeContacts(of: person, "contact-removed") { try ContactList.removing("\(id)", from: $0) }
+                try await panel.changeContacts(of: person, "contact-removed", losing: [.contactRemoved]) {
+                    try ContactList.removing("\(id)", from: $0)
+                }
             }
             return .empty()
         }

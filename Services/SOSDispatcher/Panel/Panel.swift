@@ -7,13 +7,33 @@ struct Panel: Sendable {
     let supervision: SupervisionService
     let store: SOSStore
     let enrolment: Enrolment
+    let messages: MessageOutbox
     let preview: ThresholdPreview
     let reminder: Duration
     let country: Country
 
+    // MARK: What takes something away
+
+    /// What supervision would lose by the wish of somebody who is subscribed: whoever wishes it proves once more who they are.
+    func weakened(_ person: PersonID, by wish: Wish) async -> [Weakening] {
+        let subscriber = await supervision.subscriber(of: person)
+        return subscriber?.weakened(own: wish.own, preferences: wish.preferences, by: supervision.rules) ?? []
+    }
+
+    /// Tells the person, in the transaction of the change itself; nil where nothing is lost.
+    private func telling(_ person: PersonID, _ losses: [Weakening]) async -> RememberedAnswer? {
+        guard !losses.isEmpty else { return nil }
+        let language = await supervision.address(of: person).language
+        let message = SendMessage(
+            message: .random(), recipient: Recipient(person: person), channels: [.inbox, .push], template: .watchedLess,
+            language: language,
+            values: ["time": Timestamp.now.rfc3339, "change": losses.map { $0.words(language) }.joined(separator: "; ")])
+        return RememberedAnswer { [messages] in try messages.enqueue($0, message) }
+    }
+
     // MARK: Subscription
 
-    /// What the person has told when joining, checked.
+    /// What the person has told when joining or chooses since, checked.
     struct Wish: Sendable {
         /// nil leaves those that are.
         var own: [Metric: Bounds]?
@@ -25,7 +45,8 @@ struct Panel: Sendable {
     func join(_ person: PersonID, _ wish: Wish, at now: Timestamp) async throws {
         let missing = try await enrolment.missing(of: person, own: wish.own)
         guard missing.isEmpty else { throw Problem.abilityMissing(missing) }
-        try await enrolment.enrol(person, own: wish.own, answer: nil) { subscriber in
+        let letter = await telling(person, weakened(person, by: wish))
+        try await enrolment.enrol(person, own: wish.own, answer: letter) { subscriber in
             if subscriber.clauses?.version != SubscriptionClauses.version {
                 subscriber.clauses = AcceptedClauses(version: SubscriptionClauses.version, at: now)
             }
@@ -34,12 +55,14 @@ struct Panel: Sendable {
     }
 
     func leave(_ person: PersonID) async throws {
-        if await supervision.isSubscribed(person) { try await supervision.unsubscribe(person, answer: nil) }
+        guard await supervision.isSubscribed(person) else { return }
+        try await supervision.unsubscribe(person, answer: telling(person, [.left]))
     }
 
     func pause(_ person: PersonID, _ isPaused: Bool) async throws {
         let interval = try? await store.longestInterval(of: person)
-        try await supervision.pause(person, isPaused, interval: interval, answer: nil)
+        let isNew = await supervision.subscriber(of: person)?.supervision.stage != .paused
+        try await supervision.pause(person, isPaused, interval: interval, answer: telling(person, isPaused && isNew ? [.paused] : []))
     }
 
     /// What of the person's devices is missing; nil where ingest does not say.
@@ -58,13 +81,24 @@ struct Panel: Sendable {
 
     /// - Throws: `ContactList.Fault`.
     func changeContacts(
-        of person: PersonID, _ action: String, _ body: @escaping @Sendable ([EmergencyContact]) throws -> [EmergencyContact]
+        of person: PersonID, _ action: String, losing losses: [Weakening] = [],
+        _ body: @escaping @Sendable ([EmergencyContact]) throws -> [EmergencyContact]
     ) async throws -> [EmergencyContact] {
-        try await supervision.amend(person, action) { $0.contacts = try body($0.contacts ?? []) }
+        try await supervision.amend(person, action, answer: telling(person, losses)) { $0.contacts = try body($0.contacts ?? []) }
         return try await contacts(of: person)
     }
 
-    // MARK: Thresholds
+    // MARK: Thresholds and preferences
+
+    func setOwn(_ own: [Metric: Bounds], of person: PersonID) async throws {
+        let letter = await telling(person, weakened(person, by: Wish(own: own)))
+        try await supervision.setOwn(own, of: person, answer: letter)
+    }
+
+    func prefer(_ chosen: SupervisionPreferences, of person: PersonID) async throws {
+        let letter = await telling(person, weakened(person, by: Wish(preferences: chosen)))
+        try await supervision.prefer(chosen, of: person, answer: letter)
+    }
 
     /// What the last 30 days would have been under these own bounds, and under those in force.
     func forecasts(

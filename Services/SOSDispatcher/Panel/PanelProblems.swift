@@ -96,6 +96,16 @@ enum PanelDoor {
         }
     }
 
+    /// Whoever wishes to be watched over less proves once more who they are; anything else is free.
+    /// - Throws: `insufficient-user-authentication`.
+    static func requireProof(for wish: Panel.Wish, _ panel: Panel, _ exchange: Exchange) async throws {
+        let person = try exchange.person
+        if await !panel.weakened(person, by: wish).isEmpty { try await exchange.requireFreshProof() }
+    }
+
+    /// Of a route that asks for a fresh proof only where something is lost.
+    static let mayAskForProof = Answer.problem(401, Problem.insufficientUserAuthentication.name)
+
     /// - Throws: `invalid-bounds`, with a pointer to each wrong metric.
     static func bounds(_ asked: [String: Bounds], under pointer: String) throws(Problem) -> [Metric: Bounds] {
         var checked: [Metric: Bounds] = [:]

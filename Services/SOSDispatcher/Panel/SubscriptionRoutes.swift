@@ -27,11 +27,13 @@ struct SubscriptionRoutes: Sendable {
             .put, "/sos/v1/subscription", as: "joinAutomatedSOS", access: .person, summary: "Joins AutomatedSOS",
             description: """
                 Needs the clauses accepted, and paired devices that deliver at least one vital parameter in real time and positions. Who \
-                has joined already changes what is given.
+                has joined already changes what is given; what is watched less by it asks for a proof of the last five minutes, as in \
+                PUT /sos/v1/thresholds and PUT /sos/v1/preferences.
                 """,
             body: .json(SubscriptionWish.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "Supervision has started", SubscriptionAnswer.self), .problem(409, "ability-missing"),
+                .json(200, "Supervision has started", SubscriptionAnswer.self), PanelDoor.mayAskForProof,
+                .problem(409, "ability-missing"),
                 .problem(422, "clauses-not-accepted", "invalid-bounds", "invalid-body"), .problem(503, "unavailable"),
             ]
         ) { exchange in
@@ -41,20 +43,19 @@ struct SubscriptionRoutes: Sendable {
                 throw Problem.clausesNotAccepted(SubscriptionClauses.version)
             }
             let own = try wish.bounds.map { bounds throws(Problem) in try PanelDoor.bounds(bounds, under: "/bounds") }
-            try await PanelDoor.answering {
-                try await panel.join(
-                    person, .init(own: own, preferences: wish.preferences.map(Self.tidied)), at: exchange.receivedAt)
-            }
+            let checked = Panel.Wish(own: own, preferences: wish.preferences.map(Self.tidied))
+            try await PanelDoor.requireProof(for: checked, panel, exchange)
+            try await PanelDoor.answering { try await panel.join(person, checked, at: exchange.receivedAt) }
             return try .json(await answer(to: person, exchange, missing: []))
         }
     }
 
     private var leave: Route {
         Route(
-            .delete, "/sos/v1/subscription", as: "leaveAutomatedSOS", access: .person, summary: "Leaves AutomatedSOS",
+            .delete, "/sos/v1/subscription", as: "leaveAutomatedSOS", access: .personAnew, summary: "Leaves AutomatedSOS",
             description: """
                 Supervision ends at once; contacts, own thresholds and preferences are forgotten. An emergency that is running is \
-                completed.
+                completed. The person is told by a message.
                 """,
             parameters: [.query("confirm", .boolean, "Must be true.")],
             answers: [
@@ -70,8 +71,8 @@ struct SubscriptionRoutes: Sendable {
 
     private var pause: Route {
         Route(
-            .post, "/sos/v1/subscription/pause", as: "pauseSupervision", access: .person, summary: "Pauses supervision",
-            description: "No emergency is detected meanwhile; the person is reminded of it.",
+            .post, "/sos/v1/subscription/pause", as: "pauseSupervision", access: .personAnew, summary: "Pauses supervision",
+            description: "No emergency is detected meanwhile; the person is told by a message and reminded of it.",
             answers: [
                 .json(200, "Paused, with the warning", SubscriptionAnswer.self), .problem(409, "not-subscribed", "emergency-running"),
             ]
@@ -111,15 +112,22 @@ struct SubscriptionRoutes: Sendable {
     private var prefer: Route {
         Route(
             .put, "/sos/v1/preferences", access: .person, summary: "Chooses them",
+            description: """
+                What switches off an alarm for falls or shaking, or its ambulance, or widens thresholds, asks for a proof of the last five \
+                minutes, and the person is told by a message. A pause for sport does not.
+                """,
             body: .json(SupervisionPreferences.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
-            answers: [.json(200, "As they are now", SupervisionPreferences.self), .problem(409, "not-subscribed")]
+            answers: [
+                .json(200, "As they are now", SupervisionPreferences.self), PanelDoor.mayAskForProof, .problem(409, "not-subscribed"),
+            ]
         ) { exchange in
             let person = try exchange.person
             let chosen = Self.tidied(try await exchange.json(SupervisionPreferences.self))
             if let until = chosen.fallsPausedUntil, until > exchange.receivedAt + SupervisionPreferences.longestFallPause {
                 throw Problem.invalidBody([.init(pointer: "/fallsPausedUntil", .pauseTooLong)])
             }
-            try await PanelDoor.answering { try await panel.supervision.prefer(chosen, of: person) }
+            try await PanelDoor.requireProof(for: .init(preferences: chosen), panel, exchange)
+            try await PanelDoor.answering { try await panel.prefer(chosen, of: person) }
             return try .json(chosen)
         }
     }

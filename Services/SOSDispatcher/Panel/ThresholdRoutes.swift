@@ -25,15 +25,21 @@ struct ThresholdRoutes: Sendable {
     private var choose: Route {
         Route(
             .put, "/sos/v1/thresholds", access: .person, summary: "Sets own thresholds, for instance together with a doctor",
-            description: "All of them or nothing; they take the place of those that were. Try them first: POST /sos/v1/thresholds/preview.",
+            description: """
+                All of them or nothing; they take the place of those that were. Try them first: POST /sos/v1/thresholds/preview. Where \
+                something would no longer be critical that is, they ask for a proof of the last five minutes, and the person is told by a \
+                message.
+                """,
             body: .json(ThresholdChoice.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "As they are now", ThresholdsAnswer.self), .problem(409, "not-subscribed"), .problem(422, "invalid-bounds"),
+                .json(200, "As they are now", ThresholdsAnswer.self), PanelDoor.mayAskForProof, .problem(409, "not-subscribed"),
+                .problem(422, "invalid-bounds"),
             ]
         ) { exchange in
             let person = try exchange.person
             let own = try PanelDoor.bounds(try await exchange.json(ThresholdChoice.self).bounds, under: "/bounds")
-            try await PanelDoor.answering { try await panel.supervision.setOwn(own, of: person) }
+            try await PanelDoor.requireProof(for: .init(own: own), panel, exchange)
+            try await PanelDoor.answering { try await panel.setOwn(own, of: person) }
             return try .json(await answer(to: person, exchange.language))
         }
     }

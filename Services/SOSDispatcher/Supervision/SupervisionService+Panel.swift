@@ -50,26 +50,29 @@ extension SupervisionService {
     // MARK: The person
 
     /// Changes what is kept beside the supervision itself.
-    func amend(_ person: PersonID, _ action: String, _ body: @Sendable (inout Subscriber) throws -> Void) async throws {
+    /// - Parameter answer: as of the question of a peer, or what else goes into the transaction of the change.
+    func amend(
+        _ person: PersonID, _ action: String, answer: RememberedAnswer? = nil, _ body: @Sendable (inout Subscriber) throws -> Void
+    ) async throws {
         guard var watched = people[person], watched.subscriber.supervision.subscribed else {
             throw Failure(.notFound, "this person is not subscribed")
         }
         try body(&watched.subscriber)
         people[person] = watched
         changes.put(watched, of: person)
-        try await finish(Effects(), of: person, action, nil)
+        try await finish(Effects(), of: person, action, answer)
     }
 
     /// Own bounds in place of those that were; they count from the next upload on (SOS-08).
-    func setOwn(_ own: [Metric: Bounds], of person: PersonID) async throws {
+    func setOwn(_ own: [Metric: Bounds], of person: PersonID, answer: RememberedAnswer? = nil) async throws {
         guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
         var effects = Effects()
         change(person, &effects) { $0.subscribed(own: own, declaredInterval: nil, at: clock.now) }
-        try await finish(effects, of: person, "thresholds-set", nil)
+        try await finish(effects, of: person, "thresholds-set", answer)
     }
 
-    func prefer(_ chosen: SupervisionPreferences, of person: PersonID) async throws {
-        try await amend(person, "preferences-set") { subscriber in
+    func prefer(_ chosen: SupervisionPreferences, of person: PersonID, answer: RememberedAnswer? = nil) async throws {
+        try await amend(person, "preferences-set", answer: answer) { subscriber in
             subscriber.prefer(chosen)
             if !chosen.personalised { subscriber.fit = nil }
         }

@@ -25,6 +25,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     /// A device was removed, and what it was chosen for comes from another one (ACC-26).
     case trackingMoved = "tracking-moved"
     case monitoringPaused = "monitoring-paused"
+    /// To the person: something that protects them was switched off, taken away or made less sensitive.
+    case watchedLess = "watched-less"
     case erasureOrdered = "erasure-ordered"
     case erasureCompleted = "erasure-completed"
     case exportReady = "export-ready"
@@ -120,6 +122,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .devicePaired: ["device"]
         case .trackingMoved: ["what"]
         case .monitoringPaused: ["time"]
+        case .watchedLess: ["time", "change"]
         case .erasureOrdered: ["name", "hours"]
         case .erasureCompleted: ["certificate"]
         case .exportReady: ["name", "hours"]

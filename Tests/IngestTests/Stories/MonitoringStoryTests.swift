@@ -45,7 +45,23 @@ import Testing
             let quarantined = try await house.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM quarantine") }
             #expect(quarantined == 0, "dropped before storage")
             try await eventually(
-                "the pause is in the inbox", isTrue: { house.notifier.taken.contains { $0.template == .monitoringPaused } })
+                "the pause is in the inbox, and pushed",
+                isTrue: { house.notifier.taken.contains { $0.template == .monitoringPaused && $0.channels == [.inbox, .push] } })
+        }
+    }
+
+    @Test("X4, ACC-28: a stolen access token paused monitoring without a proof; resuming needs none")
+    func stolen() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let watch = try await house.pair(account)
+            let stale = try house.consent.token(of: account.person, session: account.session, proved: .now + .seconds(-301))
+            let refused = try await house.send("PUT", "/ingest/v1/monitoring", ["paused": true], token: stale)
+            #expect(refused.status == 401 && refused.problem == "insufficient-user-authentication")
+            #expect(try await house.post([.pulse(Timestamp.now.milliseconds, 60)], token: watch.token).accepted == 1)
+            #expect(try await Self.pause(true, account, house).paused)
+            #expect(try await house.send("PUT", "/ingest/v1/monitoring", ["paused": false], token: stale).status == 200)
+            #expect(try await !house.monitoring(account.token).paused)
         }
     }
 

@@ -125,6 +125,35 @@ import TestKit
         }
     }
 
+    @Test("X4, ACC-25: a stolen access token took heart rate off the watch without a proof; confirming what is, or more, needs none")
+    func stolen() async throws {
+        try await IngestHouse.run { house in
+            let account = try await house.account()
+            let watch = try await house.pair(account, measures: [.heartRate, .position, .respirationRate])
+            let band = try await house.pair(account, "Band", measures: [.heartRate])
+            let stale = try house.consent.token(of: account.person, session: account.session, proved: .now + .seconds(-301))
+            let all: [Metric] = [.heartRate, .position, .respirationRate]
+            for choice in [
+                Self.choice([(watch.device, [.position, .respirationRate])]),
+                Self.choice([(band.device, [.heartRate])], whenTracked: "switch"),
+            ] {
+                let refused = try await house.send("PUT", "/ingest/v1/tracking", choice, token: stale)
+                #expect(refused.status == 401 && refused.problem == "insufficient-user-authentication")
+            }
+            #expect(try await house.send("PUT", "/ingest/v1/tracking", Self.choice([(watch.device, all)]), token: stale).status == 200)
+            #expect(try await house.post([.pulse(1000, 60)], token: watch.token).accepted == 1)
+
+            let less = Self.choice([(watch.device, [.position])])
+            #expect(try await house.send("PUT", "/ingest/v1/tracking", less, token: account.token).status == 200)
+            let told = try await eventually("the person is told") { house.notifier.taken.first { $0.template == .watchedLess } }
+            let (change, heart) = (try #require(told.values["change"]), Metric.heartRate.definition)
+            #expect(told.recipient.person == account.person && told.channels == [.inbox, .push])
+            #expect(change.contains(heart.english) || change.contains(heart.italian))
+            let again = Self.choice([(watch.device, all)])
+            #expect(try await house.send("PUT", "/ingest/v1/tracking", again, token: stale).status == 200, "tracked again without a proof")
+        }
+    }
+
     @Test("ACC-25: leaving without confirming changes nothing; a choice that cannot be is refused as a whole, with each place named")
     func refused() async throws {
         try await IngestHouse.run { house in

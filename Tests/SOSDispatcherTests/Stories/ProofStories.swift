@@ -1,0 +1,155 @@
+// What protects a person is not taken away by a stolen access token: by the doors of the panel, on the real dispatcher.
+
+import Contracts
+import Foundation
+import HTTPKit
+import ServiceKit
+import ServiceLifecycle
+import TestKit
+import Testing
+
+@testable import SOSDispatcher
+
+/// The panel's doors; a bearer says who asks, and whether that was proved lately.
+private struct Doors: Sendable {
+    let client: HarnessClient
+    let running: Running
+    let person = PersonID.random()
+
+    init(of panel: Panel) async {
+        let server = HTTPServer(
+            .init(title: "Panel", version: "1", summary: "Under test.", prefix: "sos"),
+            routes: SubscriptionRoutes(panel: panel).all + ThresholdRoutes(panel: panel).all + ContactRoutes(panel: panel).all, port: 0,
+            health: Health(missing: { [] }, metrics: { "" }), authenticate: Self.authenticate, logger: Running.quiet)
+        running = Running([server])
+        client = HarnessClient(port: await server.boundPort)
+    }
+
+    private static let authenticate: Authenticate = { credentials, access in
+        let words = credentials.bearer.split(separator: ".")
+        guard words.count == 2, let person = PersonID(String(words[1])) else { throw Problem.unauthorised }
+        if access.asksForFreshness, words[0] == "old" { throw Problem.insufficientUserAuthentication }
+        return .person(person, .random())
+    }
+
+    /// - Parameter isProved: whether with a token of the last five minutes; else with an older one, as a thief holds it.
+    func ask(_ method: String, _ path: String, _ body: JSONValue? = nil, isProved: Bool = false) async throws -> HarnessAnswer {
+        try await client.send(
+            client.request(
+                method, "/sos/v1/" + path, token: "\(isProved ? "new" : "old").\(person)", body: body.map { Data($0.text.utf8) },
+                type: body == nil ? nil : "application/json"))
+    }
+
+    func isRefused(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> Bool {
+        let answer = try await ask(method, path, body)
+        return answer.status == 401 && answer.problem == "insufficient-user-authentication"
+            && answer.header("WWW-Authenticate")?.contains("insufficient_user_authentication") == true
+    }
+}
+
+@Suite("A fresh proof for what watches over a person less", .timeLimit(.minutes(2)))
+struct ProofStories {
+    private func play(
+        _ chosen: SupervisionPreferences = SupervisionPreferences(),
+        _ body: (Doors, SupervisionService, TalkingNotifier) async throws -> Void
+    ) async throws {
+        try await Stage.play { stage in
+            stage.ingest.can([.init(metrics: [.heartRate], intervalMs: 1000), .init(metrics: [.position], intervalMs: nil)])
+            let notifier = try await TalkingNotifier(in: stage.folder)
+            let dispatcher = try await stage.start()
+            let doors = await Doors(of: dispatcher.parts.panel)
+            try await dispatcher.parts.panel.join(doors.person, .init(preferences: chosen), at: .now)
+            try await body(doors, dispatcher.parts.supervision, notifier)
+            await doors.running.stop()
+            await dispatcher.stop()
+            await notifier.close()
+        }
+    }
+
+    /// Returns once the person has been told exactly this, in any order.
+    private func areTold(_ losses: [Weakening], by notifier: TalkingNotifier) async throws {
+        let words = losses.map { $0.words(.italian) }.sorted()
+        try await eventually("the person is told of \(losses)") {
+            notifier.messages(.watchedLess).compactMap { $0.values["change"] }.sorted() == words
+        }
+        for message in notifier.messages(.watchedLess) { #expect(message.channels == [.inbox, .push]) }
+    }
+
+    @Test("X4, SOS-03, SOS-04: a stolen access token ended supervision without a proof, or paused it; the person hears of both")
+    func ending() async throws {
+        try await play { doors, supervision, notifier in
+            #expect(try await doors.isRefused("DELETE", "subscription?confirm=true"))
+            #expect(try await doors.isRefused("POST", "subscription/pause"))
+            #expect(await supervision.subscriber(of: doors.person)?.supervision.stage == .monitoring)
+
+            for _ in 0..<2 { #expect(try await doors.ask("POST", "subscription/pause", isProved: true).status == 200) }
+            #expect(try await doors.ask("POST", "subscription/resume").status == 200, "watched over again without a proof")
+            #expect(try await doors.ask("DELETE", "subscription?confirm=true", isProved: true).status == 200)
+            #expect(await !supervision.isSubscribed(doors.person))
+            try await areTold([.paused, .left], by: notifier)
+        }
+    }
+
+    @Test("X4, SOS-08: a stolen access token widened the thresholds without a proof; stricter ones need none, wider ones are told")
+    func thresholds() async throws {
+        try await play { doors, supervision, notifier in
+            let wide: JSONValue = ["heart-rate": ["low": 20, "high": 250]]
+            let strict: JSONValue = ["heart-rate": ["low": 60, "high": 100]]
+            let clauses = JSONValue.string(SubscriptionClauses.version)
+            #expect(try await doors.isRefused("PUT", "thresholds", ["bounds": wide]))
+            #expect(try await doors.isRefused("PUT", "subscription", ["acceptedClauses": clauses, "bounds": wide]), "joining once more")
+            #expect(await supervision.subscriber(of: doors.person)?.supervision.own == [:])
+
+            #expect(try await doors.ask("PUT", "thresholds", ["bounds": strict]).status == 200)
+            #expect(try await doors.ask("PUT", "subscription", ["acceptedClauses": clauses, "bounds": strict]).status == 200)
+            #expect(try await doors.isRefused("PUT", "thresholds", ["bounds": .object([])]), "the defaults are wider")
+            #expect(await supervision.subscriber(of: doors.person)?.supervision.own == [.heartRate: Bounds(low: 60, high: 100)])
+
+            #expect(try await doors.ask("PUT", "thresholds", ["bounds": wide], isProved: true).status == 200)
+            try await areTold([.thresholds], by: notifier)
+        }
+    }
+
+    @Test("X4, SOS-23, SOS-36: a stolen access token switched off falls and shaking without a proof; a pause for sport needs none")
+    func alarms() async throws {
+        try await play(SupervisionPreferences(shaking: true, falls: true)) { doors, supervision, notifier in
+            func chosen(shaking: Bool, falls: Bool, ambulance: Bool = true, pausedUntil: Timestamp? = nil) -> JSONValue {
+                [
+                    "shaking": .bool(shaking), "personalised": true, "tellsMedicalNotes": false, "falls": .bool(falls),
+                    "fallsCallAmbulance": .bool(ambulance),
+                    "fallsPausedUntil": pausedUntil.map { JSONValue.integer(Int($0.milliseconds)) } ?? JSONValue.null,
+                ]
+            }
+            for (shaking, falls, ambulance) in [(false, true, true), (true, false, true), (true, true, false)] {
+                #expect(try await doors.isRefused("PUT", "preferences", chosen(shaking: shaking, falls: falls, ambulance: ambulance)))
+            }
+            #expect(await supervision.subscriber(of: doors.person)?.preferences?.falls == true)
+            let sport = chosen(shaking: true, falls: true, pausedUntil: .now + .seconds(3600))
+            #expect(try await doors.ask("PUT", "preferences", sport).status == 200)
+
+            #expect(try await doors.ask("PUT", "preferences", chosen(shaking: false, falls: false), isProved: true).status == 200)
+            #expect(try await doors.ask("PUT", "preferences", chosen(shaking: true, falls: true)).status == 200, "on again")
+            try await areTold([.alarms], by: notifier)
+        }
+    }
+
+    @Test("X4, SOS-22: a stolen access token removed the contacts, or changed them, without a proof; naming one more needs none")
+    func contacts() async throws {
+        try await play { doors, supervision, notifier in
+            let mother: JSONValue = ["name": "Madre", "telephone": "055 1234567"]
+            let stranger: JSONValue = ["name": "Madre", "telephone": "055 7654321"]
+            let added = try await doors.ask("POST", "contacts", mother)
+            #expect(added.status == 201)
+            let id = try added.decoded(as: EmergencyContact.self).id
+            #expect(try await doors.isRefused("PUT", "contacts/\(id)", stranger))
+            #expect(try await doors.isRefused("DELETE", "contacts/\(id)"))
+            #expect(await supervision.subscriber(of: doors.person)?.contacts?.map(\.telephone) == ["+390551234567"])
+            #expect(try await doors.ask("PUT", "contacts", ["order": [.string(id)]]).status == 200)
+
+            #expect(try await doors.ask("PUT", "contacts/\(id)", stranger, isProved: true).status == 200)
+            #expect(try await doors.ask("DELETE", "contacts/\(id)", isProved: true).status == 204)
+            #expect(try await doors.ask("DELETE", "contacts/\(id)", isProved: true).status == 404)
+            try await areTold([.contactChanged, .contactRemoved], by: notifier)
+        }
+    }
+}
