@@ -74,7 +74,7 @@ struct SharingRepository: Sendable {
     /// A request that has changed, `row` being as it is now.
     /// - Parameters:
     ///   - event: what the receipt says where the status does not: single types were withdrawn.
-    ///   - notice: what the person is told; nothing of what they did themselves.
+    ///   - notice: what the person is told; of what was done in their name, only what gives something away.
     func changed(
         _ db: Database, _ row: StoredRequest, event: ConsentEvent? = nil, by actor: ConsentActor, notice: MessageTemplate? = nil,
         _ moment: Moment

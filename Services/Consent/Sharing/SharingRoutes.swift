@@ -52,7 +52,10 @@ struct SharingRoutes: Sendable {
     private var answer: Route {
         Route(
             .post, "/consent/v1/requests/{request}/answer", as: "answerRequest", access: .person, summary: "Accepts or refuses a request",
-            description: "Each request is answered by itself. The first answer stands; the same answer again changes nothing.",
+            description: """
+                Each request is answered by itself. The first answer stands; the same answer again changes nothing. An acceptance is told \
+                to the person by a message, by mail as well.
+                """,
             parameters: [Self.requestID], body: .json(AnswerBody.self, examples: [["answer": "accept"]]),
             answers: [
                 .json(200, "The request as it is now", RequestItem.self), .problem(403, Problem.guardianMustAnswer.name),

@@ -161,7 +161,8 @@ struct SharingService: Sendable {
             if accept, child, source == .person, row.request.status == .pending, now < row.request.answerBy { throw GuardianMustAnswer() }
             do throws(RequestRefusal) {
                 if accept { try row.request.accepted(as: .random(), at: now) } else { try row.request.denied(at: now) }
-                return Transition(by: source.actor)
+                // A stolen token is enough to accept: whoever did not do it hears of it where the thief does not read.
+                return Transition(by: source.actor, notice: accept ? .accessGiven : nil)
             } catch {
                 guard case .alreadyAnswered(let accepted, _) = error, accepted == accept else { throw error }
                 return nil
@@ -188,6 +189,7 @@ struct SharingService: Sendable {
     private struct Transition {
         var event: ConsentEvent?
         var by: ConsentActor
+        var notice: MessageTemplate?
     }
 
     private struct GuardianMustAnswer: Error {}
@@ -210,7 +212,7 @@ struct SharingService: Sendable {
             do {
                 let isChild = try repository.people.withID(db, person, now)?.needsGuardian ?? false
                 guard let transition = try decide(&row, isChild) else { return .unchanged(row, details) }
-                try repository.changed(db, row, event: transition.event, by: transition.by, moment)
+                try repository.changed(db, row, event: transition.event, by: transition.by, notice: transition.notice, moment)
                 return .done(row, details)
             } catch let refusal as RequestRefusal {
                 return .refused(refusal)

@@ -98,6 +98,12 @@ extension MessageText {
             subject: "A request has expired",
             body: "you did not answer the request of {organisation} in time, so it was refused. Nobody has seen anything.",
             short: "TrackMe: the request of {organisation} has expired and was refused.", title: "A request has expired"),
+        .accessGiven: MessageText(
+            subject: "{organisation} was given access to some of your data",
+            body: "a request of {organisation} for some of your data was accepted. See in TrackMe what it gets, and for how long.\n\n"
+                + "If it was not you, withdraw it there, log out everywhere and choose a new password.",
+            short: "TrackMe: {organisation} was given access to some of your data. Not you? Withdraw it and choose a new password.",
+            title: "An access was given"),
         .grantEnded: MessageText(
             subject: "{organisation} no longer has access",
             body: "the access of {organisation} to your data has ended. From now on it gets nothing more.",

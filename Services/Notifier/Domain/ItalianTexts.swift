@@ -103,6 +103,13 @@ extension MessageText {
             subject: "Una richiesta è scaduta",
             body: "non hai risposto in tempo alla richiesta di {organisation}, che quindi è stata rifiutata. Nessuno ha visto nulla.",
             short: "TrackMe: la richiesta di {organisation} è scaduta ed è stata rifiutata.", title: "Una richiesta è scaduta"),
+        .accessGiven: MessageText(
+            subject: "{organisation} ha ricevuto accesso ad alcuni tuoi dati",
+            body: "una richiesta di {organisation} per alcuni tuoi dati è stata accettata. "
+                + "In TrackMe vedi che cosa riceve, e fino a quando.\n\n"
+                + "Se non sei stato tu, ritirala lì, termina tutti gli accessi e scegli una nuova password.",
+            short: "TrackMe: {organisation} ha ricevuto accesso ad alcuni tuoi dati. Non sei tu? Ritiralo e scegli una nuova password.",
+            title: "Un accesso è stato concesso"),
         .grantEnded: MessageText(
             subject: "{organisation} non ha più accesso",
             body: "l'accesso di {organisation} ai tuoi dati è terminato. D'ora in poi non riceve più nulla.",

@@ -138,7 +138,7 @@ extension MessageTemplate {
             true
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
             .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
-            .memberInvited, .monitoringPaused, .watchedLess, .erasureOrdered, .erasureCompleted, .dataBreach, .sosPrompt,
+            .memberInvited, .accessGiven, .monitoringPaused, .watchedLess, .erasureOrdered, .erasureCompleted, .dataBreach, .sosPrompt,
             .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
             .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch, .sosQuestion, .sosHelpCalled, .sosContactConcern,
             .sosContactWorse, .sosParameterSilent,
@@ -160,7 +160,7 @@ extension MessageTemplate {
             true
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
             .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
-            .memberInvited, .requestReceived, .requestExpired, .grantEnded,
+            .memberInvited, .requestReceived, .requestExpired, .accessGiven, .grantEnded,
             .devicePaired, .trackingMoved, .monitoringPaused, .watchedLess, .erasureOrdered, .erasureCompleted, .exportReady,
             .announcement, .dataBreach,
             .sosCharging, .sosPauseReminder,

@@ -20,6 +20,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case memberInvited = "member-invited"
     case requestReceived = "request-received"
     case requestExpired = "request-expired"
+    /// To the person: one of their requests was accepted in their name, by whoever was logged in or by the guardian.
+    case accessGiven = "access-given"
     case grantEnded = "grant-ended"
     case devicePaired = "device-paired"
     /// A device was removed, and what it was chosen for comes from another one (ACC-26).
@@ -118,7 +120,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .memberInvited: ["organisation", "link", "hours"]
         case .requestReceived: ["name", "organisation", "purpose", "hours"]
         case .requestExpired: ["name", "organisation"]
-        case .grantEnded: ["name", "organisation"]
+        case .accessGiven, .grantEnded: ["name", "organisation"]
         case .devicePaired: ["device"]
         case .trackingMoved: ["what"]
         case .monitoringPaused: ["time"]

@@ -154,6 +154,23 @@ struct SharingServiceTests {
         }
     }
 
+    @Test("X4, SHR-06: a stolen access token accepted a request, and the person heard nothing: it is told once, by mail too")
+    func acceptanceIsTold() async throws {
+        try await SharingHouse.run { house in
+            let person = try await house.addPerson(Self.code)
+            let given = try await house.open(house.form(Self.code, by: .random()))
+            let refused = try await house.open(house.form(Self.code, by: .random()))
+            for _ in 0..<2 { _ = try await house.answer(given, of: person.person, accept: true) }
+            _ = try await house.answer(refused, of: person.person, accept: false)
+            try await house.handOver()
+            let told = house.world.messages.filter { $0.template != .requestReceived }
+            let message = try #require(told.first)
+            #expect(told.count == 1 && message.template == .accessGiven && message.recipient.person == person.person)
+            #expect(message.channels == [.push, .inbox, .mail])
+            #expect(message.values == ["name": "Ada", "organisation": "Istituto Prova"])
+        }
+    }
+
     @Test("SHR-16, SHR-21, INV-03: acceptance grants exactly what was asked, partial withdrawal shortens it, the last type revokes it")
     func withdrawal() async throws {
         try await SharingHouse.run { house in

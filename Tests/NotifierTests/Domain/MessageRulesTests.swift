@@ -82,10 +82,11 @@ struct MessageRulesTests {
         #expect(plan(security, off: Set(Channel.allCases)).map(\.reason) == [nil])
     }
 
-    @Test("X4: whoever held a token switched off the news that monitoring is paused; what is watched less is always told, also by push")
+    @Test("X4: whoever held a token switched off the news that monitoring is paused; what is given away is always told, also by push")
     func alwaysTold() {
         for (template, values) in [
             (.monitoringPaused, ["time": "now"]), (.watchedLess, ["time": "now", "change": "a contact was removed"]),
+            (.accessGiven, ["name": "Anna", "organisation": "Clinic"]),
         ] as [(MessageTemplate, [String: String])] {
             let told = message(template, values: values, channels: [.inbox, .push], recipient: Recipient(person: .random()))
             #expect(plan(told, off: Set(Channel.allCases), endpoints: [4]).map(\.reason) == [nil, nil], "\(template)")
