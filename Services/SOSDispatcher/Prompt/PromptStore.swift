@@ -52,11 +52,7 @@ struct PromptStore: Sendable {
     func unseen(of person: PersonID, endedAfter time: Timestamp, limit: Int) async throws -> [EmergencyRecord] {
         try await store.read { db in
             try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT * FROM every_emergency AS passed WHERE person = ? AND state = ? AND closed_at > ?
-                    AND NOT EXISTS (SELECT 1 FROM seen_alerts WHERE emergency = passed.emergency) ORDER BY t0 DESC LIMIT ?
-                    """,
+                db, sql: EmergencyQuery.unseen.sql,
                 arguments: [person.data, EmergencyRecord.State.transient.rawValue, time.milliseconds, limit]
             ).compactMap(EmergencyRecord.init)
         }
@@ -106,7 +102,7 @@ extension SOSStore {
     func emergencies(openOrClosedAfter time: Timestamp) async throws -> [EmergencyRecord] {
         try await store.read { db in
             try Row.fetchAll(
-                db, sql: "SELECT * FROM every_emergency WHERE closed_at IS NULL OR closed_at > ?", arguments: [time.milliseconds]
+                db, sql: EmergencyQuery.openOrClosedAfter.sql, arguments: [time.milliseconds]
             ).compactMap(EmergencyRecord.init)
         }
     }

@@ -76,23 +76,11 @@ enum ClosedEmergencyStore {
 
     /// Moves what is over at most `step` emergencies further; gives how many.
     static func move(_ db: Database, closedBefore time: Timestamp) throws -> Int {
-        let emergencies = try Data.fetchAll(
-            db,
-            sql: """
-                SELECT emergency FROM emergencies AS over WHERE closed_at < ?
-                AND NOT EXISTS (SELECT 1 FROM dispatch_lines WHERE emergency = over.emergency AND ended IS NULL)
-                ORDER BY closed_at LIMIT ?
-                """, arguments: [time.milliseconds, step])
+        let emergencies = try Data.fetchAll(db, sql: EmergencyQuery.over.sql, arguments: [time.milliseconds, step])
         var over = emergencies
         // Drills have messages alone. Looked for where little else is left to walk past.
         if emergencies.count < step {
-            over += try Data.fetchAll(
-                db,
-                sql: """
-                    SELECT DISTINCT emergency FROM dispatch_outbox AS over
-                    WHERE EXISTS (SELECT 1 FROM drills WHERE emergency = over.emergency AND outcome IS NOT NULL AND at < ?)
-                    AND NOT EXISTS (SELECT 1 FROM dispatch_lines WHERE emergency = over.emergency AND ended IS NULL) LIMIT ?
-                    """, arguments: [time.milliseconds, step - emergencies.count])
+            over += try Data.fetchAll(db, sql: EmergencyQuery.drillsOver.sql, arguments: [time.milliseconds, step - emergencies.count])
         }
         for emergency in over {
             for table in tables { try carry(db, emergency, table.columns, from: table.open, to: table.closed) }
@@ -103,12 +91,7 @@ enum ClosedEmergencyStore {
     /// Something is written of these: they come back first. Costs one look-up where they were never moved.
     static func bringBack(_ db: Database, _ emergencies: Set<EmergencyID>) throws {
         for emergency in emergencies {
-            let known = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT 1 FROM closed_emergencies WHERE emergency = ?1
-                        UNION ALL SELECT 1 FROM closed_outbox WHERE emergency = ?1 LIMIT 1
-                        """), arguments: [emergency.data])
+            let known = try Row.fetchOne(db.cachedStatement(sql: EmergencyQuery.moved.sql), arguments: [emergency.data])
             guard known != nil else { continue }
             for table in tables { try carry(db, emergency.data, table.columns, from: table.closed, to: table.open) }
         }
@@ -119,6 +102,58 @@ enum ClosedEmergencyStore {
             .execute(arguments: [emergency])
         try db.cachedStatement(sql: "DELETE FROM \(from) WHERE emergency = ?").execute(arguments: [emergency])
     }
+}
+
+/// What is asked of emergencies and their messages every few seconds, at a start or for a list. In one place, so that a test explains
+/// what runs and not a copy of it.
+enum EmergencyQuery: String, CaseIterable {
+    // What the canary leaves behind, every ten seconds; in this order.
+    case canaryLines = "DELETE FROM dispatch_lines WHERE emergency IN (SELECT emergency FROM dispatch_outbox WHERE person = ?)"
+    case canaryMessages = "DELETE FROM dispatch_outbox WHERE person = ?"
+    case canaryEmergencies = "DELETE FROM emergencies WHERE person = ?"
+    // A start.
+    case begunAt = "SELECT * FROM every_emergency WHERE person = ? AND t0 = ?"
+    /// What has no line was decided and, because of a crash, given to nobody.
+    case unfinished = """
+        SELECT * FROM dispatch_outbox WHERE emergency IN (
+            SELECT emergency FROM dispatch_lines WHERE ended IS NULL UNION SELECT emergency FROM emergencies WHERE closed_at IS NULL
+            UNION SELECT emergency FROM dispatch_outbox AS lost WHERE NOT EXISTS (
+                SELECT 1 FROM dispatch_lines AS line WHERE line.emergency = lost.emergency AND line.sequence = lost.sequence))
+        """
+    case open = "SELECT * FROM emergencies WHERE person = ? AND closed_at IS NULL"
+    case sequences = "SELECT sequence FROM dispatch_outbox WHERE emergency = ?"
+    case openOrClosedAfter = "SELECT * FROM every_emergency WHERE closed_at IS NULL OR closed_at > ?"
+    // One emergency.
+    case one = "SELECT * FROM every_emergency WHERE emergency = ?"
+    case messages = "SELECT * FROM every_message WHERE emergency = ?"
+    case message = "SELECT * FROM every_message WHERE emergency = ? AND sequence = ?"
+    case lines = "SELECT * FROM every_line WHERE emergency = ? ORDER BY sequence"
+    case openBeside = "SELECT emergency FROM emergencies WHERE person = ? AND closed_at IS NULL AND emergency <> ?"
+    case moved = """
+        SELECT 1 FROM closed_emergencies WHERE emergency = ?1
+        UNION ALL SELECT 1 FROM closed_outbox WHERE emergency = ?1 LIMIT 1
+        """
+    // Lists.
+    case newest = "SELECT * FROM every_emergency WHERE person IS NOT ? ORDER BY t0 DESC LIMIT ?"
+    case newestOfPerson = "SELECT * FROM every_emergency WHERE person = ? ORDER BY t0 DESC LIMIT ?"
+    case earlierOfPerson = "SELECT * FROM every_emergency WHERE person = ? AND t0 < ? ORDER BY t0 DESC LIMIT ?"
+    case unseen = """
+        SELECT * FROM every_emergency AS passed WHERE person = ? AND state = ? AND closed_at > ?
+        AND NOT EXISTS (SELECT 1 FROM seen_alerts WHERE emergency = passed.emergency) ORDER BY t0 DESC LIMIT ?
+        """
+    // What is to be moved, once a minute.
+    case over = """
+        SELECT emergency FROM emergencies AS over WHERE closed_at < ?
+        AND NOT EXISTS (SELECT 1 FROM dispatch_lines WHERE emergency = over.emergency AND ended IS NULL)
+        ORDER BY closed_at LIMIT ?
+        """
+    case drillsOver = """
+        SELECT DISTINCT emergency FROM dispatch_outbox AS over
+        WHERE EXISTS (SELECT 1 FROM drills WHERE emergency = over.emergency AND outcome IS NOT NULL AND at < ?)
+        AND NOT EXISTS (SELECT 1 FROM dispatch_lines WHERE emergency = over.emergency AND ended IS NULL) LIMIT ?
+        """
+
+    var sql: String { rawValue }
 }
 
 extension SOSStore {

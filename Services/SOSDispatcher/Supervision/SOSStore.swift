@@ -103,18 +103,11 @@ struct SOSStore: Sendable {
             for (person, watched) in memory.subscribers {
                 guard let episode = watched.subscriber.supervision.episode else { continue }
                 memory.emergencies[person] = try Row.fetchOne(
-                    db.cachedStatement(sql: "SELECT * FROM every_emergency WHERE person = ? AND t0 = ?"),
+                    db.cachedStatement(sql: EmergencyQuery.begunAt.sql),
                     arguments: [person.data, episode.receivedAt.milliseconds]
                 ).flatMap(EmergencyRecord.init)
             }
-            // What has no line was decided and, because of a crash, given to nobody.
-            let unfinished = """
-                SELECT * FROM dispatch_outbox WHERE emergency IN (
-                    SELECT emergency FROM dispatch_lines WHERE ended IS NULL UNION SELECT emergency FROM emergencies WHERE closed_at IS NULL
-                    UNION SELECT emergency FROM dispatch_outbox AS lost WHERE NOT EXISTS (
-                        SELECT 1 FROM dispatch_lines AS line WHERE line.emergency = lost.emergency AND line.sequence = lost.sequence))
-                """
-            memory.outboxes = try outboxes(db, Row.fetchAll(db, sql: unfinished))
+            memory.outboxes = try outboxes(db, Row.fetchAll(db, sql: EmergencyQuery.unfinished.sql))
             return memory
         }
     }
@@ -127,15 +120,13 @@ struct SOSStore: Sendable {
     /// All messages of one emergency; nil if it has none.
     func outbox(of emergency: EmergencyID) async throws -> (person: PersonID, outbox: DispatchMachine)? {
         try await store.read { db in
-            try outboxes(
-                db, Row.fetchAll(db, sql: "SELECT * FROM every_message WHERE emergency = ?", arguments: [emergency.data])
-            )[emergency]
+            try outboxes(db, Row.fetchAll(db, sql: EmergencyQuery.messages.sql, arguments: [emergency.data]))[emergency]
         }
     }
 
     func emergency(_ id: EmergencyID) async throws -> EmergencyRecord? {
         try await store.read { db in
-            try Row.fetchOne(db, sql: "SELECT * FROM every_emergency WHERE emergency = ?", arguments: [id.data])
+            try Row.fetchOne(db, sql: EmergencyQuery.one.sql, arguments: [id.data])
                 .flatMap(EmergencyRecord.init)
         }
     }
@@ -146,12 +137,9 @@ struct SOSStore: Sendable {
         try await store.read { db in
             let rows =
                 if let person {
-                    try Row.fetchAll(
-                        db, sql: "SELECT * FROM every_emergency WHERE person = ? ORDER BY t0 DESC LIMIT ?", arguments: [person.data, limit])
+                    try Row.fetchAll(db, sql: EmergencyQuery.newestOfPerson.sql, arguments: [person.data, limit])
                 } else {
-                    try Row.fetchAll(
-                        db, sql: "SELECT * FROM every_emergency WHERE person IS NOT ? ORDER BY t0 DESC LIMIT ?",
-                        arguments: [except?.data, limit])
+                    try Row.fetchAll(db, sql: EmergencyQuery.newest.sql, arguments: [except?.data, limit])
                 }
             return rows.compactMap(EmergencyRecord.init)
         }
@@ -161,7 +149,7 @@ struct SOSStore: Sendable {
     func emergencies(of person: PersonID, before: Timestamp?, limit: Int) async throws -> [EmergencyRecord] {
         try await store.read { db in
             try Row.fetchAll(
-                db, sql: "SELECT * FROM every_emergency WHERE person = ? AND t0 < ? ORDER BY t0 DESC LIMIT ?",
+                db, sql: EmergencyQuery.earlierOfPerson.sql,
                 arguments: [person.data, before?.milliseconds ?? .max, limit]
             ).compactMap(EmergencyRecord.init)
         }
@@ -184,10 +172,10 @@ struct SOSStore: Sendable {
 
     private func unreadable(_ db: Database, _ person: PersonID) throws -> Unreadable {
         let row = try Row.fetchOne(
-            db, sql: "SELECT * FROM emergencies WHERE person = ? AND closed_at IS NULL", arguments: [person.data])
+            db, sql: EmergencyQuery.open.sql, arguments: [person.data])
         guard let open = row.flatMap(EmergencyRecord.init) else { return Unreadable() }
         let given = try Int.fetchAll(
-            db, sql: "SELECT sequence FROM dispatch_outbox WHERE emergency = ?", arguments: [open.id.data]
+            db, sql: EmergencyQuery.sequences.sql, arguments: [open.id.data]
         ).map { MessageID(emergency: open.id, sequence: $0) }
         let last = given.filter { !$0.isRelease && !$0.isRepetition }.map(\.sequence).max()
         return Unreadable(open: open, nextSequence: last.map { $0 + 1 } ?? 0)
@@ -214,7 +202,7 @@ struct SOSStore: Sendable {
 
     private func lines(_ db: Database, _ emergency: EmergencyID, _ decided: [OutboxMessage]) throws -> [String: DispatchOutbox] {
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT * FROM every_line WHERE emergency = ? ORDER BY sequence"), arguments: [emergency.data])
+            db.cachedStatement(sql: EmergencyQuery.lines.sql), arguments: [emergency.data])
         var messages: [String: [OutboxMessage]] = [:]
         for row in rows {
             let sequence: Int = row["sequence"]
@@ -260,7 +248,7 @@ struct SOSStore: Sendable {
     /// The payload of a fact on an integrator's stream, from the message that it names; nil where the person was erased.
     func dispatchPayload(_ db: Database, _ id: MessageID) throws -> [UInt8]? {
         let row = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT * FROM every_message WHERE emergency = ? AND sequence = ?"),
+            db.cachedStatement(sql: EmergencyQuery.message.sql),
             arguments: [id.emergency.data, id.sequence])
         guard let row, let person = PersonID(row["person"] as Data) else { return nil }
         return message(row, of: person)?.body

@@ -116,7 +116,7 @@ struct SealedBatchStore: Sendable {
     /// and with it everybody's, from being stored.
     private func closeOthers(than record: EmergencyRecord, _ db: Database) throws {
         let other = try Data.fetchOne(
-            db.cachedStatement(sql: "SELECT emergency FROM emergencies WHERE person = ? AND closed_at IS NULL AND emergency <> ?"),
+            db.cachedStatement(sql: EmergencyQuery.openBeside.sql),
             arguments: [record.person.data, record.id.data])
         guard let other, let id = EmergencyID(other) else { return }
         let now = Timestamp.now

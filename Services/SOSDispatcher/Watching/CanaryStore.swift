@@ -66,11 +66,8 @@ struct CanaryStore: Sendable {
 
     /// Nothing of its emergencies stays: they would outnumber everybody's.
     static func forgetEmergencies(_ db: Database, of person: PersonID) throws {
-        try db.cachedStatement(
-            sql: "DELETE FROM dispatch_lines WHERE emergency IN (SELECT emergency FROM dispatch_outbox WHERE person = ?)"
-        ).execute(arguments: [person.data])
-        for table in ["dispatch_outbox", "emergencies"] {
-            try db.cachedStatement(sql: "DELETE FROM \(table) WHERE person = ?").execute(arguments: [person.data])
+        for query in [EmergencyQuery.canaryLines, .canaryMessages, .canaryEmergencies] {
+            try db.cachedStatement(sql: query.sql).execute(arguments: [person.data])
         }
     }
 }
