@@ -8,6 +8,11 @@ import Synchronization
 package final class MachinePace: Sendable {
     /// A machine may be busy with other things, but a bound remains a bound.
     package static let mostSlowness = 5.0
+    /// For a call for help that no process must be started for: what it waits for on purpose does not stretch, and what it computes is
+    /// a small part of its bound on any machine. A call that takes half as long again is a fault of the suite, not of the machine.
+    package static let mostSlownessOfCall = 1.5
+    /// For a call for help that waits until a process was started anew: loading it is work, which a busy machine does later.
+    package static let mostSlownessOfRestart = 2.0
 
     private static let pause = 0.04
     private static let workNanoseconds: UInt64 = 800_000
@@ -48,8 +53,9 @@ package final class MachinePace: Sendable {
     }
 
     /// A promise of `bound`, of which `waiting` is waited on purpose, as this machine can keep it.
-    package func allowed(_ bound: Duration, waiting: Duration = .zero) -> Duration {
-        waiting + (bound - waiting) * slowness
+    /// - Parameter most: however slow the machine is, the rest of the bound is not stretched further.
+    package func allowed(_ bound: Duration, waiting: Duration = .zero, most: Double = MachinePace.mostSlowness) -> Duration {
+        waiting + (bound - waiting) * min(slowness, most)
     }
 
     private static func nanoseconds(of clock: clockid_t) -> UInt64 {

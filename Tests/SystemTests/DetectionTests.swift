@@ -54,8 +54,9 @@ extension SystemTests {
                     "figure: SOS-10: sent to emergency: median \(half.wholeMilliseconds), max \(most.wholeMilliseconds) ms; t0 to acknowledged: "
                         + "max \(last.wholeMilliseconds) ms of \(calls.count); machine \((pace.slowness * 10).rounded() / 10) times as slow"
                 )
+                // The longest of twenty, all of it work and none of it slack: on two busy cores it stretches as the machine does.
                 #expect(most < pace.allowed(Self.detection), "\(took)")
-                #expect(last < pace.allowed(Self.call, waiting: Self.prompt), "\(calls)")
+                #expect(last < pace.allowed(Self.call, waiting: Self.prompt, most: MachinePace.mostSlownessOfCall), "\(calls)")
             }
         }
     }
