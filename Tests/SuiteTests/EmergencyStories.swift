@@ -16,7 +16,7 @@ struct EmergencyStories {
         Sample(type: .position, at: .now, value: nil, position: position)
     }
 
-    @Test("SC-34, SC-05, SOS-05, SOS-15, SOS-16, INV-22: a heart rate collapses at home, and an ambulance is called in less than 5 s")
+    @Test("SC-34, SOS-05, SOS-15, SOS-16, INV-22: a heart rate collapses at home, and an ambulance is called in less than 5 s")
     func collapse() async throws {
         try await StorySuite.with { suite in
             let watch = try await suite.subscriber()

@@ -33,6 +33,8 @@ struct Hospital: Sendable {
     let suite: StorySuite
     let parts: GatewayModule
     let mail: MailPeer
+    /// The gateway's own, for what it asks the others by the bus.
+    let runtime: Runtime
     let port: Int
     var token: String?
 
@@ -53,7 +55,7 @@ struct Hospital: Sendable {
                 let parts = try await GatewayModule(GatewayAssembly.settings(&reader), on: runtime)
                 let group = ServiceGroup(services: parts.services, logger: runtime.logger)
                 let running = Task { try await group.run() }
-                var hospital = Hospital(suite: suite, parts: parts, mail: mail, port: await parts.server.boundPort)
+                var hospital = Hospital(suite: suite, parts: parts, mail: mail, runtime: runtime, port: await parts.server.boundPort)
                 do {
                     try await body(&hospital)
                 } catch {

@@ -1,11 +1,13 @@
 // What an organisation goes through with its own account: registered, changed, its password too.
 
+import Bus
 import Contracts
 import Foundation
 import ServiceKit
 import TestKit
 import Testing
 
+@testable import Consent
 @testable import Operator
 @testable import ThirdPartyGateway
 
@@ -150,6 +152,78 @@ struct OrganisationStories {
             let token = try await eventually("the new password opens") { try await known.logIn(Hospital.address, new) }
             let seen = company.seen(by: token)
             try await eventually("the organisation's pages open") { try await seen.call("GET", "/organisation").status == 200 }
+        }
+    }
+
+    @Test(
+        "ORG-16, CON-13: an organisation deletes its profile: it is shown first what ends and what stays due; unconfirmed nothing happens; confirmed, its log-in, requests, subscription and reading end in every service, and each person is told once"
+    )
+    func leaves() async throws {
+        try await Hospital.with { company in
+            try await company.registered()
+            let (patient, other) = (try await Guest(in: company.suite), try await Guest(in: company.suite, named: "Carla"))
+            let weight = try #require(Metric(code: "weight"))
+            let running = try await company.ask(patient, ["weight"])
+            try await company.allowed(patient, running)
+            let unpaid = try await company.ask(patient, ["heart-rate"])
+            #expect(try await patient.answer(unpaid, "accept") == 200)
+            try await company.becomes("APPROVED", unpaid)
+            let waiting = try await company.ask(other, ["weight"])
+            let known = company
+            // By the bus, as the gateway reads: ingest refuses by itself.
+            let profile = try await company.call("GET", "/organisation").json
+            let organisation = try #require(OrganisationID(profile["organisation"] as? String ?? ""))
+            let grant = try #require(try await patient.shown(running).grant)
+            let ingest = try await company.runtime.client(of: .ingest)
+            let read: @Sendable () async -> Failure.Code? = {
+                do {
+                    let (from, to) = (Timestamp.now - .seconds(3600), Timestamp.now + .seconds(3600))
+                    let asked = ReadSamples(
+                        grant: grant, organisation: organisation, type: weight, from: from, to: to, after: nil, limit: 10)
+                    _ = try await ingest.ask(asked, deadline: .seconds(5))
+                    return nil
+                } catch {
+                    return error.code
+                }
+            }
+
+            let shown = try await eventually("what is due is shown") {
+                let preview = try JSONDecoder().decode(ClosingItem.self, from: try await known.call("GET", "/organisation/closing").body)
+                return preview.debts.isEmpty ? nil : preview
+            }
+            #expect(shown.debts == [Amount(minor: 1200, currency: "EUR")])
+            #expect(shown.pendingRequests == 1 && shown.approvedRequests == 2 && shown.members == 1)
+            let unconfirmed = try await company.call("POST", "/organisation/closing", ["confirmation": "yes"])
+            #expect(unconfirmed.status == 422 && unconfirmed.problem == "closing-not-confirmed", "\(unconfirmed.text)")
+            #expect(try await company.status(running) == "APPROVED")
+            #expect(try await other.shown(waiting).status == .pending)
+            #expect(await read() == nil)
+
+            let closed = try await company.call("POST", "/organisation/closing", ["confirmation": "Ospedale Maggiore"])
+            #expect(closed.status == 200, "\(closed.text)")
+            let after = [
+                try await company.call("GET", "/organisation").status, try await company.data(running, "weight").status,
+            ]
+            #expect(after.allSatisfy { $0 == 401 || $0 == 403 }, "\(after)")
+            try await eventually("consent ends its requests") {
+                let (first, second) = (try await patient.shown(running).status, try await patient.shown(unpaid).status)
+                let third = try await other.shown(waiting).status
+                return first == .ended && second == .ended && third == .expired
+            }
+            let refusals: [Failure.Code?] = [.forbidden, .notFound]
+            try await eventually("ingest hands out nothing more") { refusals.contains(await read()) }
+            #expect(try await other.answer(waiting, "accept") != 200)
+            try await eventually("nobody logs in for it") { try await known.logIn() == nil }
+            for guest in [patient, other] {
+                let told = try await eventually("the person is told") {
+                    let told = try await guest.inbox("organisation-left")
+                    return told.isEmpty ? nil : told
+                }
+                #expect(told.count == 1 && told[0].contains("Ospedale Maggiore"), "\(told)")
+            }
+            try await eventually("what stays due is written to it") {
+                known.mails().contains { $0.contains("12.00 EUR") && ($0.contains("restano dovuti") || $0.contains("remain due")) }
+            }
         }
     }
 

@@ -62,6 +62,22 @@ struct PanelStories {
             try await suite.say("GET", suite.consent + "/consent/v1/profile", as: token).decoded(Profile.self).automatedSOS
         }
 
+        /// A watch that is paired by the digits on its display.
+        func pair(measuring measures: [String]) async throws -> AddDevice.Reply {
+            struct Offer: Decodable { var pairing, number, secret: String }
+            struct Paired: Decodable { var device: DeviceID }
+            struct Progress: Decodable { var token: String }
+            let base = suite.server + "/ingest/v1/pairings"
+            let form: [String: any Sendable] = ["model": "watch", "kind": "wearable", "measures": measures, "intervalMs": 1000]
+            let offer: Offer = try await suite.say("POST", base, form).decoded()
+            let device = try await eventually("ingest knows the account, and the watch is paired") { [suite, token] in
+                let said = try await suite.say("POST", "\(base)/\(offer.pairing)/confirmation", ["number": offer.number], as: token)
+                return said.status == 200 ? try said.decoded(Paired.self).device : nil
+            }
+            let progress: Progress = try await suite.say("POST", "\(base)/\(offer.pairing)/poll", ["secret": offer.secret]).decoded()
+            return AddDevice.Reply(person: person, device: device, token: progress.token)
+        }
+
         /// A device with a token, paired by an operator's hand; it delivers everything.
         func addDevice() async throws -> AddDevice.Reply {
             try await eventually("ingest knows the account") { [suite, person] in
@@ -70,7 +86,37 @@ struct PanelStories {
         }
     }
 
-    @Test("SC-05, ACC-06, SOS-01 to SOS-04, SOS-30: refused without a device; with one joined, paused, resumed, left, the profile alike")
+    @Test(
+        "SC-05, ACC-06, SOS-01, SOS-09, SOS-15, SOS-16: who accepts AutomatedSOS at the registration and pairs the new watch is watched over; a heart rate past its threshold is passed on in less than 5 s, with GPS position and health parameters"
+    )
+    func stroke() async throws {
+        try await StorySuite.with { suite in
+            let anna = try await Subscriber(in: suite, ["joinsAutomatedSOS": true, "acceptedSOSClauses": true])
+            try await eventually("the wish waits for a watch") { try await anna.wish().status == .refused }
+            let watch = try await anna.pair(measuring: ["heart-rate", "position"])
+            let joined = try await eventually("the watch is enough") {
+                let said = try await anna.sos("PUT", "subscription", ["acceptedClauses": SubscriptionClauses.version])
+                return said.status == 200 ? said : nil
+            }
+            #expect(try anna.subscription(joined).state == "monitoring")
+            try await eventually("the profile says so") { try await anna.wish().status == .active }
+
+            let home = Position(latitude: 45.4786, longitude: 9.2276, accuracy: 8)
+            try await suite.beat(64, from: watch, and: [Sample(type: .position, at: .now, value: nil, position: home)])
+            #expect(try await suite.emergencies(of: watch).isEmpty)
+            try await suite.beat(155, from: watch)
+            let emergency = try await suite.acknowledged(of: watch)
+            #expect(try #require(emergency.acknowledgedAt) - emergency.t0 < .seconds(5))
+            let sent = try #require(suite.deskMessages().first)
+            let told = try JSONDecoder().decode(DispatchMessage.self, from: Data(sent.body))
+            #expect(sent.id == "\(emergency.emergency)-0" && told.msgType == .alert)
+            #expect(told.location.lat == home.latitude && told.location.lon == home.longitude && told.location.trusted)
+            let passed = try #require(told.trigger.threshold)
+            #expect(passed.metric == "heart-rate" && passed.value == 155 && passed.samples.map(\.value).contains(64))
+        }
+    }
+
+    @Test("ACC-06, SOS-01 to SOS-04, SOS-30: refused without a device; with one joined, paused, resumed, left, the profile alike")
     func joining() async throws {
         try await StorySuite.with { suite in
             let anna = try await Subscriber(in: suite, ["joinsAutomatedSOS": true, "acceptedSOSClauses": true])

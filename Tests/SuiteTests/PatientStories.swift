@@ -49,7 +49,7 @@ extension Guest {
     }
 
     /// A request as the person reads it before answering.
-    fileprivate func shown(_ request: RequestID) async throws -> RequestItem {
+    func shown(_ request: RequestID) async throws -> RequestItem {
         try await suite.say("GET", suite.consent + "/consent/v1/requests/\(request)", as: token).decoded()
     }
 

@@ -180,20 +180,4 @@ struct PeopleStories {
             }
         }
     }
-
-    @Test("SC-16, SC-17, ACC-04: with the sibling's address the account does not open; with an own one the registration succeeds")
-    func siblings() async throws {
-        try await StorySuite.with { suite in
-            let first = try await Resident(in: suite)
-            let second = DemoPerson.random()
-            let terms = try await first.client.call("GET", .consent, "/consent/v1/terms").text("version") ?? ""
-            var form = second.form(acceptedTerms: terms)
-            form["email"] = first.login.email
-            let waiting = try await first.client.call("POST", .consent, "/consent/v1/accounts", body: form)
-            #expect(waiting.status == 201 && waiting.text("state") == "unconfirmed")
-            form["email"] = second.email
-            let taken = try await first.client.call("POST", .consent, "/consent/v1/accounts", body: form)
-            #expect(taken.status == 201 && taken.text("state") == "active")
-        }
-    }
 }

@@ -141,7 +141,7 @@ struct RescueStories {
     }
 
     @Test(
-        "SC-21, SOS-01, SOS-02, MYD-08: after the pairing of SC-16 the watch is enough: the refused subscription names what was missing, the next one is taken and follows the heart"
+        "SC-21, SOS-01, SOS-02, MYD-08: once a watch is paired it is enough: the refused subscription names what was missing, the next one is taken and follows the heart"
     )
     func pairedAndFollowed() async throws {
         try await StorySuite.with { suite in

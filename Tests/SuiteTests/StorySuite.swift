@@ -34,6 +34,8 @@ struct StorySuite: Sendable {
     /// The dispatcher's origin.
     let sos: String
     let deskLedger: URL
+    /// What the desk was sent, as it came.
+    let deskMessages: @Sendable () -> [DeskMessage]
     /// Of every service, those of HTTPKit included.
     let routes: [Route]
     /// Ends consent for the rest of the story, its doors and its voice on the bus, as an orderly stop does.
@@ -80,7 +82,9 @@ struct StorySuite: Sendable {
             let notifier = try await parts(NotifierAssembly.self, layout, ports[4], settings)
             let gateway = hasGateway ? [try await parts(GatewayAssembly.self, layout, ports[5], settings)] : []
             let parts = [ingest.services, consent.services, notifier.services, sos.services] + gateway.map(\.services)
-            let groups = (parts + [[desk.server(port: ports[2])]]).map { ServiceGroup(services: $0, logger: quiet) }
+            let sent = Mutex<[DeskMessage]>([])
+            let door = desk.server(port: ports[2]) { message in sent.withLock { $0.append(message) } }
+            let groups = (parts + [[door]]).map { ServiceGroup(services: $0, logger: quiet) }
             let running = groups.map { group in Task { try await group.run() } }
             let again = Mutex<[(group: ServiceGroup, running: Task<Void, any Error>, runtime: Runtime)]>([])
             let stopAgain: @Sendable () async -> Void = {
@@ -91,7 +95,7 @@ struct StorySuite: Sendable {
                 layout: layout, server: "http://127.0.0.1:\(ports[0])", consent: "http://127.0.0.1:\(ports[3])",
                 notifier: "http://127.0.0.1:\(ports[4])", sos: "http://127.0.0.1:\(ports[1])", ledger: ledger,
                 routes: parts.joined().compactMap { $0 as? HTTPServer }.flatMap(\.routes),
-                stopConsent: { await stop([groups[1]], [running[1]], [consent.runtime]) },
+                deskMessages: { sent.withLock { $0 } }, stopConsent: { await stop([groups[1]], [running[1]], [consent.runtime]) },
                 restart: { peer, between in
                     let isIngest = peer == .ingest
                     let place = isIngest ? 0 : 1
@@ -141,7 +145,7 @@ struct StorySuite: Sendable {
 
     private init(
         layout: SuiteLayout, server: String, consent: String, notifier: String, sos: String, ledger: URL, routes: [Route],
-        stopConsent: @escaping @Sendable () async -> Void,
+        deskMessages: @escaping @Sendable () -> [DeskMessage], stopConsent: @escaping @Sendable () async -> Void,
         restart: @escaping @Sendable (_ peer: Peer, _ between: @Sendable () throws -> Void) async throws -> Void
     ) {
         var settings = OutboundSettings()
@@ -149,7 +153,7 @@ struct StorySuite: Sendable {
         sender = HTTPSender(settings, logger: StorySuite.quiet)
         (self.layout, self.server, deskLedger) = (layout, server, ledger)
         (self.consent, self.notifier, self.sos) = (consent, notifier, sos)
-        self.routes = routes
+        (self.routes, self.deskMessages) = (routes, deskMessages)
         (self.stopConsent, self.restart) = (stopConsent, restart)
     }
 

@@ -13,14 +13,17 @@ extension DeskService {
     private static let messageBytes = 64 << 10
 
     /// A server that hands each message to the desk.
-    nonisolated func server(host: String = "127.0.0.1", port: Int) -> HTTPServer {
+    /// - Parameter observe: sees each message before the desk does.
+    nonisolated func server(
+        host: String = "127.0.0.1", port: Int, observe: @escaping @Sendable (DeskMessage) -> Void = { _ in }
+    ) -> HTTPServer {
         HTTPServer(
             .init(title: "Reference emergency desk", version: "1", summary: "Receives and acknowledges dispatch messages.", prefix: "desk"),
-            routes: [route], host: host, port: port, health: Health(missing: { [] }, metrics: { "" }),
+            routes: [route(observe)], host: host, port: port, health: Health(missing: { [] }, metrics: { "" }),
             authenticate: { _, _ in .anyone }, logger: Logger(label: "trackme.desk") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    private nonisolated var route: Route {
+    private nonisolated func route(_ observe: @escaping @Sendable (DeskMessage) -> Void) -> Route {
         let message = JSONSchema.object().named("DispatchMessage")
         return Route(
             .post, DeskService.path, as: "takeDispatch", access: .anyone, summary: "Takes one dispatch message",
@@ -36,12 +39,12 @@ extension DeskService {
             ]
         ) { exchange in
             let body = try await exchange.body()
-            let response = try await self.receive(
-                DeskMessage(
-                    id: exchange.header(WebhookSignature.idHeader) ?? "",
-                    timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
-                    signatures: exchange.header(WebhookSignature.signatureHeader) ?? "", body: Array(body.readableBytesView)))
-            return DeskService.answer(response)
+            let message = DeskMessage(
+                id: exchange.header(WebhookSignature.idHeader) ?? "",
+                timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
+                signatures: exchange.header(WebhookSignature.signatureHeader) ?? "", body: Array(body.readableBytesView))
+            observe(message)
+            return DeskService.answer(try await self.receive(message))
         }
     }
 

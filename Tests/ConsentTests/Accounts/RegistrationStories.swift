@@ -273,7 +273,7 @@ struct RegistrationStories {
         }
     }
 
-    @Test("ACC-10, SC-16: somebody without an account registers another person; two of them do not disturb each other")
+    @Test("ACC-10: somebody without an account registers another person; two of them do not disturb each other")
     func relative() async throws {
         try await AccountHouse.run { house in
             let grandmother = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self)

@@ -148,7 +148,9 @@ struct OrganisationProfileStories {
         }
     }
 
-    @Test("ORG-16, CON-13: what ends and what stays due is shown; without the confirmation nothing happens; with it everything ends")
+    @Test(
+        "ORG-16, CON-13: what ends and what stays due is shown; without the confirmation nothing happens; with it the gateway ends it and tells consent and its own parts"
+    )
     func deleted() async throws {
         let books = Books()
         try await House.run(neighbours: books.neighbours) { house in
