@@ -120,7 +120,7 @@ struct TextPatternTests {
         #expect(TextPattern(pattern) == nil)
     }
 
-    @Test("G7: a text that turns the direction of writing is refused by the name of its field on every route; a password is as it is")
+    @Test("G7: a text that turns the direction of writing is refused by the name of its field; a password is as it is")
     func disguisedText() throws {
         let schema = JSONSchema.object(
             .required("name", .string(length: 1...40)), .required("password", .string(length: 1...40, format: "password")))

@@ -25,9 +25,14 @@ struct EdgeDoorTests {
     }
 
     /// Runs Caddy with the suite's own file until `body` is done.
-    /// - Parameter heard: told of each request that came to the service.
+    /// - Parameters:
+    ///   - limits: of the service behind it.
+    ///   - heard: told of each request that came to the service.
+    ///   - broken: told of each body that the service would read no further, and how long after its request had come.
     private static func withEdge(
-        _ body: (_ https: Int, _ http: Int) async throws -> Void, heard: @escaping @Sendable (Exchange) -> Void = { _ in }
+        limits: HTTPLimits = HTTPLimits(), _ body: (_ https: Int, _ http: Int) async throws -> Void,
+        heard: @escaping @Sendable (Exchange) -> Void = { _ in },
+        broken: @escaping @Sendable (any Error, Duration) -> Void = { _, _ in }
     ) async throws {
         try await withTemporaryFolder { folder in
             let free = try FreePorts.find(2)
@@ -40,11 +45,17 @@ struct EdgeDoorTests {
                         body: BodyShape([.init(MediaType.json, .anything)], limit: 100 << 20, inflatedLimit: 100 << 20), answers: []
                     ) { exchange in
                         heard(exchange)
-                        _ = try await exchange.body()
+                        let begun = ContinuousClock.now
+                        do {
+                            _ = try await exchange.body()
+                        } catch {
+                            broken(error, .now - begun)
+                            throw error
+                        }
                         return .empty()
                     }
-                ], port: 0, edge: EdgeSecret(try layout.keys.edgeSecret()), health: Health(missing: { [] }, metrics: { "" }),
-                authenticate: { _, _ in .anyone },
+                ], port: 0, limits: limits, edge: EdgeSecret(try layout.keys.edgeSecret()),
+                health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in .anyone },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let running = Task { try await server.run() }
             defer { running.cancel() }
@@ -167,16 +178,72 @@ struct EdgeDoorTests {
     }
 
     @Test(
-        "X3: The edge takes bodies up to its size and says 413 beyond; what is slow on one of many HTTP/2 streams is ended by the service")
+        "X3: The edge takes a body up to its size and says 413 beyond; whoever offers HTTP/2 is answered by HTTP/1.1, since it bounds no streams"
+    )
     func bodies() async throws {
         try await Self.withEdge { https, _ in
             let url = "https://localhost:\(https)/ingest/v1/body"
-            let large = String(repeating: "1", count: 65 << 20)
-            for version in ["--http1.1", "--http2"] {
-                let refused = await Self.curl(
-                    version, url, "-H", "Content-Type: application/json", "-H", "Expect:", "--data-binary", "@-", input: large)
-                #expect(refused.status == 413, "\(version): \(refused.text.prefix(500))")
+            func send(_ bytes: Int, _ version: String) async -> Said {
+                await Self.curl(
+                    version, url, "-H", "Content-Type: application/json", "-H", "Expect:", "--data-binary", "@-",
+                    input: String(repeating: "1", count: bytes))
             }
+            let taken = await send(60 << 20, "--http1.1")
+            #expect(taken.status == 204, "\(taken.text.prefix(500))")
+            for version in ["--http1.1", "--http2"] {
+                let refused = await send(65 << 20, version)
+                #expect(refused.status == 413 && refused.text.hasPrefix("HTTP/1.1 "), "\(version): \(refused.text.prefix(500))")
+            }
+        }
+    }
+
+    /// Sends a body of `length` bytes, ten of them a second, for five seconds; gives what was answered.
+    private static func trickle(_ https: Int, length: Int) async -> String {
+        let head =
+            "POST /ingest/v1/body HTTP/1.1\r\nHost: localhost:\(https)\r\nContent-Type: application/json\r\nContent-Length: \(length)\r\n\r\n"
+        // By a shell: its writer ends by itself where the other side takes nothing more. The sleep is the sender's pace.
+        return await run(
+            "bash",
+            [
+                "-c",
+                "{ printf %s \"$0\"; while sleep 0.1 && printf 1; do :; done; } | timeout 5 openssl s_client -quiet -connect \"$1\" -servername localhost",
+                head, "127.0.0.1:\(https)",
+            ])
+    }
+
+    @Test(
+        "X3: a body that comes a byte now and then on one of many connections through the edge is ended by the service once its time is over; others are answered meanwhile"
+    )
+    func slowBodies() async throws {
+        var limits = HTTPLimits()
+        limits.bodyArrival = .seconds(1)
+        let slow = 8
+        let heard = Mutex(0)
+        let ended = Mutex<[(status: Int?, took: Duration)]>([])
+        let pace = MachinePace()
+        defer { pace.end() }
+        try await Self.withEdge(limits: limits) { https, _ in
+            async let long = Self.trickle(https, length: 1_000_000)
+            async let short: Void = withDiscardingTaskGroup { group in
+                for _ in 1..<slow { group.addTask { _ = await Self.trickle(https, length: 1000) } }
+            }
+            try await eventually("all are under way") { heard.withLock { $0 } >= slow }
+            let quick = await Self.curl("https://localhost:\(https)/ingest/v1/body", "-H", "Content-Type: application/json", "-d", "12345")
+            #expect(quick.status == 204, "\(quick.text)")
+            try await eventually("all are ended") { ended.withLock { $0.count } == slow }
+            // Of a body under 256 KiB the edge reads away what is left before it answers: its sender sees the end later than the service.
+            let answer = await long
+            #expect(answer.hasPrefix("HTTP/1.1 408") && answer.contains("request-timeout"), "\(answer)")
+            await short
+        } heard: { _ in
+            heard.withLock { $0 += 1 }
+        } broken: { error, took in
+            ended.withLock { $0.append(((error as? Problem)?.status, took)) }
+        }
+        // A second of grace; the twenty bytes that came by then bought some hundredths more. Whole they were there after 100 s.
+        let bound = pace.allowed(.seconds(2), waiting: .seconds(1))
+        for (status, took) in ended.withLock({ $0 }) {
+            #expect(status == 408 && took > .milliseconds(500) && took < bound, "\(String(describing: status)) after \(took) of \(bound)")
         }
     }
 }

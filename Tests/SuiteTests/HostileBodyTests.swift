@@ -56,6 +56,41 @@ struct HostileBodyTests {
         }
     }
 
+    /// A body for each text in a schema, all of it absent but one that turns the direction of writing, and where that stands.
+    private static func disguised(_ schema: JSONSchema, _ depth: Int = 0) -> [(body: String, pointer: String)] {
+        guard depth < 8 else { return [] }
+        switch schema.kind {
+        case .plain(let type, let keywords):
+            let isPassword = keywords.contains { $0.name == "format" && $0.value == .string("password") }
+            // What a schema leaves free it does not judge: forms are read by `FormReader`, which has tests of its own.
+            guard type == "string", !keywords.isEmpty, !isPassword else { return [] }
+            return [(#""Rossi\u202eires""#, "")]
+        case .object(let properties):
+            return properties.flatMap { property in
+                disguised(property.schema, depth + 1).map { ("{\"\(property.name)\":\($0.body)}", "/\(property.name)\($0.pointer)") }
+            }
+        case .array(let item, _): return disguised(item, depth + 1).map { ("[\($0.body)]", "/0\($0.pointer)") }
+        default: return []
+        }
+    }
+
+    @Test("G7: a text that turns the direction of writing is refused by the name of its field wherever a route's body bounds a text")
+    func disguisedText() async throws {
+        try await StorySuite.with { suite in
+            var fields = 0
+            for route in suite.routes where route.body?.isChecked == true {
+                for content in route.body?.contents ?? [] where content.mediaType.contains("json") {
+                    for (body, pointer) in Self.disguised(content.schema) {
+                        let faults = try Array(body.utf8).withUnsafeBytes { try content.schema.faults(in: $0) }
+                        #expect(faults.contains { $0.pointer == pointer }, "\(route.operationID): \(body)")
+                        fields += 1
+                    }
+                }
+            }
+            #expect(fields > 30, "every service's texts are there: \(fields)")
+        }
+    }
+
     @Test("X1: an upload's scanner, of documents and of lines, takes no more", arguments: HostileBody.all)
     func entries(_ hostile: HostileBody) {
         let scanner = EntryScanner(rules: EntryRules(now: .now, clockSkew: .seconds(300)))

@@ -26,7 +26,9 @@ struct SnapshotLoadTests {
         }
     }
 
-    @Test("S5: a snapshot of a million grants kept all uploads waiting for tens of seconds: none waits for more than 100 ms")
+    @Test(
+        "S5: a snapshot of very many grants kept all uploads waiting until it was taken: beside one of 30,000, 99 of 100 uploads wait for less than 100 ms, and none for a second"
+    )
     func uploadsGoOn() async throws {
         try await IngestHouse.run { house in
             let device = try await house.addDevice()
@@ -52,11 +54,16 @@ struct SnapshotLoadTests {
                 try #require(ContinuousClock.now - begun < .seconds(300), "it never ends")
             }
             #expect(try await Self.count(house) == Self.grants)
-            // A machine that others use as well stops any process now and then: of a hundred uploads one may have met that.
+            // A machine that others use as well stops any process now and then: of a hundred uploads one may have met that. The whole
+            // snapshot takes many seconds: whoever waited for it would be seen in the very longest.
+            let worst = try #require(waits.max())
             let longest = try #require(waits.sorted().dropLast((waits.count + 99) / 100).last)
             let bound = pace.allowed(.milliseconds(100))
-            print("\(Self.grants) grants in \(ContinuousClock.now - begun), \(waits.count) uploads beside, longest \(longest) of \(bound)")
+            print(
+                "\(Self.grants) grants in \(ContinuousClock.now - begun), \(waits.count) uploads beside, longest \(longest) of \(bound), "
+                    + "worst \(worst)")
             #expect(longest < bound)
+            #expect(worst < pace.allowed(.seconds(1)))
             #expect(waits.count >= 20 && beside < Self.grants, "the uploads went on while it was taken")
         }
     }

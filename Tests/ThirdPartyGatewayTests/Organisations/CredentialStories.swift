@@ -64,6 +64,41 @@ struct CredentialStories {
         }
     }
 
+    @Test(
+        "X19: 300 wrong client secrets of one address, at both routes and in both spellings: after a hundred they are 429; the right one gets its token there"
+    )
+    func guessedSecrets() async throws {
+        try await OrganisationHouse.run { house in
+            let founded = try await house.found()
+            let made = try await house.ask(
+                "POST", "/thirdparty/v1/clients", token: founded.token, json: ["name": "nightly", "scopes": ["organisation:manage"]])
+            let client = try #require(made.json["client"] as? String)
+            let secret = try #require(made.json["secret"] as? String)
+            var statuses: [Int: Int] = [:]
+            for number in 0..<300 {
+                let guess = "tmcs_guess\(number)"
+                let answer =
+                    switch number % 3 {
+                    case 0: try await Self.token(house, client, guess)
+                    case 1:
+                        try await house.ask(
+                            "POST", Self.endpoint, form: "grant_type=client_credentials&client_id=\(client)&client_secret=\(guess)")
+                    default:
+                        try await house.ask(
+                            "POST", "/thirdparty/v1/oauth/revoke", form: "token=a&client_id=\(client)&client_secret=\(guess)")
+                    }
+                statuses[answer.status, default: 0] += 1
+                if answer.status == 429 {
+                    #expect(answer.problem == "too-many-requests" && answer.header("Retry-After").flatMap { Int($0) } ?? 0 >= 1)
+                }
+            }
+            #expect(statuses.keys.sorted() == [401, 429])
+            #expect((100..<200).contains(statuses[401] ?? 0), "a hundred at once, then one a second: \(statuses)")
+            // Nobody can guess 256 bits: whoever shares the address with a guesser is not locked out.
+            try await Self.token(house, client, secret).expect(status: 200)
+        }
+    }
+
     @Test("a flood of wrong secrets does not fill the log: lines are passed over, and the next one says how many")
     func flood() {
         let log = RecordingLog()
