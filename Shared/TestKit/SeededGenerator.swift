@@ -1,7 +1,7 @@
 // Chance that a seed repeats, for properties and made-up data in tests.
 
 /// The same numbers for the same seed on every machine: SplitMix64 (Steele, Lea, Flood 2014).
-package struct SeededGenerator: RandomNumberGenerator {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) {

@@ -1,6 +1,7 @@
 // Whatever the network and the processes do: each fact once, in order, none left out.
 
 @testable import Contracts
+import TestKit
 import Testing
 
 @testable import Bus
@@ -22,7 +23,7 @@ struct ConsumerPropertyTests {
 /// A publisher with its log, a network without manners and a consumer that crashes, all under one seed and one virtual clock.
 private struct World {
     let family: StreamFamily
-    var random: Seeded
+    var random: SeededGenerator
     var now = ContinuousClock.now
     var heads: [String: Int64] = [:]
     var wire: [Frame] = []
@@ -39,7 +40,7 @@ private struct World {
     }
 
     init(seed: UInt64) {
-        random = Seeded(seed)
+        random = SeededGenerator(seed: seed)
         badness = Double.random(in: 0...0.6, using: &random)
         family = StreamFamily(
             name: "w", owner: .ingest, streams: (0..<Int.random(in: 1...6, using: &random)).map { "w.\($0)" }, keepsState: false,

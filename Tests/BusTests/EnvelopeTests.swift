@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import TestKit
 import Testing
 
 @testable import Bus
@@ -91,7 +92,7 @@ struct EnvelopeTests {
 
     @Test("Random bytes and cut envelopes never crash the scanner")
     func fuzz() {
-        var random = Seeded(7)
+        var random = SeededGenerator(seed: 7)
         let whole = Question(id: "1", method: "m", deadline: Timestamp(milliseconds: 1), trace: "", body: Array(#"{"a":["\"",{}]}"#.utf8))
             .envelope
         for _ in 0..<20_000 {
@@ -111,22 +112,5 @@ private enum Mixed: Codable, Sendable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let number = try? container.decode(Int.self) { self = .number(number) } else { self = .text(try container.decode(String.self)) }
-    }
-}
-
-/// A generator that gives the same numbers for the same seed (SplitMix64).
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

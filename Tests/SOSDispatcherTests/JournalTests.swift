@@ -164,7 +164,7 @@ struct JournalTests {
     func random(seed: UInt64) async throws {
         let shelf = Shelf()
         let journal = journal(shelf)
-        var dice = SupervisionPropertyTests.Dice(state: seed)
+        var dice = SeededGenerator(seed: seed)
         let people = (0..<150).map { _ in PersonID.random() }
         var noted: [PersonID: Int64] = [:]
         var atPosition: [Int64: [PersonID: Int64]] = [:]

@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import TestKit
 import Testing
 
 @testable import SOSDispatcher
@@ -177,8 +178,8 @@ enum InventedRecording {
     ]
 
     static func text(seed: UInt64) -> String {
-        var dice = SupervisionPropertyTests.Dice(state: seed)
-        var others = SupervisionPropertyTests.Dice(state: ~seed)
+        var dice = SeededGenerator(seed: seed)
+        var others = SeededGenerator(seed: ~seed)
         var lines = ["time,event,age_ms,source," + columns.map(\.name).joined(separator: ",")]
         var now = SupervisionStory.start
         var taken: Set<String> = []

@@ -47,7 +47,7 @@ struct StreamLogTests {
     @Test("many facts appended in one body get the sequences and heads that they would get one by one", arguments: [1, 2, 3])
     func appending(seed: UInt64) async throws {
         try await withLog { store in
-            var generator = SeededGenerator(seed)
+            var generator = SeededGenerator(seed: seed)
             var expected: [String: Int64] = [:]
             for round in 0..<60 {
                 let streams = (0..<Int.random(in: 1...20, using: &generator)).map { _ in "s.\(Int.random(in: 0..<5, using: &generator))" }
@@ -81,7 +81,7 @@ struct StreamLogTests {
     @Test("sequences are gapless per stream however often transactions are undone", arguments: [1, 2, 3, 4])
     func gapless(seed: UInt64) async throws {
         try await withLog { store in
-            var generator = SeededGenerator(seed)
+            var generator = SeededGenerator(seed: seed)
             var expected: [String: Int64] = [:]
             for _ in 0..<300 {
                 let streams = (0..<Int.random(in: 1...4, using: &generator)).map { _ in "s.\(Int.random(in: 0..<5, using: &generator))" }
@@ -356,22 +356,5 @@ struct StreamLogTests {
                 #expect(try confirmations.next(db, "a", of: [gone], epoch: epoch) == 1)
             }
         }
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

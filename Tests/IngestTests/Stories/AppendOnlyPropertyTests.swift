@@ -34,7 +34,7 @@ import Testing
         "INV-09, INV-10, INV-11, INV-12: after any sequence of uploads and restarts each person has the first value of each metric and time, and nothing else",
         arguments: [1, 2, 3] as [UInt64])
     func firstValueStays(seed: UInt64) async throws {
-        var random = Sequence64(state: seed)
+        var random = SeededGenerator(seed: seed)
         try await withTemporaryFolder { folder in
             var models = [Model(), Model()]
             var tokens: [String] = []
@@ -58,24 +58,11 @@ import Testing
     }
 
     /// Times are few, so that they meet; some values and times are impossible.
-    private static func sample(_ random: inout Sequence64) -> Sample {
+    private static func sample(_ random: inout SeededGenerator) -> Sample {
         let metric = metrics[Int(random.next() % 2)]
         let impossible = random.next() % 8 == 0
         let value = impossible ? 0 : (metric == .heartRate ? 60 : 36) + Double(random.next() % 3)
         let time = random.next() % 16 == 0 ? -1 : Int64(1_768_005_000_000 + random.next() % 40 * 1000)
         return Sample(type: metric, at: Timestamp(milliseconds: time), value: value)
-    }
-
-    /// SplitMix64: the same numbers for the same seed.
-    private struct Sequence64 {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import TestKit
 import Testing
 
 @testable import SOSDispatcher
@@ -10,7 +11,7 @@ import Testing
 struct AutonomyTests {
     /// A random life of a person who never answers, never presses anything and never opens the app; emergency services do answer.
     private func life(seed: UInt64) -> (story: SupervisionStory, end: Double) {
-        var dice = SupervisionPropertyTests.Dice(state: seed)
+        var dice = SeededGenerator(seed: seed)
         var rules = SupervisionRules()
         rules.silenceCallsAmbulance = seed % 4 == 0
         rules.seizureCallsAmbulance = seed % 5 == 0

@@ -1,6 +1,7 @@
 // One message at a time, without end, until it is acknowledged.
 
 import Contracts
+import TestKit
 import Testing
 
 @testable import SOSDispatcher
@@ -112,7 +113,7 @@ struct DispatchOutboxTests {
 struct DueListTests {
     @Test("Everybody is taken out at the wanted time or before, in any order of wanting", arguments: 0..<20)
     func takes(seed: UInt64) {
-        var dice = SupervisionPropertyTests.Dice(state: seed)
+        var dice = SeededGenerator(seed: seed)
         var list = DueList<Int>()
         var wanted: [Int: Int64] = [:]
         for _ in 0..<500 {

@@ -1,6 +1,7 @@
 // The text of one segment: what a telephone shows when there is no internet.
 
 import Contracts
+import TestKit
 import Testing
 
 @testable import SOSDispatcher
@@ -41,7 +42,7 @@ struct DispatchTextTests {
 
     @Test("It is never longer than one segment, and a part that is cut off is noticed", arguments: 0..<50)
     func longest(seed: UInt64) throws {
-        var dice = SupervisionPropertyTests.Dice(state: seed)
+        var dice = SeededGenerator(seed: seed)
         var message = DispatchMessage(DispatchMessageTests.facts(), under: DispatchMessageTests.letterhead)
         message.status = .exercise
         message.seq = Int.random(in: 0...99, using: &dice)

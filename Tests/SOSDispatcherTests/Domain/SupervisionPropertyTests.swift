@@ -2,31 +2,19 @@
 
 import Contracts
 import Foundation
+import TestKit
 import Testing
 
 @testable import SOSDispatcher
 
 @Suite("Supervision, properties")
 struct SupervisionPropertyTests {
-    /// A small generator, so that a seed means the same run everywhere.
-    struct Dice: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     /// Of fifty lives each; `Tests/Simulation/run` asks for more.
     private static let blocks = (ProcessInfo.processInfo.environment["TRACKME_MACHINE_SEEDS"].flatMap { UInt64($0) } ?? 2000) / 50
 
     /// Plays one random life; between any two events the machine may be written down and read again, as a restart does.
     private func life(seed: UInt64, restarts: Bool) throws -> [SupervisionAction] {
-        var dice = Dice(state: seed)
+        var dice = SeededGenerator(seed: seed)
         var story = SupervisionStory(own: seed % 3 == 0 ? [.oxygenSaturation: Bounds(low: 90, high: nil)] : [:])
         var now = 0.0
         let steps: [Double] = [0.05, 0.1, 0.4, 1, 2, 3, 3.5, 10, 31, 130]

@@ -1,6 +1,7 @@
 // What bounds would have done: the plan of stretches, and that hearing the stretches alone tells what hearing everything tells.
 
 import Contracts
+import TestKit
 import Testing
 
 @testable import SOSDispatcher
@@ -49,7 +50,7 @@ struct ThresholdReplayTests {
 
     @Test("Stretches around critical minutes tell what the whole history tells, over seeds", arguments: 0..<24)
     func stretches(seed: Int) {
-        var random = SeededRandom(UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         var entries: [Sample] = []
         // Three hours at 1 Hz, with critical spells of 1 to 40 s now and then, and pressure each two minutes.
         var spell = 0
@@ -94,20 +95,5 @@ struct ThresholdReplayTests {
         let part = ReplayPlan(history, under: thresholds, in: period, most: 100)
         #expect(part.stretches.count == 1 && part.from > all.stretches[1].lowerBound && part.from == part.stretches[0].lowerBound)
         #expect(ReplayPlan([:], under: thresholds, in: period, most: 1).stretches.isEmpty)
-    }
-}
-
-/// SplitMix64, so that a seed tells the same story everywhere.
-private struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,24 +1,19 @@
 // What one seed means: who lives in the simulated suite, what happens to them, and which faults come when.
 
 import Contracts
+import TestKit
 
 @testable import SOSDispatcher
 
 /// A small generator, so that a seed means the same run everywhere.
 struct SimulationDice: RandomNumberGenerator, Sendable {
-    private var state: UInt64
+    private var generator: SeededGenerator
 
     init(seed: UInt64) {
-        state = seed &* 0xD134_2543_DE82_EF95 &+ 1
+        generator = SeededGenerator(seed: seed &* 0xD134_2543_DE82_EF95 &+ 1)
     }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    mutating func next() -> UInt64 { generator.next() }
 
     mutating func happens(_ percent: Int) -> Bool {
         Int(next() % 100) < percent

@@ -17,16 +17,6 @@ struct AuditFlipTests {
     private static let flips = FaultSizes.environment["TRACKME_AUDIT_FLIPS"].flatMap { UInt64($0) } ?? 1000
     private static let rows = 40
 
-    /// A small generator, so that a seed is the same bit everywhere.
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state ^ (state >> 29)
-        }
-    }
-
     /// A store of the dispatcher with its audit log filled, closed again.
     private func write(_ file: URL) async throws {
         let store = try Store.open(
@@ -75,7 +65,7 @@ struct AuditFlipTests {
             let places = try places(file, sound)
             var missed: [String] = []
             for seed in 0..<Self.flips {
-                var dice = Dice(state: seed &* 0x9E37_79B9_7F4A_7C15)
+                var dice = SeededGenerator(seed: seed)
                 let row = Int.random(in: 0..<places.count, using: &dice)
                 let offset = places[row].randomElement(using: &dice) ?? 0
                 let bit = UInt8.random(in: 0..<8, using: &dice)
