@@ -158,7 +158,6 @@ final class Notebook: Sendable {
     private let pages = Mutex(Pages())
 
     var positions: [StreamPosition] { pages.withLock { Array($0.positions.values) } }
-    var hasPositions: Bool { !positions.isEmpty }
     var snapshots: [[Int64]] { pages.withLock { $0.snapshots } }
     var pagesOfSnapshots: [Int] { pages.withLock { $0.pagesOfSnapshots } }
     var count: Int { pages.withLock { $0.applied.values.reduce(0) { $0 + $1.count } } }

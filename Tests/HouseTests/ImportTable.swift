@@ -21,7 +21,7 @@ enum ImportTable {
         "Documents": ["Contracts", "FoundationXML"],
         "Telemetry": ["CoreMetrics"],
         "ServiceKit": ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "HTTPKit", "Telemetry", "ArgumentParser"],
-        "TestKit": ["Contracts", "Bus", "Storage", "ServiceKit"],
+        "TestKit": ["Contracts", "Bus", "Storage", "Outbound", "ServiceKit"],
     ]
     private static let services: Set<String> = ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "HTTPKit", "Documents", "ServiceKit"]
     private static let storeKeepers: Set<String> = ["Keys", "Streams", "Messages", "Jobs", "Accounts", "Erasure"]

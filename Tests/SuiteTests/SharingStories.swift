@@ -48,12 +48,7 @@ private struct Spa: Sendable {
 
     /// Nil where data were handed out.
     func refusal(_ state: RequestState, _ type: Metric) async -> Failure.Code? {
-        do {
-            _ = try await read(state, type)
-            return nil
-        } catch {
-            return (error as? Failure)?.code
-        }
+        await failure { _ = try await read(state, type) }?.code
     }
 }
 

@@ -42,7 +42,7 @@ struct StorySuite: Sendable {
     let stopConsent: @Sendable () async -> Void
     /// Stops ingest or consent, lets the body do something to its files, and starts it again.
     let restart: @Sendable (_ peer: Peer, _ between: @Sendable () throws -> Void) async throws -> Void
-    private let sender: HTTPSender
+    private let sender = HTTPSender.anywhere()
 
     private static let quiet = Logger(label: "story") { _ in SwiftLogNoOpLogHandler() }
     /// More than any answer of a story.
@@ -148,9 +148,6 @@ struct StorySuite: Sendable {
         deskMessages: @escaping @Sendable () -> [DeskMessage], stopConsent: @escaping @Sendable () async -> Void,
         restart: @escaping @Sendable (_ peer: Peer, _ between: @Sendable () throws -> Void) async throws -> Void
     ) {
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
-        sender = HTTPSender(settings, logger: StorySuite.quiet)
         (self.layout, self.server, deskLedger) = (layout, server, ledger)
         (self.consent, self.notifier, self.sos) = (consent, notifier, sos)
         (self.routes, self.deskMessages) = (routes, deskMessages)

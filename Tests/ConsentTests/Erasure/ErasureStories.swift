@@ -79,14 +79,6 @@ private struct ErasureHouse: Sendable {
     }
 }
 
-extension Array {
-    fileprivate func asyncMap<Value>(_ change: (Element) async throws -> Value) async rethrows -> [Value] {
-        var values: [Value] = []
-        for element in self { values.append(try await change(element)) }
-        return values
-    }
-}
-
 @Suite("Erasure in consent", .serialized, .timeLimit(.minutes(3)))
 struct ErasureInConsentStories {
     @Test(

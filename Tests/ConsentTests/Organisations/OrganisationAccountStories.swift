@@ -66,15 +66,6 @@ private struct OrganisationAccountHouse: Sendable {
         let form = ["login": email, "password": password, "device": "desk"]
         return try await HarnessClient(port: port).ask("POST", "/consent/v1/sessions", json: form).status == 200
     }
-
-    func code(_ body: () async throws -> Void) async -> Failure.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? Failure)?.code
-        }
-    }
 }
 
 @Suite("Organisations in consent", .serialized, .timeLimit(.minutes(3)))
@@ -109,7 +100,7 @@ struct OrganisationAccountStories {
             #expect(try await house.logsIn("two@example.org", "un'altra frase lunga") == false, "nobody has confirmed it")
             for (member, email) in [(stranger.member, House.email), (other.member, "Office@Example.org")] {
                 let question = ChangeMemberAddress(member: member, email: email)
-                #expect(await house.code { _ = try await house.gateway.ask(question, deadline: .seconds(5)) } == .conflict)
+                #expect(await failure { _ = try await house.gateway.ask(question, deadline: .seconds(5)) }?.code == .conflict)
             }
         }
     }
@@ -118,10 +109,10 @@ struct OrganisationAccountStories {
     func refused() async throws {
         try await House.run { house in
             let organisation = OrganisationID.random()
-            #expect(await house.code { _ = try await house.first(of: organisation, password: nil) } == .invalid)
-            #expect(await house.code { _ = try await house.first(of: organisation, password: "short") } == .invalid)
-            #expect(await house.code { _ = try await house.first(of: organisation, password: House.email) } == .invalid)
-            #expect(await house.code { _ = try await house.first(of: organisation, email: "office") } == .invalid)
+            #expect(await failure { _ = try await house.first(of: organisation, password: nil) }?.code == .invalid)
+            #expect(await failure { _ = try await house.first(of: organisation, password: "short") }?.code == .invalid)
+            #expect(await failure { _ = try await house.first(of: organisation, password: House.email) }?.code == .invalid)
+            #expect(await failure { _ = try await house.first(of: organisation, email: "office") }?.code == .invalid)
             let members = try await house.parts.opened.store.read { db in try AccountStore().count(db, of: .member) }
             #expect(members == 0)
         }
@@ -151,14 +142,14 @@ struct OrganisationAccountStories {
             #expect(try await house.logsIn("new@example.org", House.password))
             #expect(try await house.logsIn(House.email, House.password) == false)
             #expect(
-                await house.code {
+                await failure {
                     _ = try await house.gateway.ask(
                         ChangeMemberAddress(member: made.member, email: "taken@example.org"), deadline: .seconds(5))
-                } == .conflict)
+                }?.code == .conflict)
             #expect(
-                await house.code {
+                await failure {
                     _ = try await house.gateway.ask(ChangeMemberAddress(member: .random(), email: "x@example.org"), deadline: .seconds(5))
-                } == .notFound)
+                }?.code == .notFound)
             _ = try await house.confirmed(of: .random())
         }
     }

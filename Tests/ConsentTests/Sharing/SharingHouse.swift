@@ -252,13 +252,3 @@ final class SharingHouse: Sendable {
         try await facts(SharingEventStore.requestsStream, as: RequestState.self)
     }
 }
-
-/// The failure that a question got.
-func failure(_ work: () async throws -> Void) async -> Failure? {
-    do {
-        try await work()
-        return nil
-    } catch {
-        return error as? Failure
-    }
-}

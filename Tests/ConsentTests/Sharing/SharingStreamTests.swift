@@ -19,16 +19,13 @@ struct SharingStreamTests {
     /// What a follower knows of grants after each fact.
     private final class Grants: Sendable {
         private let known = Mutex<[GrantID: GrantState]>([:])
-        private let heard = Mutex<[Int64]>([])
 
         var inForce: Set<GrantID> { known.withLock { Set($0.values.filter(\.active).map(\.grant)) } }
-        var sequences: [Int64] { heard.withLock { $0 } }
 
         func take(_ events: [StreamEvent]) throws {
             for event in events {
                 let state = try JSONDecoder().decode(GrantState.self, from: Data(event.payload))
                 known.withLock { $0[state.grant] = state }
-                heard.withLock { $0.append(event.header.sequence) }
             }
         }
     }

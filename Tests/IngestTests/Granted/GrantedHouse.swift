@@ -146,12 +146,7 @@ final class GrantedHouse: Sendable {
     }
 
     func refusal(_ grant: GrantState, type: Metric = .heartRate, _ period: Range<Int64>? = nil) async -> Failure.Code? {
-        do {
-            _ = try await read(grant, type: type, period)
-            return nil
-        } catch {
-            return (error as? Failure)?.code
-        }
+        await failure { _ = try await read(grant, type: type, period) }?.code
     }
 
     /// Everything that was written down of reads, oldest first.

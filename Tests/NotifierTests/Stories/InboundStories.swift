@@ -14,12 +14,7 @@ import Testing
 
 @Suite("Texts that come in")
 struct InboundStories {
-    private static let sender = HTTPSender(
-        {
-            var settings = OutboundSettings()
-            settings.policy = .anywhere
-            return settings
-        }(), logger: Running.quiet)
+    private static let sender = HTTPSender.anywhere()
 
     @Test("A text is handed to the dispatcher with its number as E.164, and what it meant is texted back; strangers are not heard")
     func kannel() async throws {

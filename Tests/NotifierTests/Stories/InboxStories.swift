@@ -14,11 +14,9 @@ extension Stage {
     func post(
         _ notifier: Notifier, _ path: String, _ body: String, headers: [(String, String)]
     ) async throws -> OutboundResponse {
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
         var request = OutboundRequest.post("http://127.0.0.1:\(notifier.port)\(path)", Array(body.utf8), contentType: "application/json")
         request.headers += headers.map { (name: $0.0, value: $0.1) }
-        return try await HTTPSender(settings, logger: Running.quiet).send(request)
+        return try await HTTPSender.anywhere().send(request)
     }
 
     func read<Value: Decodable>(_ response: OutboundResponse, as _: Value.Type = Value.self) throws -> Value {

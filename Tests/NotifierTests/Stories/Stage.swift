@@ -119,12 +119,10 @@ final class Stage: Sendable {
     func call(
         _ notifier: Notifier, _ path: String, by method: String = "GET", as token: String?, _ body: String = ""
     ) async throws -> OutboundResponse {
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
         var request = OutboundRequest(url: "http://127.0.0.1:\(notifier.port)\(path)", method: method, body: Array(body.utf8))
         if let token { request.headers.append(("Authorization", "Bearer \(token)")) }
         if !body.isEmpty { request.headers.append(("Content-Type", "application/json")) }
-        return try await HTTPSender(settings, logger: Running.quiet).send(request)
+        return try await HTTPSender.anywhere().send(request)
     }
 }
 

@@ -55,10 +55,5 @@ struct AcknowledgementStories {
         }
     }
 
-    private static let sender = HTTPSender(
-        {
-            var settings = OutboundSettings()
-            settings.policy = .anywhere
-            return settings
-        }(), logger: Running.quiet)
+    private static let sender = HTTPSender.anywhere()
 }

@@ -17,10 +17,8 @@ struct DamagedSecretStories {
         struct Health: Decodable {
             var remarks: [String]
         }
-        var outbound = OutboundSettings()
-        outbound.policy = .anywhere
         let url = "http://127.0.0.1:\(await dispatcher.parts.server.boundPort)/health/ready"
-        let answer = try await HTTPSender(outbound, logger: Running.quiet).send(OutboundRequest(url: url))
+        let answer = try await HTTPSender.anywhere().send(OutboundRequest(url: url))
         #expect(answer.status == 200)
         return try JSONDecoder().decode(Health.self, from: Data(answer.body)).remarks
     }

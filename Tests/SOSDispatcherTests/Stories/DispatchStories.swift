@@ -253,12 +253,7 @@ struct DispatchStories {
 
     // MARK: Over HTTP
 
-    private static let sender = HTTPSender(
-        {
-            var settings = OutboundSettings()
-            settings.policy = .anywhere
-            return settings
-        }(), logger: Running.quiet)
+    private static let sender = HTTPSender.anywhere()
 
     private static func post(
         _ path: String, _ body: [UInt8], of dispatcher: Stage.Dispatcher, token: String? = "the right one"

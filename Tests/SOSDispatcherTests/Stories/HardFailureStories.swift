@@ -133,12 +133,10 @@ struct HardFailureStories {
     private static func post(_ result: Acknowledgement.Result, to emergency: EmergencyID, _ token: String, _ port: Int) async throws -> Int
     {
         let path = "/sos/v1/dispatches/\(emergency)-0/acknowledgements"
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
         var request = OutboundRequest.post(
             "http://127.0.0.1:\(port)\(path)", try Desk.body("\(emergency)-0", result), contentType: "application/json")
         request.headers.append(("authorization", "Bearer \(token)"))
-        return try await HTTPSender(settings, logger: Running.quiet).send(request).status
+        return try await HTTPSender.anywhere().send(request).status
     }
 
     @Test(

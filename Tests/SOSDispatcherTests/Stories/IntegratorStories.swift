@@ -363,10 +363,5 @@ struct IntegratorStories {
         }
     }
 
-    private static let sender = HTTPSender(
-        {
-            var settings = OutboundSettings()
-            settings.policy = .anywhere
-            return settings
-        }(), logger: Running.quiet)
+    private static let sender = HTTPSender.anywhere()
 }

@@ -14,11 +14,7 @@ import Testing
 
 @Suite("Listening, whole service")
 struct ListeningStories {
-    private static let sender: HTTPSender = {
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
-        return HTTPSender(settings, logger: Running.quiet)
-    }()
+    private static let sender = HTTPSender.anywhere()
 
     @Test("SOS-28: a dispatcher killed as soon as it took a subscription hears the critical entry that was said while it was down")
     func killedAtOnce() async throws {

@@ -363,11 +363,3 @@ struct PairAnswerStories {
         }
     }
 }
-
-extension Array {
-    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
-        var values: [Value] = []
-        for element in self { try await values.append(transform(element)) }
-        return values
-    }
-}

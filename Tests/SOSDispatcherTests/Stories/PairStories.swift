@@ -374,11 +374,3 @@ struct PairStories {
         }
     }
 }
-
-extension Array {
-    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
-        var values: [Value] = []
-        for element in self { try await values.append(transform(element)) }
-        return values
-    }
-}

@@ -22,12 +22,7 @@ struct RejectionStories {
     /// From the rejection to the next service's desk (SOS-39), with the way of each as long as it is on an idle machine.
     private static let bound = Duration.seconds(1)
 
-    private static let sender = HTTPSender(
-        {
-            var settings = OutboundSettings()
-            settings.policy = .anywhere
-            return settings
-        }(), logger: Running.quiet)
+    private static let sender = HTTPSender.anywhere()
 
     /// How the service that has taken the call says that it does not go.
     enum Form: String, CaseIterable, Sendable {

@@ -1,17 +1,15 @@
 // What a running service says of itself at `/metrics`.
 
 import Contracts
-import Logging
 import Outbound
+import TestKit
 
 struct MetricsPage {
     private let text: String
 
     init(of port: Int) async throws {
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
-        let sender = HTTPSender(settings, logger: Logger(label: "metrics") { _ in SwiftLogNoOpLogHandler() })
-        let response = try await sender.send(OutboundRequest(url: "http://127.0.0.1:\(port)/metrics", maxResponseBytes: 1 << 20))
+        let request = OutboundRequest(url: "http://127.0.0.1:\(port)/metrics", maxResponseBytes: 1 << 20)
+        let response = try await HTTPSender.anywhere().send(request)
         text = String(decoding: response.body, as: UTF8.self)
     }
 

@@ -2,8 +2,8 @@
 
 import Contracts
 import Foundation
-import Logging
 import Outbound
+import TestKit
 
 /// Why an answer could not be used; never what was in it.
 struct ReadBackFault: Error, CustomStringConvertible {
@@ -12,15 +12,12 @@ struct ReadBackFault: Error, CustomStringConvertible {
 
 struct ReadBack: Sendable {
     let server: String
-    private let sender: HTTPSender
+    private let sender = HTTPSender.anywhere()
 
     /// A day at 1 Hz is some ten million bytes.
     private static let largestAnswer = 64 << 20
 
     init(server: String) {
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
-        sender = HTTPSender(settings, logger: Logger(label: "read-back") { _ in SwiftLogNoOpLogHandler() })
         self.server = server
     }
 

@@ -1,17 +1,14 @@
 // Texts of real suites: what comes in as Kannel brings it. What goes out takes TestKit's `TextPeer`.
 
 import Foundation
-import Logging
 import Outbound
+import TestKit
 
 extension RealSuite {
     /// What Kannel asks when a text has come in.
     func receive(text: String, from number: String, token: String) async throws {
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
-        let sender = HTTPSender(settings, logger: Logger(label: "texts") { _ in SwiftLogNoOpLogHandler() })
         let query = "token=\(token)&from=\(number.replacing("+", with: "%2B"))&text=\(text)"
         let address = "http://127.0.0.1:\(notifier?.port ?? 0)/notify/v1/inbound/sms?\(query)"
-        _ = try await sender.send(OutboundRequest(url: address))
+        _ = try await HTTPSender.anywhere().send(OutboundRequest(url: address))
     }
 }

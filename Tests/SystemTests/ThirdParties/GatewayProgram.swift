@@ -2,7 +2,6 @@
 
 import Contracts
 import Foundation
-import Logging
 import Outbound
 import ServiceKit
 import TestKit
@@ -78,9 +77,6 @@ struct GatewayProgram: Sendable {
     }
 
     private init(_ organisation: OrganisationID, client: String, secret: String, at origin: String) async throws {
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
-        sender = HTTPSender(settings, logger: Logger(label: "program") { _ in SwiftLogNoOpLogHandler() })
         (self.organisation, self.origin) = (organisation, origin)
         var request = OutboundRequest.post(
             origin + "/thirdparty/v1/oauth/token", Array("grant_type=client_credentials".utf8),

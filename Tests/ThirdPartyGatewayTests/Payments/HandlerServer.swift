@@ -96,9 +96,7 @@ final class HandlerServer: Sendable {
     }
 
     func calls() -> HandlerCalls {
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
-        return HandlerCalls(http: HTTPSender(settings, logger: PaymentHouse.quiet), timeout: .seconds(20))
+        HandlerCalls(http: .anywhere(), timeout: .seconds(20))
     }
 }
 

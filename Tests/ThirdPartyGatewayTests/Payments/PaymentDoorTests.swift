@@ -29,9 +29,7 @@ private struct Door: Sendable {
     }
 
     private init(port: Int) {
-        var settings = OutboundSettings()
-        settings.policy = .anywhere
-        (self.port, sender) = (port, HTTPSender(settings, logger: PaymentHouse.quiet))
+        (self.port, sender) = (port, .anywhere())
     }
 
     private static let authenticate: Authenticate = { credentials, _ in

@@ -4,6 +4,7 @@ import Bus
 import Contracts
 import Foundation
 import ServiceKit
+import TestKit
 import Testing
 
 @testable import ThirdPartyGateway
@@ -26,15 +27,6 @@ struct PaymentQuestionTests {
         }
     }
 
-    private static func failure(_ body: () async throws -> Void) async -> Failure.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? Failure)?.code
-        }
-    }
-
     @Test("PAY-01: a price list is set whole or not at all; the same one again is the same version")
     func prices() async throws {
         try await Self.play { _, trackme in
@@ -43,7 +35,7 @@ struct PaymentQuestionTests {
             #expect(try await trackme.ask(SetPrices(prices: PaymentSamples.prices), deadline: .seconds(20)).version == 1)
             var wrong = PaymentSamples.prices
             wrong.currency = "?"
-            #expect(await Self.failure { _ = try await trackme.ask(SetPrices(prices: wrong), deadline: .seconds(20)) } == .invalid)
+            #expect(await failure { _ = try await trackme.ask(SetPrices(prices: wrong), deadline: .seconds(20)) }?.code == .invalid)
             let current = try await trackme.ask(ReadPrices(), deadline: .seconds(20))
             #expect(current.version == 1 && current.prices == PaymentSamples.prices)
         }
@@ -55,11 +47,11 @@ struct PaymentQuestionTests {
             try await house.setPrices()
             let request = try await house.request()
             let payment = try await house.bill(request).payment
-            #expect(await Self.failure { _ = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20)) } == .conflict)
-            #expect(await Self.failure { _ = try await trackme.ask(MarkPaid(payment: .random()), deadline: .seconds(20)) } == .notFound)
+            #expect(await failure { _ = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20)) }?.code == .conflict)
+            #expect(await failure { _ = try await trackme.ask(MarkPaid(payment: .random()), deadline: .seconds(20)) }?.code == .notFound)
             try await house.accept(request)
             // The card's process of the submission is called off first.
-            #expect(await Self.failure { _ = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20)) } == .conflict)
+            #expect(await failure { _ = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20)) }?.code == .conflict)
             let paid = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20))
             #expect(paid.status == .paid && paid.method == .bankTransfer && paid.invoice == "2026-000001")
             #expect(try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20)).status == .paid)
@@ -67,7 +59,7 @@ struct PaymentQuestionTests {
             #expect(list.payments.map(\.payment) == [payment] && list.next == nil)
             #expect(list.payments[0].reference == BankTransfer.reference(payment))
             #expect(try await trackme.ask(ListPayments(organisation: .random()), deadline: .seconds(20)).payments.isEmpty)
-            #expect(await Self.failure { _ = try await trackme.ask(ListPayments(after: "x"), deadline: .seconds(20)) } == .invalid)
+            #expect(await failure { _ = try await trackme.ask(ListPayments(after: "x"), deadline: .seconds(20)) }?.code == .invalid)
             for _ in 0..<2 {
                 #expect(try await trackme.ask(RefundPayment(payment: payment), deadline: .seconds(20)).status == .refunded)
             }
