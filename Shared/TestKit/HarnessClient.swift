@@ -37,14 +37,20 @@ package struct HarnessAnswer: Sendable {
     package func header(_ name: String) -> String? { headers[name.lowercased()] }
 }
 
-/// Asks the service that listens on this port of the machine. Keeps nothing of one answer for the next: neither cookies nor pages.
+/// Asks one service. Keeps nothing of one answer for the next: neither cookies nor pages.
 package struct HarnessClient: Sendable {
     package struct NotAnAddress: Error {}
 
-    package let port: Int
+    private let origin: String
 
+    /// The service that listens on this port of the machine.
     package init(port: Int) {
-        self.port = port
+        self.init("http://127.0.0.1:\(port)")
+    }
+
+    /// - Parameter origin: what each path is appended to.
+    package init(_ origin: String) {
+        self.origin = origin
     }
 
     /// - Parameters:
@@ -61,6 +67,8 @@ package struct HarnessClient: Sendable {
     }
 
     package func send(_ request: URLRequest) async throws -> HarnessAnswer {
+        // All services of tests have one address, and none may get another's cookies.
+        HTTPCookieStorage.shared.cookieAcceptPolicy = .never
         let (data, response) = try await URLSession.shared.data(for: request)
         let http = response as? HTTPURLResponse
         let fields = (http?.allHeaderFields ?? [:]).reduce(into: [String: String]()) { fields, field in
@@ -72,7 +80,7 @@ package struct HarnessClient: Sendable {
     package func request(
         _ method: String, _ path: String, token: String? = nil, body: Data? = nil, type: String? = nil, headers: [String: String] = [:]
     ) throws -> URLRequest {
-        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw NotAnAddress() }
+        guard let url = URL(string: origin + path) else { throw NotAnAddress() }
         var request = URLRequest(url: url)
         request.httpMethod = method
         request.httpShouldHandleCookies = false

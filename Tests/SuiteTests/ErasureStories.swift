@@ -2,7 +2,6 @@
 
 import Contracts
 import Foundation
-import FoundationNetworking
 import GRDB
 import Sealing
 import ServiceKit
@@ -14,31 +13,11 @@ import Testing
 @testable import Operator
 
 extension StorySuite {
-    struct Said: Sendable {
-        let status: Int
-        let body: Data
-
-        func decoded<Value: Decodable>(_: Value.Type = Value.self) throws -> Value {
-            try JSONDecoder().decode(Value.self, from: body)
-        }
-    }
-
-    struct NoAddress: Error {}
-
     /// One request to any of the services.
-    func say(_ method: String, _ url: String, _ body: [String: any Sendable]? = nil, as bearer: String? = nil) async throws -> Said {
-        guard let address = URL(string: url) else { throw NoAddress() }
-        // All suites of these tests have one address, and none may get another's cookies.
-        HTTPCookieStorage.shared.cookieAcceptPolicy = .never
-        var request = URLRequest(url: address)
-        request.httpMethod = method
-        if let body {
-            request.httpBody = try JSONSerialization.data(withJSONObject: body)
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        }
-        if let bearer { request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization") }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        return Said(status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: data)
+    func say(
+        _ method: String, _ url: String, _ body: [String: any Sendable]? = nil, as bearer: String? = nil
+    ) async throws -> HarnessAnswer {
+        try await HarnessClient(url).ask(method, "", token: bearer, json: body)
     }
 }
 
@@ -74,7 +53,7 @@ private struct Anna: Sendable {
     static func logIn(_ suite: StorySuite) async throws -> (token: String, person: PersonID) {
         struct Answer: Decodable { var accessToken: String }
         let said = try await suite.say("POST", suite.consent + "/consent/v1/sessions", ["login": email, "password": password])
-        let token = try said.decoded(Answer.self).accessToken
+        let token = try said.decoded(as: Answer.self).accessToken
         let payload = try #require(Base64URL.decode(token.split(separator: ".")[1]))
         let claims = try JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload))
         return (token, try #require(PersonID(claims.sub)))
@@ -98,10 +77,10 @@ private struct Anna: Sendable {
     }
 
     /// Asks, reads and confirms.
-    func erase(_ scope: ErasureScope, password: String = Anna.password) async throws -> StorySuite.Said {
+    func erase(_ scope: ErasureScope, password: String = Anna.password) async throws -> HarnessAnswer {
         struct Wish: Decodable { var confirmation: String }
         let wish = try await suite.say("POST", suite.consent + "/consent/v1/erasures", ["scope": scope.rawValue], as: token)
-        let confirmation = try wish.decoded(Wish.self).confirmation
+        let confirmation = try wish.decoded(as: Wish.self).confirmation
         return try await suite.say(
             "POST", suite.consent + "/consent/v1/erasures/orders", ["confirmation": confirmation, "password": password], as: token)
     }
@@ -123,14 +102,14 @@ private struct Anna: Sendable {
         let (suite, person) = (suite, person)
         let erased: Erased = try await eventually("every service has confirmed \(person)") {
             let said = try await suite.say("GET", suite.consent + path)
-            let erased = try said.decoded(Erased.self)
+            let erased = try said.decoded(as: Erased.self)
             return erased.completedAt == nil ? nil : erased
         }
         struct Keys: Decodable {
             struct Key: Decodable { var kid, x: String }
             var keys: [Key]
         }
-        let keys = try await suite.say("GET", suite.consent + "/consent/v1/erasure-keys").decoded(Keys.self).keys
+        let keys = try await suite.say("GET", suite.consent + "/consent/v1/erasure-keys").decoded(as: Keys.self).keys
         let payload = try CompactJWS.open(try #require(erased.certificate), typ: "erasure-certificate+jws") { keyID in
             keys.first { $0.kid == keyID }.flatMap { Base64URL.decode($0.x) }.flatMap { try? VerifyingKey(bytes: $0) }
         }

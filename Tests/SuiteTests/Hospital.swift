@@ -2,7 +2,6 @@
 
 import Contracts
 import Foundation
-import FoundationNetworking
 import HTTPKit
 import ServiceKit
 import ServiceLifecycle
@@ -18,17 +17,6 @@ struct Hospital: Sendable {
     static let password = "una frase che ricordo"
     /// Twelve euro for whatever is asked of one person.
     static let price = PriceList(currency: "EUR", perRequest: 1200, usual: .init(seconds: 0, minutes: 0, hours: 0))
-
-    struct Answer: Sendable {
-        let status: Int
-        let body: Data
-
-        var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body) as? [String: Any]) ?? [:] }
-
-        var items: [[String: Any]] { json["items"] as? [[String: Any]] ?? [] }
-        var problem: String? { (json["type"] as? String)?.replacing(Problem.prefix, with: "") }
-        var text: String { String(decoding: body, as: UTF8.self) }
-    }
 
     let suite: StorySuite
     let parts: GatewayModule
@@ -69,17 +57,13 @@ struct Hospital: Sendable {
         }
     }
 
-    func call(_ method: String, _ path: String, _ body: Any? = nil, type: String = "application/json") async throws -> Answer {
-        guard let url = URL(string: "http://127.0.0.1:\(port)/thirdparty/v1\(path)") else { throw URLError(.badURL) }
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-        if let body {
-            request.httpBody = try (body as? String).map { Data($0.utf8) } ?? JSONSerialization.data(withJSONObject: body)
-            request.setValue(type, forHTTPHeaderField: "Content-Type")
+    func call(_ method: String, _ path: String, _ body: Any? = nil, type: String = "application/json") async throws -> HarnessAnswer {
+        let client = HarnessClient(port: port)
+        let bytes = try body.map { body in
+            try (body as? String).map { Data($0.utf8) } ?? JSONSerialization.data(withJSONObject: body)
         }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        return Answer(status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: data)
+        return try await client.send(
+            client.request(method, "/thirdparty/v1" + path, token: token, body: bytes, type: bytes == nil ? nil : type))
     }
 
     // MARK: Its account
@@ -129,7 +113,7 @@ struct Hospital: Sendable {
     func logIn(_ login: String = Self.address, _ password: String = Self.password) async throws -> String? {
         struct Session: Decodable { var accessToken: String }
         let said = try await suite.say("POST", suite.consent + "/consent/v1/sessions", ["login": login, "password": password])
-        return said.status == 200 ? try said.decoded(Session.self).accessToken : nil
+        return said.status == 200 ? try said.decoded(as: Session.self).accessToken : nil
     }
 
     /// The same organisation through somebody else's session.
@@ -178,7 +162,7 @@ struct Hospital: Sendable {
         try await eventually("the request is \(status)") { try await self.status(request) == status }
     }
 
-    func data(_ request: RequestID, _ type: String) async throws -> Answer {
+    func data(_ request: RequestID, _ type: String) async throws -> HarnessAnswer {
         try await call("GET", "/requests/\(request)/data?type=\(type)")
     }
 

@@ -108,8 +108,7 @@ struct OrganisationStories {
             func change(_ old: String, _ new: String, _ again: String) async throws -> (status: Int, problem: String?, token: String?) {
                 let said = try await suite.say(
                     "PUT", suite.consent + "/consent/v1/password", ["old": old, "new": new, "newAgain": again], as: token)
-                let answer = Hospital.Answer(status: said.status, body: said.body)
-                return (answer.status, answer.problem, answer.json["accessToken"] as? String)
+                return (said.status, said.problem, said.json["accessToken"] as? String)
             }
             #expect(try await change("not the old one", new, new).problem == "wrong-old-password")
             #expect(try await change(Hospital.password, new, new + "!").problem == "new-password-refused")

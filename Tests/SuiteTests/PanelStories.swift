@@ -30,28 +30,24 @@ struct PanelStories {
             struct Registered: Decodable {
                 var person: PersonID
             }
-            person = try registered.decoded(Registered.self).person
+            person = try registered.decoded(as: Registered.self).person
             let said = try await eventually("a log-in that is not put off") { [login] in
                 let said = try await suite.say(
                     "POST", suite.consent + "/consent/v1/sessions", ["login": login.email, "password": login.password])
                 return [429, 503].contains(said.status) ? nil : said
             }
-            #expect(said.status == 200, "\(String(decoding: said.body, as: UTF8.self))")
-            token = try said.decoded(LogIn.self).accessToken
+            #expect(said.status == 200, "\(said.text)")
+            token = try said.decoded(as: LogIn.self).accessToken
             self.suite = suite
         }
 
-        func sos(_ method: String, _ path: String, _ body: [String: any Sendable]? = nil) async throws -> StorySuite.Said {
+        func sos(_ method: String, _ path: String, _ body: [String: any Sendable]? = nil) async throws -> HarnessAnswer {
             try await suite.say(method, suite.sos + "/sos/v1/" + path, body, as: token)
         }
 
-        func subscription(_ said: StorySuite.Said) throws -> SubscriptionAnswer {
+        func subscription(_ said: HarnessAnswer) throws -> SubscriptionAnswer {
             #expect(said.status == 200)
             return try said.decoded()
-        }
-
-        func problem(_ said: StorySuite.Said) -> String? {
-            (try? said.decoded(Problem.self))?.type.replacing(Problem.prefix, with: "")
         }
 
         struct Profile: Decodable {
@@ -59,7 +55,7 @@ struct PanelStories {
         }
 
         func wish() async throws -> AutomatedSOSItem {
-            try await suite.say("GET", suite.consent + "/consent/v1/profile", as: token).decoded(Profile.self).automatedSOS
+            try await suite.say("GET", suite.consent + "/consent/v1/profile", as: token).decoded(as: Profile.self).automatedSOS
         }
 
         /// A watch that is paired by the digits on its display.
@@ -127,16 +123,16 @@ struct PanelStories {
             #expect(told.reason?.contains("GPS") == true)
             let page = try await eventually("the dispatcher knows who is logged in") {
                 let said = try await anna.sos("GET", "subscription")
-                return said.status == 200 ? try said.decoded(SubscriptionAnswer.self) : nil
+                return said.status == 200 ? try said.decoded(as: SubscriptionAnswer.self) : nil
             }
             #expect(!page.subscribed && page.state == "off" && page.missing?.count == 2 && !page.clauses.text.isEmpty)
             #expect(page.notice.contains("doctor") || page.notice.contains("medico"))
 
             let without = try await anna.sos("PUT", "subscription", [:])
-            #expect(without.status == 422 && anna.problem(without) == "clauses-not-accepted")
+            #expect(without.status == 422 && without.problem == "clauses-not-accepted")
             let clauses = ["acceptedClauses": page.clauses.version]
             let bare = try await anna.sos("PUT", "subscription", clauses)
-            #expect(bare.status == 409 && anna.problem(bare) == "ability-missing")
+            #expect(bare.status == 409 && bare.problem == "ability-missing")
 
             _ = try await anna.addDevice()
             let joined = try anna.subscription(try await anna.sos("PUT", "subscription", clauses))
@@ -149,7 +145,7 @@ struct PanelStories {
             #expect(resumed.state == "monitoring" && resumed.warning == nil)
 
             let unsure = try await anna.sos("DELETE", "subscription")
-            #expect(unsure.status == 409 && anna.problem(unsure) == "confirmation-required")
+            #expect(unsure.status == 409 && unsure.problem == "confirmation-required")
             let left = try anna.subscription(try await anna.sos("DELETE", "subscription?confirm=true"))
             #expect(!left.subscribed)
             try await eventually("the profile says that too") { try await anna.wish().status == .left }
@@ -157,7 +153,7 @@ struct PanelStories {
             let text = String(decoding: consents.body, as: UTF8.self)
             #expect(text.components(separatedBy: "automated-sos").count == 3, "given once and withdrawn once")
             let late = try await anna.sos("POST", "subscription/pause")
-            #expect(late.status == 409 && anna.problem(late) == "not-subscribed")
+            #expect(late.status == 409 && late.problem == "not-subscribed")
         }
     }
 
@@ -178,50 +174,50 @@ struct PanelStories {
                 (["mood": ["low": 1.0]], "/bounds/mood"), (["position": ["low": 1.0]], "/bounds/position"),
             ] as [([String: [String: Double]], String)] {
                 let refused = try await anna.sos("PUT", "thresholds", ["bounds": bounds])
-                #expect(refused.status == 422 && anna.problem(refused) == "invalid-bounds")
-                #expect(try refused.decoded(Problem.self).errors?.map(\.pointer) == [pointer])
-                if pointer.hasSuffix("rate") { #expect(try refused.decoded(Problem.self).errors?[0].detail.contains("350") == true) }
+                #expect(refused.status == 422 && refused.problem == "invalid-bounds")
+                #expect(try refused.decoded(as: Problem.self).errors?.map(\.pointer) == [pointer])
+                if pointer.hasSuffix("rate") { #expect(try refused.decoded(as: Problem.self).errors?[0].detail.contains("350") == true) }
             }
             let set = try await anna.sos(
                 "PUT", "thresholds", ["bounds": ["heart-rate": ["low": 50.0], "oxygen-saturation": ["low": 88.0]]])
-            let thresholds = try set.decoded(ThresholdsAnswer.self).items
+            let thresholds = try set.decoded(as: ThresholdsAnswer.self).items
             #expect(thresholds.first { $0.type == "heart-rate" }?.inForce == Bounds(low: 50, high: 120))
             #expect(thresholds.first { $0.type == "oxygen-saturation" }?.inForce == Bounds(low: 88, high: nil))
             #expect(thresholds.first { $0.type == "respiration-rate" }?.inForce == nil)
             let preview = try await anna.sos("POST", "thresholds/preview", ["bounds": ["heart-rate": ["low": 50.0]]])
             #expect(preview.status == 200)
-            #expect(try preview.decoded(PreviewAnswer.self).proposed.complete)
+            #expect(try preview.decoded(as: PreviewAnswer.self).proposed.complete)
 
             let wrong = try await anna.sos("POST", "contacts", ["name": "", "telephone": "1"])
             #expect(wrong.status == 422)
-            #expect(try wrong.decoded(Problem.self).errors?.map(\.pointer) == ["/name", "/telephone"])
+            #expect(try wrong.decoded(as: Problem.self).errors?.map(\.pointer) == ["/name", "/telephone"])
             var ids: [String] = []
             for (name, telephone) in [("Madre", "055 1234567"), ("Padre", "055 1234568")] {
                 let added = try await anna.sos("POST", "contacts", ["name": name, "telephone": telephone])
                 #expect(added.status == 201)
-                ids.append(try added.decoded(EmergencyContact.self).id)
+                ids.append(try added.decoded(as: EmergencyContact.self).id)
             }
             let twice = try await anna.sos("POST", "contacts", ["name": "Zia", "telephone": "+39 055 1234567"])
-            #expect(twice.status == 409 && anna.problem(twice) == "contact-named-twice")
+            #expect(twice.status == 409 && twice.problem == "contact-named-twice")
             let ordered = try await anna.sos("PUT", "contacts", ["order": Array(ids.reversed())])
-            #expect(try ordered.decoded(Page<EmergencyContact>.self).items.map(\.name) == ["Padre", "Madre"])
+            #expect(try ordered.decoded(as: Page<EmergencyContact>.self).items.map(\.name) == ["Padre", "Madre"])
             #expect(try await anna.sos("DELETE", "contacts/\(ids[0])").status == 204)
             #expect(try await anna.sos("DELETE", "contacts/\(ids[0])").status == 404)
             let chosen = try await anna.sos(
                 "PUT", "preferences",
                 ["shaking": true, "personalised": true, "medicalNotes": "epilessia", "tellsMedicalNotes": true])
-            #expect(try chosen.decoded(SupervisionPreferences.self).shaking)
+            #expect(try chosen.decoded(as: SupervisionPreferences.self).shaking)
 
             try await suite.beat(31, from: watch)
             let emergency = try await eventually("the alert is listed") {
-                try await anna.sos("GET", "emergencies").decoded(Page<OwnEmergency>.self).items.first
+                try await anna.sos("GET", "emergencies").decoded(as: Page<OwnEmergency>.self).items.first
             }
-            let steps = try await anna.sos("GET", "emergencies/\(emergency.id)").decoded(OwnEmergency.self).steps
+            let steps = try await anna.sos("GET", "emergencies/\(emergency.id)").decoded(as: OwnEmergency.self).steps
             #expect(steps?.first?.event == "alerted")
             let bruno = try await Subscriber(in: suite, [:])
             try await eventually("the dispatcher knows Bruno's log-in") { try await bruno.sos("GET", "subscription").status == 200 }
             #expect(try await bruno.sos("GET", "emergencies/\(emergency.id)").status == 404)
-            #expect(try await bruno.sos("GET", "emergencies").decoded(Page<OwnEmergency>.self).items.isEmpty)
+            #expect(try await bruno.sos("GET", "emergencies").decoded(as: Page<OwnEmergency>.self).items.isEmpty)
             #expect(try await suite.say("GET", suite.sos + "/sos/v1/subscription").status == 401)
             #expect(try await suite.say("GET", suite.sos + "/sos/v1/subscription", as: watch.token).status == 401)
         }

@@ -22,7 +22,7 @@ extension Guest {
         let form: [String: any Sendable] = ["model": model, "kind": "wearable", "measures": measures, "intervalMs": 60_000]
         let offer: Offer = try await suite.say("POST", base, form).decoded()
         let confirmed = try await suite.say("POST", "\(base)/\(offer.pairing)/confirmation", ["number": offer.number], as: token)
-        try #require(confirmed.status == 200, "\(String(decoding: confirmed.body, as: UTF8.self))")
+        try #require(confirmed.status == 200, "\(confirmed.text)")
         let paired: Paired = try confirmed.decoded()
         let progress: Progress = try await suite.say("POST", "\(base)/\(offer.pairing)/poll", ["secret": offer.secret]).decoded()
         return AddDevice.Reply(person: scale.person, device: paired.device, token: progress.token)
@@ -35,7 +35,7 @@ extension Guest {
             var items: [Item]
         }
         let said = try await suite.say("GET", suite.server + "/ingest/v1/entries?type=\(type)&limit=1000", as: token)
-        return try said.decoded(Entries.self).items.map(\.at)
+        return try said.decoded(as: Entries.self).items.map(\.at)
     }
 
     /// The messages in the app's inbox of one kind.
@@ -45,7 +45,7 @@ extension Guest {
             var items: [Item]
         }
         let said = try await suite.say("GET", suite.notifier + "/notify/v1/inbox", as: token)
-        return said.status == 200 ? try said.decoded(Inbox.self).items.filter { $0.kind == kind }.map(\.text) : []
+        return said.status == 200 ? try said.decoded(as: Inbox.self).items.filter { $0.kind == kind }.map(\.text) : []
     }
 
     /// A request as the person reads it before answering.

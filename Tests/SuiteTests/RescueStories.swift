@@ -33,7 +33,7 @@ struct RescueStories {
     }
 
     private func prompt(of person: PanelStories.Subscriber) async throws -> PromptBody? {
-        try await person.sos("GET", "prompt").decoded(PromptAnswer.self).prompt
+        try await person.sos("GET", "prompt").decoded(as: PromptAnswer.self).prompt
     }
 
     private func place() -> Sample {
@@ -89,7 +89,7 @@ struct RescueStories {
                 return shown?.phase == "informed" ? shown : nil
             }
             #expect(informed.abortUntil == asked.abortUntil, "the button stays for its minute after the call too")
-            let steps = try await nino.sos("GET", "emergencies/\(emergency.emergency)").decoded(OwnEmergency.self).steps
+            let steps = try await nino.sos("GET", "emergencies/\(emergency.emergency)").decoded(as: OwnEmergency.self).steps
             #expect(steps?.map(\.event).contains("acknowledged") == true)
         }
     }
@@ -150,7 +150,7 @@ struct RescueStories {
                 let said = try await nonna.sos("PUT", "subscription", ["acceptedClauses": SubscriptionClauses.version])
                 return said.status == 409 ? said : nil
             }
-            #expect(nonna.problem(refused) == "ability-missing")
+            #expect(refused.problem == "ability-missing")
             let watch = try await nonna.addDevice()
             let joined = try await nonna.sos("PUT", "subscription", ["acceptedClauses": SubscriptionClauses.version])
             #expect(try nonna.subscription(joined).state == "monitoring")

@@ -58,7 +58,7 @@ struct SessionStories {
         struct Answer: Decodable { var accessToken: String }
         let said = try await guest.suite.say(
             "POST", guest.suite.consent + "/consent/v1/sessions", ["login": guest.email, "password": password])
-        return try said.decoded(Answer.self).accessToken
+        return try said.decoded(as: Answer.self).accessToken
     }
 
     /// Every one of them is over a second after `moment` at the latest.

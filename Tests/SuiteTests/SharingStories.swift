@@ -76,11 +76,11 @@ struct Guest: Sendable {
             "acceptedTerms": Conditions.version, "acceptedPrivacy": Conditions.version,
         ]
         let registered = try await suite.say("POST", suite.consent + "/consent/v1/accounts", form)
-        try #require(registered.status == 201, "\(String(decoding: registered.body, as: UTF8.self))")
+        try #require(registered.status == 201, "\(registered.text)")
         Guest.lastSecond.withLock { $0 = Timestamp.now.milliseconds / 1000 }
         struct Answer: Decodable { var accessToken: String }
         let said = try await suite.say("POST", suite.consent + "/consent/v1/sessions", ["login": email, "password": Self.password])
-        let token = try said.decoded(Answer.self).accessToken
+        let token = try said.decoded(as: Answer.self).accessToken
         let payload = try #require(Base64URL.decode(token.split(separator: ".")[1]))
         let claims = try JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload))
         let person = try #require(PersonID(claims.sub))
@@ -124,7 +124,7 @@ struct Guest: Sendable {
     }
 
     func accesses() async throws -> [Accesses.Item] {
-        try await suite.say("GET", suite.consent + "/consent/v1/accesses", as: token).decoded(Accesses.self).items
+        try await suite.say("GET", suite.consent + "/consent/v1/accesses", as: token).decoded(as: Accesses.self).items
     }
 }
 

@@ -2,7 +2,6 @@
 
 import Contracts
 import Foundation
-import FoundationNetworking
 import ServiceKit
 import TestKit
 import Testing
@@ -18,9 +17,9 @@ extension SystemTests {
         func highestRate() async throws {
             try await RealSuite.with { suite in
                 let watch = try await suite.addPerson(supervised: true)
-                let told = try await Self.post(
-                    "/ingest/v1/device-state", #"{"fastestIntervalMs":2000}"#, Self.json, as: watch.token, suite)
-                #expect(told == 200)
+                let told = try await HarnessClient(suite.server).ask(
+                    "POST", "/ingest/v1/device-state", token: watch.token, json: ["fastestIntervalMs": 2000])
+                #expect(told.status == 200)
                 let place = Position(latitude: 45.4642, longitude: 9.19, accuracy: 8)
                 try await Self.upload([Sample(type: .position, at: .now, value: nil, position: place)], watch, suite)
                 try await Self.upload([Sample(type: .heartRate, at: .now, value: 31)], watch, suite)
@@ -45,17 +44,6 @@ extension SystemTests {
             }
         }
 
-        private static let json = "application/json"
-
-        private static func post(_ path: String, _ body: String, _ type: String, as token: String, _ suite: RealSuite) async throws -> Int {
-            var request = URLRequest(url: try #require(URL(string: suite.server + path)))
-            request.httpMethod = "POST"
-            request.httpBody = Data(body.utf8)
-            request.setValue(type, forHTTPHeaderField: "Content-Type")
-            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
-            return (try await URLSession.shared.data(for: request).1 as? HTTPURLResponse)?.statusCode ?? 0
-        }
-
         private struct Told: Decodable {
             struct Location: Decodable {
                 var lat: Double?
@@ -67,10 +55,8 @@ extension SystemTests {
 
         /// What the emergency service was told.
         private static func message(of emergency: EmergencyID, as token: String, _ suite: RealSuite) async throws -> Told {
-            let path = "http://127.0.0.1:\(suite.sos.port)/sos/v1/emergencies/\(emergency)/dispatch"
-            var request = URLRequest(url: try #require(URL(string: path)))
-            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
-            return try JSONDecoder().decode(Told.self, from: try await URLSession.shared.data(for: request).0)
+            let client = HarnessClient(port: suite.sos.port)
+            return try await client.ask("GET", "/sos/v1/emergencies/\(emergency)/dispatch", token: token).decoded()
         }
 
         @discardableResult

@@ -1,7 +1,6 @@
 // What a third party's developer types first: the sandbox, and the first calls of docs/third-parties.
 
 import Foundation
-import FoundationNetworking
 import TestKit
 import Testing
 
@@ -104,20 +103,16 @@ extension SystemTests {
         private static func call<Answer: Decodable>(
             _ method: String, _ address: String, authorization: String, json: String? = nil, form: String? = nil
         ) async throws -> Answer {
-            guard let url = URL(string: address) else { throw URLError(.badURL) }
-            var request = URLRequest(url: url)
-            request.httpMethod = method
-            request.setValue(authorization, forHTTPHeaderField: "Authorization")
-            if let body = json ?? form {
-                request.httpBody = Data(body.utf8)
-                request.setValue(json == nil ? "application/x-www-form-urlencoded" : "application/json", forHTTPHeaderField: "Content-Type")
+            let client = HarnessClient(address)
+            let type = json == nil ? "application/x-www-form-urlencoded" : "application/json"
+            let body = (json ?? form).map { Data($0.utf8) }
+            let headers = ["Authorization": authorization]
+            let answer = try await client.send(
+                client.request(method, "", body: body, type: body == nil ? nil : type, headers: headers))
+            guard (200...299).contains(answer.status) else {
+                throw Tool.Fault(description: "\(method) \(address): \(answer.status) \(answer.text)")
             }
-            let (data, response) = try await URLSession.shared.data(for: request)
-            let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-            guard (200...299).contains(status) else {
-                throw Tool.Fault(description: "\(method) \(url.path): \(status) \(String(decoding: data, as: UTF8.self))")
-            }
-            return try JSONDecoder().decode(Answer.self, from: data)
+            return try answer.decoded()
         }
 
         private static func text(_ file: URL) -> String {

@@ -32,7 +32,7 @@ extension SystemTests {
             let authorities: String
             let token: String
 
-            func ask(_ method: String, _ path: String, _ body: String? = nil, form: Bool = false) async throws -> Family.Said {
+            func ask(_ method: String, _ path: String, _ body: String? = nil, form: Bool = false) async throws -> HarnessAnswer {
                 let said = try await Family.say(
                     method, origin + path, body.map { Data($0.utf8) }, as: form ? nil : token, form: form, authorities: authorities)
                 #expect(said.status < 500, "\(method) \(path)")
@@ -40,7 +40,7 @@ extension SystemTests {
             }
 
             func prompt() async throws -> Prompted.Prompt? {
-                try await ask("GET", "/sos/v1/prompt").decoded(Prompted.self).prompt
+                try await ask("GET", "/sos/v1/prompt").decoded(as: Prompted.self).prompt
             }
         }
 
@@ -131,7 +131,7 @@ extension SystemTests {
                 let body = "{\"emergency\":\"\(asked.emergency)\",\"answer\":\"false-alarm\"}"
                 let receipt = try await front.ask("POST", "/sos/v1/prompt/answers", body)
                 #expect(receipt.status == 200)
-                #expect(try receipt.decoded(Receipt.self).alreadyDispatched)
+                #expect(try receipt.decoded(as: Receipt.self).alreadyDispatched)
                 try await process.stop()
             }
         }

@@ -2,7 +2,6 @@
 
 import Contracts
 import Foundation
-import FoundationNetworking
 import GRDB
 import Sealing
 import ServiceKit
@@ -20,31 +19,10 @@ extension SystemTests {
         private static let password = "tre lucciole nel bicchiere"
         private static let value = 71.28125
 
-        private struct Said: Sendable {
-            let status: Int
-            let json: Data
-
-            func text(_ member: String) throws -> String? {
-                (try JSONSerialization.jsonObject(with: json) as? [String: Any])?[member] as? String
-            }
-
-            func list(_ member: String) throws -> [String] {
-                (try JSONSerialization.jsonObject(with: json) as? [String: Any])?[member] as? [String] ?? []
-            }
-        }
-
         private func say(
             _ method: String, _ url: String, _ body: [String: any Sendable]? = nil, as bearer: String? = nil
-        ) async throws -> Said {
-            var request = URLRequest(url: try #require(URL(string: url)))
-            request.httpMethod = method
-            if let body {
-                request.httpBody = try JSONSerialization.data(withJSONObject: body)
-                request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-            }
-            if let bearer { request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization") }
-            let (data, response) = try await URLSession.shared.data(for: request)
-            return Said(status: (response as? HTTPURLResponse)?.statusCode ?? 0, json: data)
+        ) async throws -> HarnessAnswer {
+            try await HarnessClient(url).ask(method, "", token: bearer, json: body)
         }
 
         private static var form: [String: any Sendable] {
@@ -63,7 +41,7 @@ extension SystemTests {
         {
             #expect(try await say("POST", consent + "/consent/v1/accounts", Self.form).status == 201)
             let logIn = try await say("POST", consent + "/consent/v1/sessions", ["login": Self.email, "password": Self.password])
-            let token = try #require(try logIn.text("accessToken"))
+            let token = try #require(logIn.json["accessToken"] as? String)
             let payload = try #require(Base64URL.decode(token.split(separator: ".")[1]))
             let person = try #require(PersonID(try JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload)).sub))
             let watch = try await eventually("ingest knows the account") {
@@ -119,12 +97,12 @@ extension SystemTests {
                 suite.sos.abandon()
                 try await suite.sos.kill()
                 let wish = try await say("POST", consent + "/consent/v1/erasures", ["scope": "account"], as: token)
-                let confirmation = try #require(try wish.text("confirmation"))
+                let confirmation = try #require(wish.json["confirmation"] as? String)
                 let order = try await say(
                     "POST", consent + "/consent/v1/erasures/orders",
                     ["confirmation": confirmation, "password": Self.password], as: token)
                 #expect(order.status == 202)
-                let certificate = try #require(try order.text("certificate"))
+                let certificate = try #require(order.json["certificate"] as? String)
                 let path = try #require(URL(string: certificate)?.path)
                 let address = consent + path
                 // Consent and ingest are killed in the middle of it, and again.
@@ -135,7 +113,7 @@ extension SystemTests {
                     try await suite.ingest.untilReady()
                 }
                 let others = try await eventually("all but the dispatcher have confirmed") {
-                    let waiting = try? await say("GET", address).list("waitingFor")
+                    let waiting = try? await say("GET", address).json["waitingFor"] as? [String]
                     return waiting == ["sos-dispatcher"] ? waiting : nil
                 }
                 #expect(others == ["sos-dispatcher"])
@@ -144,7 +122,7 @@ extension SystemTests {
                 suite.sos.start()
                 try await suite.sos.untilReady()
                 try await eventually("the dispatcher has confirmed too", within: .seconds(60)) {
-                    try await say("GET", address).text("completedAt") != nil
+                    try await say("GET", address).json["completedAt"] != nil
                 }
                 try await bruno.untilAcknowledged(20)
                 let report = try await suite.judge(bruno)

@@ -2,7 +2,6 @@
 
 import Contracts
 import Foundation
-import Logging
 import Outbound
 import ServiceKit
 import TestKit
@@ -11,17 +10,6 @@ import TestKit
 @testable import Operator
 
 struct Family: Sendable {
-    struct Said: Sendable {
-        let status: Int
-        let body: Data
-
-        func decoded<Value: Decodable>(_: Value.Type = Value.self) throws -> Value {
-            try JSONDecoder().decode(Value.self, from: body)
-        }
-
-        var text: String { String(decoding: body, as: UTF8.self) }
-    }
-
     struct NotTaken: Error {
         let what: String
         let status: Int
@@ -53,11 +41,11 @@ struct Family: Sendable {
         let form = login.form(acceptedTerms: Conditions.version)
         let account = try await Self.say("POST", consent + "/consent/v1/accounts", JSONSerialization.data(withJSONObject: form))
         guard account.status == 201 else { throw NotTaken(what: "account", status: account.status) }
-        person = try account.decoded(Registered.self).person
+        person = try account.decoded(as: Registered.self).person
         let said = try await Self.say(
             "POST", consent + "/consent/v1/sessions",
             JSONSerialization.data(withJSONObject: ["login": login.email, "password": login.password]))
-        token = try said.decoded(LoggedIn.self).accessToken
+        token = try said.decoded(as: LoggedIn.self).accessToken
         watch = try await eventually("ingest knows the account") { [person] in
             try? await suite.ask(AddDevice(person: person, name: "watch", intervalMs: 1000))
         }
@@ -72,7 +60,7 @@ struct Family: Sendable {
         for port in ports {
             try await eventually("the dispatcher on port \(port) knows them") { [token] in
                 let known = try await Self.say("GET", "http://127.0.0.1:\(port)/sos/v1/contacts", as: token)
-                return known.status == 200 ? try known.decoded(Listed.self).items.count == contacts.count : false
+                return known.status == 200 ? try known.decoded(as: Listed.self).items.count == contacts.count : false
             }
         }
     }
@@ -92,15 +80,12 @@ struct Family: Sendable {
     ///   - authorities: PEM file that the server's certificate must lead to.
     static func say(
         _ method: String, _ url: String, _ body: Data? = nil, as bearer: String? = nil, form: Bool = false, authorities: String? = nil
-    ) async throws -> Said {
-        var settings = OutboundSettings()
-        (settings.policy, settings.authorities) = (.anywhere, authorities)
-        let sender = HTTPSender(settings, logger: Logger(label: "family") { _ in SwiftLogNoOpLogHandler() })
+    ) async throws -> HarnessAnswer {
         var request = OutboundRequest(url: url, method: method, body: Array(body ?? Data()), timeout: .seconds(20))
         if body != nil { request.headers.append(("Content-Type", form ? "application/x-www-form-urlencoded" : "application/json")) }
         if let bearer { request.headers.append(("Authorization", "Bearer \(bearer)")) }
-        let answer = try await sender.send(request)
-        return Said(status: answer.status, body: Data(answer.body))
+        let answer = try await HTTPSender.anywhere(authorities: authorities).send(request)
+        return HarnessAnswer(status: answer.status, headers: [:], body: Data(answer.body))
     }
 }
 

@@ -8,29 +8,16 @@ import TestKit
 
 @testable import Operator
 
-/// An answer as it came.
-struct GatewayAnswer: Sendable {
-    let status: Int
-    let body: Data
-
-    var object: [String: Any] { (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:] }
-
-    func text(_ name: String) -> String? { object[name] as? String }
-    func list(_ name: String) -> [[String: Any]] { object[name] as? [[String: Any]] ?? [] }
-    var items: [[String: Any]] { list("items") }
-    /// The name of a problem without its prefix.
-    var problem: String? { text("type").map { $0.replacing("urn:trackme:problem:", with: "") } }
-
-    func decoded<Value: Decodable>(_: Value.Type) throws -> Value {
-        try JSONDecoder().decode(Value.self, from: body)
-    }
+extension HarnessAnswer {
+    func text(_ name: String) -> String? { json[name] as? String }
+    func list(_ name: String) -> [[String: Any]] { json[name] as? [[String: Any]] ?? [] }
 }
 
 /// What a third party did not expect.
 struct UnexpectedAnswer: Error, CustomStringConvertible {
     let description: String
 
-    init(_ what: String, _ answer: GatewayAnswer) {
+    init(_ what: String, _ answer: HarnessAnswer) {
         description = "\(what): \(answer.status) \(answer.problem ?? "")"
     }
 
@@ -44,7 +31,7 @@ struct GatewayProgram: Sendable {
     let organisation: OrganisationID
     let token: String
     private let origin: String
-    private let sender: HTTPSender
+    private let sender = HTTPSender.anywhere()
 
     private static let patience = Duration.seconds(60)
     private static let scopes = [
@@ -95,7 +82,7 @@ struct GatewayProgram: Sendable {
     }
 
     /// nil where no answer came.
-    func call(_ method: String, _ path: String, _ body: Data? = nil, key: String? = nil) async -> GatewayAnswer? {
+    func call(_ method: String, _ path: String, _ body: Data? = nil, key: String? = nil) async -> HarnessAnswer? {
         var headers = [(name: "Authorization", value: "Bearer \(token)")]
         if let key { headers.append(("Idempotency-Key", key)) }
         if body != nil { headers.append(("Content-Type", "application/json")) }
@@ -103,11 +90,11 @@ struct GatewayProgram: Sendable {
             url: origin + "/thirdparty/v1" + path, method: method, headers: headers, body: Array(body ?? Data()), timeout: .seconds(20),
             maxResponseBytes: 8 << 20)
         guard let response = try? await sender.send(request) else { return nil }
-        return GatewayAnswer(status: response.status, body: Data(response.body))
+        return HarnessAnswer(status: response.status, headers: [:], body: Data(response.body))
     }
 
     /// Again and again until it is answered by something other than "not now".
-    func insist(_ method: String, _ path: String, _ body: Data? = nil, key: String? = nil) async throws -> GatewayAnswer {
+    func insist(_ method: String, _ path: String, _ body: Data? = nil, key: String? = nil) async throws -> HarnessAnswer {
         try await eventually("the gateway answers \(method)", within: Self.patience) {
             guard let answer = await call(method, path, body, key: key), answer.status < 500, answer.status != 429 else { return nil }
             return answer
@@ -171,7 +158,7 @@ struct GatewayProgram: Sendable {
             struct Key: Decodable { var webhook: String }
             var keys: [Key]
         }
-        let keys = try await insist("GET", "/webhook-keys").decoded(Keys.self).keys
+        let keys = try await insist("GET", "/webhook-keys").decoded(as: Keys.self).keys
         guard let id = made.text("id"), let secret = made.text("secret"), let key = keys.first?.webhook else {
             throw UnexpectedAnswer("registering an endpoint", made)
         }

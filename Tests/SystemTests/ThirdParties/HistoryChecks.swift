@@ -35,10 +35,10 @@ extension HistoryRun {
         let (company, wanted) = (companies[request.company], ShownState(request, withDelivery: true))
         do {
             try await eventually("the gateway knows", within: Self.patience) {
-                try await ShownState(company.insist("GET", "/requests/\(id)").object) == wanted
+                try await ShownState(company.insist("GET", "/requests/\(id)").json) == wanted
             }
         } catch {
-            let shown = try await ShownState(company.insist("GET", "/requests/\(id)").object)
+            let shown = try await ShownState(company.insist("GET", "/requests/\(id)").json)
             expect(false, "INV-03: the gateway says \(shown) of \(id) for good, which is \(wanted)")
         }
     }

@@ -101,7 +101,7 @@ final class SubscribedStage: Sendable {
         for one in kept {
             let answer = try await company.insist("GET", "/subscriptions/\(one.request)")
             struct Shown: Decodable { var head: Int64 }
-            evidence.heads[one.request] = try answer.decoded(Shown.self).head
+            evidence.heads[one.request] = try answer.decoded(as: Shown.self).head
         }
         let requests = kept.map(\.request)
         evidence.ways["pages"] = Dictionary(uniqueKeysWithValues: requests.map { ($0, pages[$0]?.taken.all ?? []) })

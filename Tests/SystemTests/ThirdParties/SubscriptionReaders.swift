@@ -71,7 +71,7 @@ struct PageReader: Sendable {
         while !taken.isStopped {
             let answer = await program.call("GET", "/subscriptions/\(subscription)/items?after=\(taken.last)&limit=500")
             if answer?.status == 410 { taken.end() }
-            if answer?.status == 200, let page = try? answer?.decoded(Page.self) {
+            if answer?.status == 200, let page = try? answer?.decoded(as: Page.self) {
                 taken.take(page.items, head: page.head)
                 if !page.items.isEmpty { continue }
             }
