@@ -107,7 +107,7 @@ let package = Package(
                 "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "Telemetry", .argumentParser, .grdb, .lifecycle,
                 .unixSignals, .logging, .metrics,
             ]),
-        shared("TestKit", ["Contracts", "Bus", "Storage", "Outbound", "ServiceKit", .lifecycle, .logging]),
+        shared("TestKit", ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "ServiceKit", .lifecycle, .logging]),
 
         // MARK: Services
         service(

@@ -21,7 +21,7 @@ enum ImportTable {
         "Documents": ["Contracts", "FoundationXML"],
         "Telemetry": ["CoreMetrics"],
         "ServiceKit": ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "HTTPKit", "Telemetry", "ArgumentParser"],
-        "TestKit": ["Contracts", "Bus", "Storage", "Outbound", "ServiceKit"],
+        "TestKit": ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "ServiceKit"],
     ]
     private static let services: Set<String> = ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "HTTPKit", "Documents", "ServiceKit"]
     private static let storeKeepers: Set<String> = ["Keys", "Streams", "Messages", "Jobs", "Accounts", "Erasure"]

@@ -51,12 +51,8 @@ private struct Anna: Sendable {
     }
 
     static func logIn(_ suite: StorySuite) async throws -> (token: String, person: PersonID) {
-        struct Answer: Decodable { var accessToken: String }
-        let said = try await suite.say("POST", suite.consent + "/consent/v1/sessions", ["login": email, "password": password])
-        let token = try said.decoded(as: Answer.self).accessToken
-        let payload = try #require(Base64URL.decode(token.split(separator: ".")[1]))
-        let claims = try JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload))
-        return (token, try #require(PersonID(claims.sub)))
+        let token = try await HarnessClient(suite.consent).logIn(email, password).accessToken
+        return (token, try PersonID(accessToken: token))
     }
 
     /// Registers, gets a watch, joins AutomatedSOS and delivers a few values.

@@ -25,7 +25,7 @@ struct FirstLogInStories {
     }
 
     private func logIn(_ suite: StorySuite, _ login: String, _ password: String) async throws -> Int {
-        try await suite.say("POST", suite.consent + "/consent/v1/sessions", ["login": login, "password": password]).status
+        try await HarnessClient(suite.consent).logIn(login, password).status
     }
 
     /// Follows the link that was mailed to an address.

@@ -111,9 +111,8 @@ struct Hospital: Sendable {
 
     /// The access token of a new session; nil where the log-in is refused.
     func logIn(_ login: String = Self.address, _ password: String = Self.password) async throws -> String? {
-        struct Session: Decodable { var accessToken: String }
-        let said = try await suite.say("POST", suite.consent + "/consent/v1/sessions", ["login": login, "password": password])
-        return said.status == 200 ? try said.decoded(as: Session.self).accessToken : nil
+        let said = try await HarnessClient(suite.consent).logIn(login, password)
+        return said.status == 200 ? try said.accessToken : nil
     }
 
     /// The same organisation through somebody else's session.

@@ -26,18 +26,16 @@ struct PanelStories {
             }
             let registered = try await suite.say("POST", suite.consent + "/consent/v1/accounts", plain)
             #expect(registered.status == 201)
-            struct LogIn: Decodable { var accessToken: String }
             struct Registered: Decodable {
                 var person: PersonID
             }
             person = try registered.decoded(as: Registered.self).person
             let said = try await eventually("a log-in that is not put off") { [login] in
-                let said = try await suite.say(
-                    "POST", suite.consent + "/consent/v1/sessions", ["login": login.email, "password": login.password])
+                let said = try await HarnessClient(suite.consent).logIn(login.email, login.password)
                 return [429, 503].contains(said.status) ? nil : said
             }
             #expect(said.status == 200, "\(said.text)")
-            token = try said.decoded(as: LogIn.self).accessToken
+            token = try said.accessToken
             self.suite = suite
         }
 

@@ -55,10 +55,7 @@ struct SessionStories {
     }
 
     private static func logIn(_ guest: Guest, password: String = Guest.password) async throws -> String {
-        struct Answer: Decodable { var accessToken: String }
-        let said = try await guest.suite.say(
-            "POST", guest.suite.consent + "/consent/v1/sessions", ["login": guest.email, "password": password])
-        return try said.decoded(as: Answer.self).accessToken
+        try await HarnessClient(guest.suite.consent).logIn(guest.email, password).accessToken
     }
 
     /// Every one of them is over a second after `moment` at the latest.

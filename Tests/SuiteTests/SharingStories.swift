@@ -3,7 +3,6 @@
 import Bus
 import Contracts
 import Foundation
-import Sealing
 import ServiceKit
 import Synchronization
 import TestKit
@@ -78,12 +77,8 @@ struct Guest: Sendable {
         let registered = try await suite.say("POST", suite.consent + "/consent/v1/accounts", form)
         try #require(registered.status == 201, "\(registered.text)")
         Guest.lastSecond.withLock { $0 = Timestamp.now.milliseconds / 1000 }
-        struct Answer: Decodable { var accessToken: String }
-        let said = try await suite.say("POST", suite.consent + "/consent/v1/sessions", ["login": email, "password": Self.password])
-        let token = try said.decoded(as: Answer.self).accessToken
-        let payload = try #require(Base64URL.decode(token.split(separator: ".")[1]))
-        let claims = try JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload))
-        let person = try #require(PersonID(claims.sub))
+        let token = try await HarnessClient(suite.consent).logIn(email, Self.password).accessToken
+        let person = try PersonID(accessToken: token)
         scale = try await eventually("ingest knows the account") {
             try? await suite.ask(AddDevice(person: person, name: "Bilancia", intervalMs: 1000))
         }

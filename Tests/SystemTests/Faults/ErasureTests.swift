@@ -3,7 +3,6 @@
 import Contracts
 import Foundation
 import GRDB
-import Sealing
 import ServiceKit
 import TestKit
 import Testing
@@ -40,10 +39,8 @@ extension SystemTests {
         private func anna(in suite: RealSuite, _ consent: String) async throws -> (token: String, person: PersonID, watch: AddDevice.Reply)
         {
             #expect(try await say("POST", consent + "/consent/v1/accounts", Self.form).status == 201)
-            let logIn = try await say("POST", consent + "/consent/v1/sessions", ["login": Self.email, "password": Self.password])
-            let token = try #require(logIn.json["accessToken"] as? String)
-            let payload = try #require(Base64URL.decode(token.split(separator: ".")[1]))
-            let person = try #require(PersonID(try JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload)).sub))
+            let token = try await HarnessClient(consent).logIn(Self.email, Self.password).accessToken
+            let person = try PersonID(accessToken: token)
             let watch = try await eventually("ingest knows the account") {
                 try? await suite.ask(AddDevice(person: person, name: "Orologio Canarino", intervalMs: 1000))
             }

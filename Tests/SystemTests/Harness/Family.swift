@@ -19,10 +19,6 @@ struct Family: Sendable {
         var person: PersonID
     }
 
-    private struct LoggedIn: Decodable {
-        var accessToken: String
-    }
-
     private struct Listed: Decodable {
         struct Item: Decodable {}
 
@@ -42,10 +38,7 @@ struct Family: Sendable {
         let account = try await Self.say("POST", consent + "/consent/v1/accounts", JSONSerialization.data(withJSONObject: form))
         guard account.status == 201 else { throw NotTaken(what: "account", status: account.status) }
         person = try account.decoded(as: Registered.self).person
-        let said = try await Self.say(
-            "POST", consent + "/consent/v1/sessions",
-            JSONSerialization.data(withJSONObject: ["login": login.email, "password": login.password]))
-        token = try said.decoded(as: LoggedIn.self).accessToken
+        token = try await HarnessClient(consent).logIn(login.email, login.password).accessToken
         watch = try await eventually("ingest knows the account") { [person] in
             try? await suite.ask(AddDevice(person: person, name: "watch", intervalMs: 1000))
         }

@@ -2,7 +2,6 @@
 
 import Contracts
 import Foundation
-import Sealing
 import ServiceKit
 import Synchronization
 import TestKit
@@ -28,10 +27,7 @@ actor Patient {
         _ = try await client.call("POST", .consent, "/consent/v1/accounts", body: somebody.form(acceptedTerms: terms.text("version") ?? ""))
             .expecting(201, "registering")
         var session = SandboxSession(client: client, login: somebody.email, password: somebody.password)
-        let token = try await session.token()
-        guard let payload = Base64URL.decode(token.split(separator: ".")[1]),
-            let person = PersonID(try JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload)).sub)
-        else { throw UnexpectedAnswer("the log-in names nobody") }
+        let person = try PersonID(accessToken: try await session.token())
         let device = try await eventually("ingest knows the account") {
             try? await suite.ask(AddDevice(person: person, name: "watch", intervalMs: 1000))
         }

@@ -1,0 +1,36 @@
+// How the people of tests log in at consent.
+
+package import Contracts
+import Foundation
+import Sealing
+
+extension HarnessClient {
+    package func logIn(_ login: String, _ password: String) async throws -> HarnessAnswer {
+        try await ask("POST", "/consent/v1/sessions", json: ["login": login, "password": password])
+    }
+}
+
+/// An answer began no session, or a token names no person.
+package struct NoSession: Error {
+    package let status: Int?
+}
+
+extension HarnessAnswer {
+    /// That of the session which this answer begins.
+    package var accessToken: String {
+        get throws {
+            guard let token = json["accessToken"] as? String else { throw NoSession(status: status) }
+            return token
+        }
+    }
+}
+
+extension PersonID {
+    /// Whose session it is.
+    package init(accessToken: String) throws {
+        guard let payload = accessToken.split(separator: ".").dropFirst().first.flatMap({ Base64URL.decode($0) }),
+            let person = PersonID(try JSONDecoder().decode(AccessTokenClaims.self, from: Data(payload)).sub)
+        else { throw NoSession(status: nil) }
+        self = person
+    }
+}
