@@ -36,18 +36,13 @@ private struct Anna: Sendable {
     let watch: AddDevice.Reply
     var token: String
 
-    private static func form(_ birth: String = "40E41") -> [String: any Sendable] {
-        let plain = FiscalCode.code(surname: surname) + FiscalCode.code(name: "Anna") + birth + "H501"
-        let code = plain + String(decoding: [FiscalCode.checkCharacter(plain.utf8)], as: UTF8.self)
-        return [
-            "name": "Anna", "surname": surname, "email": email, "password": password, "passwordAgain": password, "fiscalCode": code,
-            "birthDate": "1940-05-01", "cityOfBirth": "H501", "cityOfResidence": "F205", "address": street, "occupation": "student",
-            "weight": 61.5, "height": 162, "language": "it", "acceptedTerms": Conditions.version, "acceptedPrivacy": Conditions.version,
-        ]
+    private static var form: [String: any Sendable] {
+        registrationForm(name: "Anna", surname: surname, email: email, password: password, terms: Conditions.version)
+            .merging(["address": street]) { $1 }
     }
 
     static func register(_ suite: StorySuite) async throws -> Int {
-        try await suite.say("POST", suite.consent + "/consent/v1/accounts", form()).status
+        try await suite.say("POST", suite.consent + "/consent/v1/accounts", form).status
     }
 
     static func logIn(_ suite: StorySuite) async throws -> (token: String, person: PersonID) {

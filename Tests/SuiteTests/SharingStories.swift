@@ -66,14 +66,11 @@ struct Guest: Sendable {
     /// - Parameter name: another one for each guest of a story.
     init(in suite: StorySuite, named name: String = "Bruno") async throws {
         email = "\(name.lowercased())@ospiti.example"
-        let plain = FiscalCode.code(surname: "Ospite") + FiscalCode.code(name: name) + "70A01H501"
-        code = plain + String(decoding: [FiscalCode.checkCharacter(plain.utf8)], as: UTF8.self)
-        let form: [String: any Sendable] = [
-            "name": name, "surname": "Ospite", "email": email, "password": Self.password,
-            "passwordAgain": Self.password, "fiscalCode": code, "birthDate": "1970-01-01", "cityOfBirth": "H501",
-            "cityOfResidence": "F205", "address": "Via Roma 1", "occupation": "student", "weight": 82.5, "height": 180, "language": "it",
-            "acceptedTerms": Conditions.version, "acceptedPrivacy": Conditions.version,
-        ]
+        code = FiscalCode.computed(surname: "Ospite", name: name, year: 1970, month: 1, day: 1, sex: .male, place: "H501")
+        let own: [String: any Sendable] = ["fiscalCode": code, "birthDate": "1970-01-01", "weight": 82.5, "height": 180]
+        let form = registrationForm(
+            name: name, surname: "Ospite", email: email, password: Self.password, terms: Conditions.version
+        ).merging(own) { $1 }
         let registered = try await suite.say("POST", suite.consent + "/consent/v1/accounts", form)
         try #require(registered.status == 201, "\(registered.text)")
         Guest.lastSecond.withLock { $0 = Timestamp.now.milliseconds / 1000 }

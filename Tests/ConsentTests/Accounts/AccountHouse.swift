@@ -220,12 +220,8 @@ enum Applicant {
     static func form(
         email: String = "anna@example.org", surname: String = "Esposito", name: String = "Anna", _ changes: [String: Any] = [:]
     ) -> [String: Any] {
-        let right: [String: Any] = [
-            "name": name, "surname": surname, "email": email, "password": AccountHouse.password, "passwordAgain": AccountHouse.password,
-            "fiscalCode": fiscalCode(surname: surname, name: name), "birthDate": "1940-05-01", "cityOfBirth": "H501",
-            "cityOfResidence": "F205", "address": "Via Roma 1", "occupation": "student", "weight": 61.5, "height": 162,
-            "language": "it", "acceptedTerms": Conditions.version, "acceptedPrivacy": Conditions.version,
-        ]
+        let right: [String: Any] = registrationForm(
+            name: name, surname: surname, email: email, password: AccountHouse.password, terms: Conditions.version)
         return right.merging(changes) { $1 }
     }
 

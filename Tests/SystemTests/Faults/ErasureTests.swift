@@ -25,14 +25,8 @@ extension SystemTests {
         }
 
         private static var form: [String: any Sendable] {
-            let plain = FiscalCode.code(surname: surname) + FiscalCode.code(name: "Anna") + "40E41" + "H501"
-            let code = plain + String(decoding: [FiscalCode.checkCharacter(plain.utf8)], as: UTF8.self)
-            return [
-                "name": "Anna", "surname": surname, "email": email, "password": password, "passwordAgain": password, "fiscalCode": code,
-                "birthDate": "1940-05-01", "cityOfBirth": "H501", "cityOfResidence": "F205", "address": "Vicolo dei Canarini 73",
-                "occupation": "student", "weight": 61.5, "height": 162, "language": "it", "acceptedTerms": Conditions.version,
-                "acceptedPrivacy": Conditions.version,
-            ]
+            registrationForm(name: "Anna", surname: surname, email: email, password: password, terms: Conditions.version)
+                .merging(["address": "Vicolo dei Canarini 73"]) { $1 }
         }
 
         /// The person's account with a supervised watch that has delivered.

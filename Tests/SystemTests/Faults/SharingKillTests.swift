@@ -169,18 +169,12 @@ private final class SharingUnderKills {
     }
 
     private func register(_ name: String) async throws {
-        let plain = FiscalCode.code(surname: "Killi") + FiscalCode.code(name: name) + "40E41" + "H501"
-        let code = plain + String(decoding: [FiscalCode.checkCharacter(plain.utf8)], as: UTF8.self)
         let (email, password) = ("\(name.lowercased())@killi.example", "tre lucciole nel bicchiere")
-        let form: [String: any Sendable] = [
-            "name": name, "surname": "Killi", "email": email, "password": password, "passwordAgain": password, "fiscalCode": code,
-            "birthDate": "1940-05-01", "cityOfBirth": "H501", "cityOfResidence": "F205", "address": "Via Roma 1", "occupation": "student",
-            "weight": 61.5, "height": 162, "acceptedTerms": Conditions.version, "acceptedPrivacy": Conditions.version,
-        ]
+        let form = registrationForm(name: name, surname: "Killi", email: email, password: password, terms: Conditions.version)
         _ = try await client.call("POST", .consent, "/consent/v1/accounts", body: form).expecting(201, "registering")
         let said = try await client.call("POST", .consent, "/consent/v1/sessions", body: ["login": email, "password": password])
         tokens.append(try #require(try said.expecting(200, "log-in").text("accessToken")))
-        codes.append(code)
+        codes.append(try #require(form["fiscalCode"] as? String))
     }
 
     // MARK: Drawing
