@@ -17,20 +17,6 @@ struct ClosedEmergenciesTests {
     private static let person = PersonID(bits: 7)
     private static let old = Timestamp(milliseconds: 1_700_000_000_000)
 
-    private func withStore(_ body: (SOSStore) async throws -> Void) async throws {
-        try await withTemporaryFolder { folder in
-            let runtime = try Stage.runtime(.sosDispatcher, folder, [:])
-            let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
-            let keys = try runtime.openPersonKeys()
-            _ = try await keys.makeKey(for: Self.person)
-            let pair = PairTables(place: .first, keys: keys, own: .random())
-            try await body(SOSStore(database, keys: keys, pair: pair, logger: Running.quiet))
-            await database.close()
-            await keys.close()
-            await runtime.bus.shutdown()
-        }
-    }
-
     /// As a suite of years has them: rows alone, since nobody opens what is sealed in them.
     private func fill(_ store: SOSStore, _ count: Int) async throws {
         for first in stride(from: 0, to: count, by: 5000) {

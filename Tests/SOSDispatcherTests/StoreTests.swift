@@ -13,28 +13,29 @@ import Testing
 
 @testable import SOSDispatcher
 
-@Suite("Store of supervision")
-struct StoreTests {
-    private func withStore(_ body: (SOSStore) async throws -> Void) async throws {
-        try await withTemporaryFolder { folder in
-            try await withStore(in: folder) { store in
-                _ = try await store.keys.makeKey(for: Self.person)
-                try await body(store)
-            }
+/// A store of its own, with the key of this person.
+func withStore(of person: PersonID = PersonID(bits: 7), _ body: (SOSStore) async throws -> Void) async throws {
+    try await withTemporaryFolder { folder in
+        try await withStore(in: folder) { store in
+            _ = try await store.keys.makeKey(for: person)
+            try await body(store)
         }
     }
+}
 
-    private func withStore(in folder: URL, _ body: (SOSStore) async throws -> Void) async throws {
-        let runtime = try Stage.runtime(.sosDispatcher, folder, [:])
-        let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
-        let keys = try runtime.openPersonKeys()
-        let pair = PairTables(place: .first, keys: keys, own: .random())
-        try await body(SOSStore(database, keys: keys, pair: pair, logger: Running.quiet))
-        await database.close()
-        await keys.close()
-        await runtime.bus.shutdown()
-    }
+private func withStore(in folder: URL, _ body: (SOSStore) async throws -> Void) async throws {
+    let runtime = try Stage.runtime(.sosDispatcher, folder, [:])
+    let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
+    let keys = try runtime.openPersonKeys()
+    let pair = PairTables(place: .first, keys: keys, own: .random())
+    try await body(SOSStore(database, keys: keys, pair: pair, logger: Running.quiet))
+    await database.close()
+    await keys.close()
+    await runtime.bus.shutdown()
+}
 
+@Suite("Store of supervision")
+struct StoreTests {
     private func withDamagedKey(_ body: (SOSStore) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             try await withStore(in: folder) { store in _ = try await store.keys.makeKey(for: Self.person) }

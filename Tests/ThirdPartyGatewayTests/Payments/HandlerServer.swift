@@ -100,6 +100,21 @@ final class HandlerServer: Sendable {
     }
 }
 
+extension PayPalProvider {
+    /// The provider under test before a PayPal that gives it its token.
+    static func play(
+        _ paths: [(Route.Method, String)], _ body: (HandlerServer, PayPalProvider) async throws -> Void
+    ) async throws {
+        try await HandlerServer.play(paths, keyHeader: "PayPal-Request-Id") { server in
+            server.answer("POST /v1/oauth2/token", .init(body: #"{"access_token":"A21AA","token_type":"Bearer","expires_in":31668}"#))
+            let provider = PayPalProvider(
+                url: server.url, credentials: "client:secret", returnURL: "https://suite.example/back", calls: server.calls(),
+                clock: { PaymentHouse.start })
+            try await body(server, provider)
+        }
+    }
+}
+
 /// A job as the service makes it.
 func job(
     _ kind: PaymentJob.Kind, _ method: PaymentMethod = .card, reference: String? = nil, charge: String? = nil, token: String? = nil

@@ -155,15 +155,10 @@ struct PayPalReviewTests {
     ]
 
     private static func play(_ body: (HandlerServer, PayPalProvider) async throws -> Void) async throws {
-        try await HandlerServer.play(paths, keyHeader: "PayPal-Request-Id") { server in
-            server.answer("POST /v1/oauth2/token", .init(body: #"{"access_token":"A21AA","token_type":"Bearer","expires_in":31668}"#))
+        try await PayPalProvider.play(paths) { server, provider in
             server.answer("GET /v1/customer/disputes", .init(body: #"{"items":[]}"#))
             server.answer("GET /v2/payments/captures/\(capture)", .init(body: #"{"status":"COMPLETED"}"#))
-            try await body(
-                server,
-                PayPalProvider(
-                    url: server.url, credentials: "client:secret", returnURL: "https://suite.example/back", calls: server.calls(),
-                    clock: { PaymentHouse.start }))
+            try await body(server, provider)
         }
     }
 

@@ -36,14 +36,7 @@ struct PayPalProviderTests {
     }
 
     private static func play(_ body: (HandlerServer, PayPalProvider) async throws -> Void) async throws {
-        try await HandlerServer.play(paths, keyHeader: "PayPal-Request-Id") { server in
-            server.answer("POST /v1/oauth2/token", .init(body: #"{"access_token":"A21AA","token_type":"Bearer","expires_in":31668}"#))
-            try await body(
-                server,
-                PayPalProvider(
-                    url: server.url, credentials: "client:secret", returnURL: "https://suite.example/back", calls: server.calls(),
-                    clock: { PaymentHouse.start }))
-        }
+        try await PayPalProvider.play(paths, body)
     }
 
     @Test("PAY-05, PAY-06: an order is opened with the amount; the payer is sent to PayPal")
