@@ -65,16 +65,16 @@ package final class Harness: Sendable {
     }
 }
 
-/// Gives `house` to `body`, and afterwards, also on a throw, to `stop`.
-package func withHouse<House: Sendable, Value>(
-    _ house: House, _ body: (House) async throws -> Value, stop: (House) async -> Void
+/// Gives `harness` to `body`, and afterwards, also on a throw, to `stop`.
+package func withHarness<Subject: Sendable, Value>(
+    _ harness: Subject, _ body: (Subject) async throws -> Value, stop: (Subject) async -> Void
 ) async throws -> Value {
     do {
-        let value = try await body(house)
-        await stop(house)
+        let value = try await body(harness)
+        await stop(harness)
         return value
     } catch {
-        await stop(house)
+        await stop(harness)
         throw error
     }
 }

@@ -42,7 +42,7 @@ private final class Script: Sendable {
 private let notesStream = "ingest.devices"
 
 /// A service with one table.
-private struct NoteHouse: Sendable {
+private struct NoteHarness: Sendable {
     let folder: URL
     let store: Store
     let keys: PersonKeys
@@ -60,7 +60,7 @@ private struct NoteHouse: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         self.folder = folder
         store = try Store.open(
-            folder.appendingPathComponent("notes.db"), applicationID: 1, migrations: NoteHouse.migrations, logger: logger)
+            folder.appendingPathComponent("notes.db"), applicationID: 1, migrations: NoteHarness.migrations, logger: logger)
         keys = try PersonKeys(
             folder.appendingPathComponent("notes-keys.db"), wrappedBy: KeyEncryptionKey(bytes: [UInt8](repeating: 9, count: 32)),
             settings: StoreSettings(), backups: KeyBackups(folder: folder.appendingPathComponent("copies"), name: "notes-keys"),
@@ -137,10 +137,10 @@ struct ErasureTests {
     private static let person = PersonID(bits: 0xE4A5_0000_1111_2222_3333_4444_5555_6666)
     private static let other = PersonID(bits: 0x07EE)
 
-    private func withHouse(keepsDataKey: Bool = false, _ body: (NoteHouse, Script) async throws -> Void) async throws {
+    private func withHarness(keepsDataKey: Bool = false, _ body: (NoteHarness, Script) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let script = Script()
-            let house = try NoteHouse(folder, script, keepsDataKey: keepsDataKey)
+            let house = try NoteHarness(folder, script, keepsDataKey: keepsDataKey)
             try await house.write(["one", "two", "three"], of: Self.person)
             try await house.write(["kept"], of: Self.other)
             try await body(house, script)
@@ -148,7 +148,7 @@ struct ErasureTests {
         }
     }
 
-    private func running(_ house: NoteHouse, until isDone: @escaping @Sendable () -> Bool) async throws {
+    private func running(_ house: NoteHarness, until isDone: @escaping @Sendable () -> Bool) async throws {
         let running = Task { try await house.follower.run() }
         defer { running.cancel() }
         try await eventually("it is done") { isDone() }
@@ -158,7 +158,7 @@ struct ErasureTests {
 
     @Test("ACC-30: an account's data are gone from store, stream, log and both copies of the keys; others read theirs; no new key is made")
     func account() async throws {
-        try await withHouse { house, script async throws in
+        try await withHarness { house, script async throws in
             try await house.keys.renewBackups()
             let wrapped = try await wrappedKey(in: house)
             #expect(try contains(wrapped, in: house.bytes()))
@@ -185,7 +185,7 @@ struct ErasureTests {
         "ACC-29: data alone: the old is gone, the account goes on under a new key, and what comes later stays when the order is heard again"
     )
     func dataOnly() async throws {
-        try await withHouse { house, script async throws in
+        try await withHarness { house, script async throws in
             let old = try #require(try house.keys.key(of: Self.person))
             let erasure = try await house.order(.data, of: Self.person)
             try await running(house) { !script.now.confirmations.isEmpty }
@@ -204,7 +204,7 @@ struct ErasureTests {
 
     @Test("where nothing but the account is kept, data alone take nothing")
     func nothingCollected() async throws {
-        try await withHouse(keepsDataKey: true) { house, script async throws in
+        try await withHarness(keepsDataKey: true) { house, script async throws in
             _ = try await house.order(.data, of: Self.person)
             try await running(house) { !script.now.confirmations.isEmpty }
             #expect(try house.keys.key(of: Self.person) != nil)
@@ -215,7 +215,7 @@ struct ErasureTests {
 
     @Test("a step that fails is tried again, whichever it is; it ends in one confirmation", arguments: ["shut", "delete", "finish"])
     func failures(step: String) async throws {
-        try await withHouse { house, script async throws in
+        try await withHarness { house, script async throws in
             script.change { $0.failing = [step] }
             _ = try await house.order(.data, of: Self.person)
             try await running(house) { !script.now.confirmations.isEmpty }
@@ -230,7 +230,7 @@ struct ErasureTests {
         try await withTemporaryFolder { folder in
             let script = Script()
             script.change { $0.isConsentDown = true }
-            let house = try NoteHouse(folder, script)
+            let house = try NoteHarness(folder, script)
             try await house.write(["one"], of: Self.person)
             _ = try await house.order(.data, of: Self.person)
             try await running(house) { !script.now.finished.isEmpty }
@@ -239,7 +239,7 @@ struct ErasureTests {
             await house.close()
 
             script.change { $0.isConsentDown = false }
-            let again = try NoteHouse(folder, script)
+            let again = try NoteHarness(folder, script)
             try await running(again) { !script.now.confirmations.isEmpty }
             #expect(try await again.notes(of: Self.person) == ["since"])
             #expect(script.now.shut == [.data])
@@ -253,7 +253,7 @@ struct ErasureTests {
 
     @Test("an order waits for what is under way, and is carried out then")
     func waits() async throws {
-        try await withHouse { house, script async throws in
+        try await withHarness { house, script async throws in
             script.change { $0.mustWait = true }
             _ = try await house.order(.account, of: Self.person)
             let running = Task { try await house.follower.run() }
@@ -268,7 +268,7 @@ struct ErasureTests {
 
     @Test("an erasure whose confirmation waits for somebody else's part keeps no later erasure waiting")
     func waitsForOthers() async throws {
-        try await withHouse { house, script async throws in
+        try await withHarness { house, script async throws in
             let first = try await house.order(.account, of: Self.person)
             script.change { $0.awaited = first }
             let second = try await house.order(.account, of: Self.other)
@@ -284,7 +284,7 @@ struct ErasureTests {
 
     @Test("ACC-29, ACC-30: an erasure that fails again and again keeps no later erasure waiting, and is done when it can be")
     func failsForever() async throws {
-        try await withHouse { house, script async throws in
+        try await withHarness { house, script async throws in
             script.change { $0.stuck = Self.person }
             let first = try await house.order(.account, of: Self.person)
             let second = try await house.order(.data, of: Self.other)
@@ -303,7 +303,7 @@ struct ErasureTests {
     @Test("a key that was read while it was destroyed does not come back, however the two meet")
     func races() async throws {
         try await withTemporaryFolder { folder in
-            let house = try NoteHouse(folder, Script())
+            let house = try NoteHarness(folder, Script())
             for round in 0..<30 {
                 let person = PersonID(bits: UInt128(round + 1))
                 _ = try await house.keys.makeKey(for: person)
@@ -321,7 +321,7 @@ struct ErasureTests {
     @Test("the copies of the keys take turns, open with the same key-encryption key, and are readable by their owner alone")
     func copies() async throws {
         try await withTemporaryFolder { folder in
-            let house = try NoteHouse(folder, Script())
+            let house = try NoteHarness(folder, Script())
             try await house.write(["one"], of: Self.person)
             let backups = KeyBackups(folder: folder.appendingPathComponent("copies"), name: "notes-keys")
             #expect(backups.next == backups.files[0])
@@ -344,7 +344,7 @@ struct ErasureTests {
     // MARK: Bytes
 
     /// The person's key as the file holds it.
-    private func wrappedKey(in house: NoteHouse) async throws -> [UInt8] {
+    private func wrappedKey(in house: NoteHarness) async throws -> [UInt8] {
         let file = house.folder.appendingPathComponent("copies/notes-keys.1.db")
         let queue = try DatabaseQueue(path: file.path)
         let entry = try await queue.read { try WrappedKeys().find($0, of: Self.person) }

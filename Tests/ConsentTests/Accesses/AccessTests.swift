@@ -19,7 +19,7 @@ struct AccessTests {
         let store: Store
         let facts: FactStream
 
-        init(beside house: SharingHouse) async throws {
+        init(beside house: SharingHarness) async throws {
             runtime = try house.peer(.ingest)
             store = try runtime.openStore(
                 applicationID: 1,
@@ -63,7 +63,7 @@ struct AccessTests {
         try await store.read { db in try Int.fetchOne(db, sql: sql) ?? 0 }
     }
 
-    private static func isPlaced(_ house: SharingHouse) async throws -> Bool {
+    private static func isPlaced(_ house: SharingHarness) async throws -> Bool {
         try await house.accesses.read { db in try !ConsumerPositions().load(db).isEmpty }
     }
 
@@ -71,7 +71,7 @@ struct AccessTests {
 
     @Test("S2, SHR-24: of 2,004 reads a second consent recorded 1,024, and fell behind for good: it keeps up, and each counts once")
     func pace() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson("ONE").person
             let reader = try await Reader(beside: house)
             let following = Task { try await house.parts.accessFollower.run() }
@@ -101,7 +101,7 @@ struct AccessTests {
     func once() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            try await SharingHouse.run(in: folder, world: world) { house in
+            try await SharingHarness.run(in: folder, world: world) { house in
                 let person = try await house.addPerson("ONE").person
                 let reader = try await Reader(beside: house)
                 let first = Task { try await house.parts.accessFollower.run() }
@@ -138,7 +138,7 @@ struct AccessTests {
         "SHR-24: reads of more than a day ago become counts by grant, type and hour, with the sum of the reads; the list pages through both"
     )
     func folded() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let (one, other) = (try await house.addPerson("ONE").person, try await house.addPerson("TWO").person)
             let grants = [GrantID.random(), .random()]
             let table = AccessStore(beside: house.opened.store)
@@ -197,7 +197,7 @@ struct AccessTests {
 
     @Test("SHR-24: counts are kept for as many days as the setting says, and what a wrong clock dated ahead stops nothing behind it")
     func pruned() async throws {
-        try await SharingHouse.run(environment: ["TRACKME_SHR_ACCESS_DAYS": "2"]) { house in
+        try await SharingHarness.run(environment: ["TRACKME_SHR_ACCESS_DAYS": "2"]) { house in
             let person = try await house.addPerson("ONE").person
             let table = AccessStore(beside: house.opened.store)
             let (now, service) = (house.world.now, house.parts.accesses)
@@ -218,7 +218,7 @@ struct AccessTests {
 
     @Test("S2: recording, folding, pruning and erasing find their rows by an index, whatever the table has grown to")
     func byIndex() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let plans = try await house.accesses.read { db in
                 try [
                     "SELECT 1 FROM access_hours WHERE hour <= 1 LIMIT 500",
@@ -240,7 +240,7 @@ struct AccessTests {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
             // The store that an earlier version left behind, with its place in the stream.
-            let person = try await SharingHouse.run(in: folder, world: world) { house in
+            let person = try await SharingHarness.run(in: folder, world: world) { house in
                 let person = try await house.addPerson("ONE").person
                 try await house.opened.store.write { db in
                     for number in 1...1200 {
@@ -262,7 +262,7 @@ struct AccessTests {
             for suffix in ["", "-wal", "-shm"] {
                 try? FileManager.default.removeItem(atPath: folder.appendingPathComponent("store/consent-accesses.db\(suffix)").path)
             }
-            try await SharingHouse.run(in: folder, world: world) { house in
+            try await SharingHarness.run(in: folder, world: world) { house in
                 #expect(house.runtime.faults.remarks.isEmpty)
                 #expect(try await Self.number("SELECT next FROM consumer_positions", in: house.accesses) == 1201)
                 // What comes meanwhile is listed before what is moved later.
@@ -291,7 +291,7 @@ struct AccessTests {
 
     @Test("NFR-08: whoever was erased came back with a copy of the file of accesses, and could not be erased again")
     func strangers() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let known = try await house.addPerson("ONE").person
             let table = AccessStore(beside: house.opened.store)
             let at = house.world.now
@@ -316,13 +316,13 @@ struct AccessTests {
     func missing() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            try await SharingHouse.run(in: folder, world: world) { house in #expect(house.runtime.faults.remarks.isEmpty) }
+            try await SharingHarness.run(in: folder, world: world) { house in #expect(house.runtime.faults.remarks.isEmpty) }
             let file = folder.appendingPathComponent("store/consent-accesses.db").path
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file + suffix) }
-            try await SharingHouse.run(in: folder, world: world) { house in
+            try await SharingHarness.run(in: folder, world: world) { house in
                 #expect(house.runtime.faults.remarks.count == 1 && house.runtime.faults.remarks[0].contains(file))
             }
-            try await SharingHouse.run(in: folder, world: world) { house in #expect(house.runtime.faults.remarks.isEmpty) }
+            try await SharingHarness.run(in: folder, world: world) { house in #expect(house.runtime.faults.remarks.isEmpty) }
         }
     }
 }

@@ -21,7 +21,7 @@ struct AccountTableTests {
 
     @Test("ACC-33: accounts of every kind are found by number, id and look-ups, and not by another kind's id")
     func finding() async throws {
-        try await AccountHouse.run(background: false) { house in
+        try await AccountHarness.run(background: false) { house in
             let (person, member, anOperator, organisation) = (
                 PersonID.random(), MemberID.random(), OperatorID.random(), OrganisationID.random()
             )
@@ -53,7 +53,7 @@ struct AccountTableTests {
 
     @Test("ACC-04: a value that another account has is refused by its name, the account's own is not")
     func conflicts() async throws {
-        try await AccountHouse.run(background: false) { house in
+        try await AccountHarness.run(background: false) { house in
             try await house.opened.store.write { db in
                 let table = Self.table
                 let one = try table.add(
@@ -84,7 +84,7 @@ struct AccountTableTests {
 
     @Test("SEC: a profile opens under its own account's key alone")
     func vault() async throws {
-        try await AccountHouse.run(background: false) { house in
+        try await AccountHarness.run(background: false) { house in
             let vault = house.parts.repository.vault
             let (one, other) = (PersonID.random(), PersonID.random())
             for person in [one, other] { try await vault.makeKey(for: person) }

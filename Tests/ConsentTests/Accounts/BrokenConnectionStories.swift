@@ -16,7 +16,7 @@ struct BrokenConnectionStories {
 
     @Test("ACC-09, ACC-01: a registration whose connection breaks leaves nothing, wherever it does; sent again it is the first")
     func registration() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let before = try await house.countAll()
             let request = RawConnection.request(
                 "POST", "/consent/v1/accounts", headers: ["Idempotency-Key": "one"], json: try json(Applicant.form()))
@@ -33,11 +33,11 @@ struct BrokenConnectionStories {
 
     @Test("ACC-09, ACC-01: a registration whose answer is lost is whole or not there, and sent again under its key it is one")
     func lostAnswer() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let names = ["Anna", "Bianca", "Carla", "Dora", "Elisa", "Flora"]
             func form(_ name: String) -> [String: Any] { Applicant.form(email: "\(name.lowercased())@example.org", name: name) }
             for (number, name) in names.enumerated() {
-                let headers = AccountHouse.forwarded("203.0.113.\(number)").merging(["Idempotency-Key": name]) { $1 }
+                let headers = AccountHarness.forwarded("203.0.113.\(number)").merging(["Idempotency-Key": name]) { $1 }
                 let request = RawConnection.request("POST", "/consent/v1/accounts", headers: headers, json: try json(form(name)))
                 try await RawConnection.sendAndVanish(request, port: house.port)
             }
@@ -55,7 +55,7 @@ struct BrokenConnectionStories {
 
     @Test("ACC-09, ACC-19: an edit whose connection breaks changes nothing of the profile")
     func edit() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
             func profile() async throws -> Data {
                 let answer = try await house.request("GET", "/consent/v1/profile", bearer: person.description)
@@ -73,9 +73,9 @@ struct BrokenConnectionStories {
 
     @Test("ACC-09, ACC-12: a log-in whose connection breaks opens no session and does not count as a wrong one")
     func logIn() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
-            for password in [LogInHouse.password, "not the password"] {
+            for password in [LogInHarness.password, "not the password"] {
                 let body = try json(["login": "anna@example.org", "password": password])
                 try await RawConnection.breakOff(RawConnection.request("POST", "/consent/v1/sessions", json: body), port: house.port)
             }

@@ -32,7 +32,7 @@ struct CountryStories {
     )
     func german() async throws {
         try await withTemporaryFolder { folder in
-            try await AccountHouse.run(in: folder, Self.environment(in: folder)) { house in
+            try await AccountHarness.run(in: folder, Self.environment(in: folder)) { house in
                 let italian = try await house.register(Applicant.form())
                 #expect(italian.status == 422 && Set(italian.pointers) == ["/fiscalCode", "/cityOfBirth", "/cityOfResidence"])
                 let answer = try await house.register(Applicant.form(Self.german))
@@ -56,10 +56,10 @@ struct CountryStories {
     @Test("NFR-21: who registered before the country changed stays readable, is found by the old identifier, and changes what may change")
     func before() async throws {
         try await withTemporaryFolder { folder in
-            let person = try await AccountHouse.run(in: folder) { house in
+            let person = try await AccountHarness.run(in: folder) { house in
                 try await house.register(Applicant.form(["phone": "333 1234567"])).decoded(as: RegistrationItem.self).person
             }
-            try await AccountHouse.run(in: folder, Self.environment(in: folder)) { house in
+            try await AccountHarness.run(in: folder, Self.environment(in: folder)) { house in
                 let profile = try await house.request("GET", "/consent/v1/profile", bearer: "\(person)").decoded(as: ProfileItem.self)
                 #expect(profile.fiscalCode == Applicant.fiscalCode() && profile.phone == "+393331234567")
                 #expect(profile.cityOfBirth?.name == "Roma" && profile.cityOfBirth?.country == "Italia")
@@ -86,7 +86,9 @@ struct CountryStories {
         try await withTemporaryFolder { folder in
             let environment = try Self.environment(in: folder)
             try Data("Berlin\n".utf8).write(to: folder.appendingPathComponent("places.tsv"))
-            let fault = await #expect(throws: AccountModule.NoPlaces.self) { try await AccountHouse.run(in: folder, environment) { _ in } }
+            let fault = await #expect(throws: AccountModule.NoPlaces.self) {
+                try await AccountHarness.run(in: folder, environment) { _ in }
+            }
             #expect(fault?.description.contains("places.tsv: line 1") == true)
         }
     }

@@ -12,7 +12,7 @@ import Testing
 struct FirstMailStories {
     @Test("ACC-07: looking at the link changes nothing; its button confirms the address, once")
     func confirms() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
             let link = try await house.link(to: "anna@example.org", .accountCreated)
             for _ in 0..<3 {
@@ -30,7 +30,7 @@ struct FirstMailStories {
 
     @Test("CON-04: where it is required, the account works once the link was followed and not before")
     func required() async throws {
-        try await AccountHouse.run(["TRACKME_ACC_CONFIRM_REQUIRED": "true"]) { house in
+        try await AccountHarness.run(["TRACKME_ACC_CONFIRM_REQUIRED": "true"]) { house in
             let item = try await house.register(Applicant.form(["joinsAutomatedSOS": true, "acceptedSOSClauses": true]))
                 .decoded(as: RegistrationItem.self)
             #expect(item.state == .unconfirmed && item.automatedSOS.status == .asked)
@@ -49,7 +49,7 @@ struct FirstMailStories {
 
     @Test("ACC-07: the mail is sent again on request, a few times an hour")
     func again() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let token = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).correctionToken
             for _ in 1..<AddressService.mailsPerHour {
                 #expect(try await house.request("POST", "/consent/v1/accounts/first-mail", json: ["correctionToken": token]).status == 202)
@@ -62,7 +62,7 @@ struct FirstMailStories {
 
     @Test("ACC-07: a mistyped address is corrected without logging in; the link to the old one confirms nothing")
     func corrects() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let item = try await house.register(Applicant.form(email: "ana@example.org")).decoded(as: RegistrationItem.self)
             let old = try await house.link(to: "ana@example.org", .accountCreated)
             let corrected = try await house.request(
@@ -83,11 +83,11 @@ struct FirstMailStories {
 
     @Test("ACC-04: a correction to an address in use is refused, and so are nonsense and a token of nobody")
     func correctionRefused() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             _ = try await house.register(Applicant.form())
             let token = try await house.register(Applicant.form(email: "b@example.org", surname: "Rossi"))
                 .decoded(as: RegistrationItem.self).correctionToken
-            func correct(_ token: String, _ email: String) async throws -> AccountHouse.Response {
+            func correct(_ token: String, _ email: String) async throws -> AccountHarness.Response {
                 try await house.request("POST", "/consent/v1/accounts/first-mail", json: ["correctionToken": token, "email": email])
             }
             // Without a confirmation the account is open already, and the person is told at once.
@@ -100,7 +100,7 @@ struct FirstMailStories {
 
     @Test("ACC-07: mail that cannot be delivered is shown to the person")
     func undeliverable() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let item = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self)
             let message = try await house.mail.arrived(to: "anna@example.org", .accountCreated)
             func state() async throws -> FirstMailItem {
@@ -122,7 +122,7 @@ struct FirstMailStories {
 
     @Test("ACC-07: news of a mail to an earlier address says nothing of the present one")
     func lateNews() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let item = try await house.register(Applicant.form(email: "ana@example.org")).decoded(as: RegistrationItem.self)
             let message = try await house.mail.arrived(to: "ana@example.org", .accountCreated)
             _ = try await house.request(

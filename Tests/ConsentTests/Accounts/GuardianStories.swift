@@ -12,7 +12,7 @@ import Testing
 struct GuardianStories {
     @Test("ACC-36: without an adult a child's registration is refused with the reason, and nothing is stored")
     func needed() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let refused = try await house.register(Applicant.child(guardian: nil))
             #expect(refused.status == 422 && refused.problem == "guardian-needed" && Set(refused.pointers) == ["/guardianEmail"])
             #expect(try await house.count("accounts") == 0)
@@ -21,7 +21,7 @@ struct GuardianStories {
 
     @Test("ACC-36: until the adult consents nothing is collected; then the account works and the consents name the adult")
     func consents() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let item = try await house.register(Applicant.child(["anonymousTypes": ["heart-rate"]])).decoded(as: RegistrationItem.self)
             #expect(item.state == .awaitingGuardian)
             let facts = try await house.facts()
@@ -46,7 +46,7 @@ struct GuardianStories {
 
     @Test("ACC-36: anonymous sharing that the adult does not tick stays off")
     func noSharing() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             _ = try await house.register(Applicant.child(["anonymousTypes": ["heart-rate"]]))
             let link = try await house.link(to: "mamma@example.org", .guardianConsent)
             #expect(try await house.request("POST", link, form: "answer=consent&name=Maria&adult=yes&conditions=yes").status == 200)
@@ -61,7 +61,7 @@ struct GuardianStories {
             "answer=consent&adult=yes&conditions=yes",
         ])
     func incomplete(_ form: String) async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let item = try await house.register(Applicant.child()).decoded(as: RegistrationItem.self)
             let link = try await house.link(to: "mamma@example.org", .guardianConsent)
             let page = try await house.request("POST", link, form: form, headers: ["Accept": "text/html"])
@@ -72,7 +72,7 @@ struct GuardianStories {
 
     @Test("ACC-36: where the adult refuses nothing of the registration is left, and the child is told")
     func refuses() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let item = try await house.register(Applicant.child()).decoded(as: RegistrationItem.self)
             let link = try await house.link(to: "mamma@example.org", .guardianConsent)
             #expect(try await house.request("POST", link, form: "answer=refuse").status == 200)
@@ -90,7 +90,7 @@ struct GuardianStories {
 
     @Test("ACC-36: a registration that no adult answers in time is forgotten")
     func expires() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             _ = try await house.register(Applicant.child())
             _ = try await house.register(Applicant.form())
             try await house.parts.guardians.expire(now: .now + .seconds(167 * 3600))
@@ -102,7 +102,7 @@ struct GuardianStories {
 
     @Test("ACC-36: a registration whose key cannot be destroyed now is found again, and not forgotten by halves")
     func expiresWhole() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let item = try await house.register(Applicant.child()).decoded(as: RegistrationItem.self)
             let link = try await house.link(to: "mamma@example.org", .guardianConsent)
             await house.opened.keys.close()
@@ -115,7 +115,7 @@ struct GuardianStories {
 
     @Test("ACC-36: an organisation's request for a child's data is answered by the adult, once")
     func requests() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let item = try await house.register(Applicant.child()).decoded(as: RegistrationItem.self)
             let first = try await house.link(to: "mamma@example.org", .guardianConsent)
             _ = try await house.request("POST", first, form: "answer=consent&name=Maria&adult=yes&conditions=yes")
@@ -137,7 +137,7 @@ struct GuardianStories {
 
     @Test("ACC-36, SHR: sharing knows active people alone, by fiscal code and id, and who is a child")
     func sharingPeople() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let child = try await house.register(Applicant.child()).decoded(as: RegistrationItem.self).person
             let adult = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
             let people = house.parts.sharingPeople

@@ -25,7 +25,7 @@ struct IdentifierPropertyTests {
                 let tries = names.flatMap { name in
                     (0..<Int.random(in: 1...3, using: &dice)).map { _ in (name, hasKey: Bool.random(using: &dice)) }
                 }.shuffled(using: &dice)
-                let answers = try await AccountHouse.run(in: folder) { house in
+                let answers = try await AccountHarness.run(in: folder) { house in
                     try await withThrowingTaskGroup(of: (String, RegistrationItem).self) { group in
                         for (number, (name, hasKey)) in tries.enumerated() {
                             group.addTask {
@@ -47,7 +47,7 @@ struct IdentifierPropertyTests {
             let ids = given.values.flatMap { $0 }
             #expect(given.values.allSatisfy { $0.count == 1 } && ids.allSatisfy { $0.bits > 0 })
             #expect(Set(ids).count == Self.names.count)
-            try await AccountHouse.run(in: folder) { house in
+            try await AccountHarness.run(in: folder) { house in
                 let count = try await house.count("accounts")
                 #expect(count <= Self.names.count + waiting)
                 for person in ids {
@@ -64,7 +64,7 @@ struct IdentifierPropertyTests {
             let organisations = [OrganisationID.random(), OrganisationID.random()]
             var given: [String: Set<MemberID>] = [:]
             for _ in 0..<2 {
-                let answers = try await LogInHouse.run(in: folder) { house in
+                let answers = try await LogInHarness.run(in: folder) { house in
                     await withTaskGroup(of: (String, MemberID?).self) { group in
                         for (number, name) in Self.names.enumerated() {
                             for _ in 0..<3 {

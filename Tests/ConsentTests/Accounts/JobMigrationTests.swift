@@ -24,7 +24,7 @@ struct JobMigrationTests {
         let sealed: Data
 
         /// Rows as the program of then sealed them.
-        init(_ house: AccountHouse, _ person: PersonID) async throws {
+        init(_ house: AccountHarness, _ person: PersonID) async throws {
             let vault = house.parts.repository.vault
             let entries = RecordEntries(person: person, samples: [Sample(type: .bodyWeight, at: .now, value: 61)])
             let join = SubscribePerson(person: person, clausesAccepted: true, bounds: [:])
@@ -68,11 +68,11 @@ struct JobMigrationTests {
     @Test("ACC-06, ACC-F: an earlier version's messages, entries and wishes to join are each told once; what is held stays held")
     func carried() async throws {
         try await withTemporaryFolder { folder in
-            let old = try await AccountHouse.run(in: folder, background: false) { house in
+            let old = try await AccountHarness.run(in: folder, background: false) { house in
                 try await Old(house, house.register(Applicant.form()).decoded(as: RegistrationItem.self).person)
             }
             try await old.write(in: folder.appendingPathComponent("store"))
-            try await AccountHouse.run(in: folder) { house in
+            try await AccountHarness.run(in: folder) { house in
                 _ = try await house.mail.arrived(to: "old@example.org", .passwordChanged)
                 try await eventually("all is told") { try await house.count("jobs WHERE due IS NOT NULL") == 0 }
                 #expect(house.around.ids == ["a"] && house.around.entries.map(\.person) == [old.person])
@@ -82,7 +82,7 @@ struct JobMigrationTests {
                 #expect(profile.automatedSOS.status == .active)
                 #expect(try await house.count("jobs") == 1)
             }
-            try await AccountHouse.run(in: folder) { house in
+            try await AccountHarness.run(in: folder) { house in
                 try await house.opened.store.write { [jobs = house.parts.repository.jobs] db in try jobs.release(db, of: old.person) }
                 try await eventually("what was held is told") { try await house.count("jobs") == 0 }
                 #expect(house.around.ids == ["b"] && house.around.subscriptions.isEmpty)

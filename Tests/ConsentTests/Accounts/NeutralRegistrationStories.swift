@@ -13,14 +13,14 @@ struct NeutralRegistrationStories {
     private static let required = ["TRACKME_ACC_CONFIRM_REQUIRED": "true"]
 
     /// Everything of an answer but what is random.
-    private func shape(_ response: AccountHouse.Response) throws -> String {
+    private func shape(_ response: AccountHarness.Response) throws -> String {
         var item = try #require(try JSONSerialization.jsonObject(with: response.body) as? [String: Any])
         for name in ["person", "correctionToken"] { item[name] = try #require(item[name] as? String).count }
         return "\(response.status) \(try JSONSerialization.data(withJSONObject: item, options: .sortedKeys).count) \(item["state"] ?? "")"
     }
 
     /// A person who has registered and followed the link.
-    private func registered(_ house: AccountHouse, _ form: [String: Any] = Applicant.form()) async throws -> PersonID {
+    private func registered(_ house: AccountHarness, _ form: [String: Any] = Applicant.form()) async throws -> PersonID {
         let person = try await house.register(form).decoded(as: RegistrationItem.self).person
         let address = try #require(form["email"] as? String)
         #expect(try await house.request("POST", house.link(to: address, .confirmAddress)).status == 200)
@@ -29,7 +29,7 @@ struct NeutralRegistrationStories {
 
     @Test("X17, CON-08: a registration told who is registered; now the answer is the same, and the owner of the address is told by mail")
     func sameAnswer() async throws {
-        try await AccountHouse.run(Self.required) { house in
+        try await AccountHarness.run(Self.required) { house in
             _ = try await registered(house)
             try await eventually("what follows a registration is done") { try await house.isQuiet() }
             let before = try await house.countAll()
@@ -39,12 +39,12 @@ struct NeutralRegistrationStories {
             let afterTaken = try await house.countAll()
             let sameCode = try await house.register(Applicant.form(email: "other@example.org"))
             #expect(try shape(fresh) == shape(sameAddress) && shape(fresh) == shape(sameCode))
-            for table in AccountHouse.written where ![AccountHouse.messages, "account_mails"].contains(table) {
+            for table in AccountHarness.written where ![AccountHarness.messages, "account_mails"].contains(table) {
                 let (one, two) = (before[table] ?? 0, afterFresh[table] ?? 0)
                 #expect((afterTaken[table] ?? 0) - two == two - one, "the same rows of \(table)")
             }
             let told = try await house.mail.arrived(to: "anna@example.org", .alreadyRegistered)
-            #expect(told.values["name"] == "Anna" && told.values["link"] == AccountHouse.origin + "/consent/v1/recovery")
+            #expect(told.values["name"] == "Anna" && told.values["link"] == AccountHarness.origin + "/consent/v1/recovery")
             #expect(house.mail.messages(to: "ANNA@example.org").isEmpty)
             // A fiscal code is told only to whoever has confirmed an address, and to its owner.
             let refused = try await house.request(
@@ -56,7 +56,7 @@ struct NeutralRegistrationStories {
 
     @Test("X17: neither the state of the first mail, nor sending it again, nor a corrected address tells who is registered")
     func corrections() async throws {
-        try await AccountHouse.run(Self.required) { house in
+        try await AccountHarness.run(Self.required) { house in
             _ = try await registered(house)
             let fresh = try await house.register(Applicant.form(email: "fresh@example.org", surname: "Rossi"))
             let taken = try await house.register(Applicant.form(email: "anna@example.org", surname: "Bianchi"))
@@ -83,7 +83,7 @@ struct NeutralRegistrationStories {
 
     @Test("X17, SC-17: whoever gave a sibling's address corrects it, and the account opens by the link to the own one")
     func corrected() async throws {
-        try await AccountHouse.run(Self.required) { house in
+        try await AccountHarness.run(Self.required) { house in
             _ = try await registered(house)
             let item = try await house.register(Applicant.form(email: "anna@example.org", surname: "Rossi")).decoded(
                 as: RegistrationItem.self)
@@ -98,7 +98,7 @@ struct NeutralRegistrationStories {
     @Test(
         "X13: a stranger who registers with somebody's address first has nothing of it: the first link that is followed opens the account")
     func squatted() async throws {
-        try await AccountHouse.run(Self.required) { house in
+        try await AccountHarness.run(Self.required) { house in
             let stranger = try await house.register(Applicant.form(["password": "parola del ladro", "passwordAgain": "parola del ladro"]))
                 .decoded(as: RegistrationItem.self).person
             let first = try await house.link(to: "anna@example.org", .confirmAddress)
@@ -120,7 +120,7 @@ struct NeutralRegistrationStories {
 
     @Test("X17, ACC-36: an adult is asked for a child once the child's address is confirmed: the mail tells nobody who is registered")
     func guardian() async throws {
-        try await AccountHouse.run(Self.required) { house in
+        try await AccountHarness.run(Self.required) { house in
             let item = try await house.register(Applicant.child()).decoded(as: RegistrationItem.self)
             #expect(item.state == .unconfirmed)
             #expect(try await house.request("POST", house.link(to: "luca@example.org", .confirmAddress)).status == 200)
@@ -135,7 +135,7 @@ struct NeutralRegistrationStories {
 
     @Test("ACC-04: two who chose one user name before either was confirmed: the second account opens without it")
     func userName() async throws {
-        try await AccountHouse.run(Self.required) { house in
+        try await AccountHarness.run(Self.required) { house in
             let one = Applicant.form(["userName": "nonna"])
             let two = Applicant.form(email: "b@example.org", surname: "Rossi", ["userName": "Nonna"])
             let people = try await [house.register(one), house.register(two)].map { try $0.decoded(as: RegistrationItem.self).person }

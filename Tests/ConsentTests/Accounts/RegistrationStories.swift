@@ -14,7 +14,7 @@ import Testing
 struct RegistrationStories {
     @Test("ACC-01, ACC-02, ACC-07: a complete form makes the account, and the confirmation goes to the given address")
     func registers() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let answer = try await house.register(Applicant.form())
             #expect(answer.status == 201)
             let item = try answer.decoded(as: RegistrationItem.self)
@@ -30,7 +30,7 @@ struct RegistrationStories {
 
     @Test("ACC-02, ACC-03, ACC-09, CON-05: after a refusal nothing is stored, whatever the field")
     func refusalStoresNothing() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let before = try await house.countAll()
             for (name, value) in [("email", "x"), ("fiscalCode", "x"), ("weight", 0), ("passwordAgain", "y"), ("acceptedTerms", "")]
                 as [(String, any Sendable)]
@@ -47,7 +47,7 @@ struct RegistrationStories {
 
     @Test("ACC-01: a body that was cut off or is no form stores nothing and says so")
     func malformed() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             for body in ["{\"name\":\"Anna\"", "[]", "\"Anna\"", ""] {
                 let answer = try await house.request(
                     "POST", "/consent/v1/accounts", form: nil, headers: ["Content-Type": "application/json"])
@@ -61,7 +61,7 @@ struct RegistrationStories {
 
     @Test("ACC-05: without acceptance the registration is refused, the acceptance is named, and the second try succeeds")
     func conditions() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let refused = try await house.register(Applicant.form(["acceptedPrivacy": NSNull()]))
             #expect(refused.problem == "conditions-not-accepted" && Set(refused.pointers) == ["/acceptedPrivacy"])
             #expect(try await house.register(Applicant.form()).status == 201)
@@ -70,7 +70,7 @@ struct RegistrationStories {
 
     @Test("ACC-05: the texts say that position and health data are collected and how they are shared, in both languages")
     func texts() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let both = try await house.request("GET", "/consent/v1/terms").decoded(as: ConditionsItem.self)
             #expect(both.version == Conditions.version && both.documents.count == 4)
             let english = try await house.request("GET", "/consent/v1/terms?lang=en").decoded(as: ConditionsItem.self)
@@ -84,7 +84,7 @@ struct RegistrationStories {
 
     @Test("ACC-04: a user name that is taken is named, and nothing is stored; it tells nobody who has it")
     func userNameTaken() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             #expect(try await house.register(Applicant.form(["userName": "Nonna"])).status == 201)
             _ = try await house.mail.arrived(to: "anna@example.org", .accountCreated)
             try await eventually("what follows a registration is done") { try await house.isQuiet() }
@@ -97,7 +97,7 @@ struct RegistrationStories {
 
     @Test("ACC-04, CON-06: the address of a member or operator is in use, too")
     func uniqueOverKinds() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let address = try #require(EmailAddress("hasher@example.org"))
             let repository = house.parts.repository
             let subject = AccountSubject.operator(.random())
@@ -117,7 +117,7 @@ struct RegistrationStories {
 
     @Test("ACC-04: two registrations of one person at the same time make one account")
     func race() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let states = try await withThrowingTaskGroup(of: AccountState.self) { group in
                 for _ in 0..<6 { group.addTask { try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).state } }
                 return try await group.reduce(into: [AccountState]()) { $0.append($1) }
@@ -129,7 +129,7 @@ struct RegistrationStories {
 
     @Test("ACC-04: one address is tried ten times an hour, and one remote address, too")
     func limits() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             for _ in 0..<10 { #expect(try await house.register(Applicant.form(["weight": 0]), from: nil).status == 422) }
             let limited = try await house.register(Applicant.form(), from: nil)
             #expect(limited.status == 429 && limited.problem == "too-many-requests" && limited.headers["retry-after"] != nil)
@@ -145,12 +145,12 @@ struct RegistrationStories {
     @Test("ACC-01: a registration that is sent again under its key gets its first answer, also after a restart")
     func idempotency() async throws {
         try await withTemporaryFolder { folder in
-            let first = try await AccountHouse.run(in: folder) { house in
+            let first = try await AccountHarness.run(in: folder) { house in
                 let first = try await house.register(Applicant.form(), key: "one")
                 #expect(first.status == 201)
                 return try first.decoded(as: RegistrationItem.self)
             }
-            try await AccountHouse.run(in: folder) { house in
+            try await AccountHarness.run(in: folder) { house in
                 let again = try await house.register(Applicant.form(), key: "one")
                 #expect(again.status == 201 && again.headers["idempotency-replayed"] == "true")
                 let item = try again.decoded(as: RegistrationItem.self)
@@ -164,7 +164,7 @@ struct RegistrationStories {
 
     @Test("ACC-06: anonymous sharing is off unless chosen, and what is chosen is on record")
     func choices() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             _ = try await house.register(Applicant.form())
             #expect(try await house.count("anonymous_sharing") == 0)
             let chosen = try await house.register(
@@ -178,7 +178,7 @@ struct RegistrationStories {
 
     @Test("ACC-06: joining AutomatedSOS asks the dispatcher with the clauses accepted")
     func joins() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let answer = try await house.register(Applicant.form(["joinsAutomatedSOS": true, "acceptedSOSClauses": true]))
             let item = try answer.decoded(as: RegistrationItem.self)
             #expect(item.automatedSOS.status == .active)
@@ -191,7 +191,7 @@ struct RegistrationStories {
         "ACC-06: where AutomatedSOS cannot be joined the account is made and its owner told why",
         arguments: [Failure(.unavailable, "busy"), Failure(.deadline, "silent"), Failure(.conflict, "there is no device with a position")])
     func joinFails(_ failure: Failure) async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             house.around.dispatcher(says: failure)
             let answer = try await house.register(Applicant.form(["joinsAutomatedSOS": true, "acceptedSOSClauses": true]))
             #expect(answer.status == 201)
@@ -208,13 +208,13 @@ struct RegistrationStories {
     @Test("ACC-F: weight and height become data entries, asked under one id until ingest takes them, also after a restart")
     func measured() async throws {
         try await withTemporaryFolder { folder in
-            let (person, ids) = try await AccountHouse.run(in: folder) { house in
+            let (person, ids) = try await AccountHarness.run(in: folder) { house in
                 house.around.ingest(says: Failure(.unavailable, "starting"))
                 let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
                 try await eventually("ingest is asked twice") { house.around.ids.count >= 2 }
                 return (person, house.around.ids)
             }
-            try await AccountHouse.run(in: folder) { house in
+            try await AccountHarness.run(in: folder) { house in
                 let asked = try await eventually("ingest is asked") { house.around.entries.first }
                 #expect(asked.person == person)
                 #expect(asked.samples.map(\.type.code) == ["weight", "height"] && asked.samples.map(\.value) == [61.5, 162])
@@ -226,7 +226,7 @@ struct RegistrationStories {
 
     @Test("ACC-F: entries that ingest refuses for good are not asked again")
     func refusedEntries() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             house.around.ingest(says: Failure(.conflict, "another value is there"))
             _ = try await house.register(Applicant.form())
             try await eventually("the job is given up") { try await house.count("jobs WHERE dead_at IS NOT NULL") == 1 }
@@ -236,7 +236,7 @@ struct RegistrationStories {
 
     @Test("ACC-08: where passwords are mailed, a temporary one goes to the address and expires")
     func mailed() async throws {
-        try await AccountHouse.run(["TRACKME_ACC_PASSWORD_SOURCE": "mailed"]) { house in
+        try await AccountHarness.run(["TRACKME_ACC_PASSWORD_SOURCE": "mailed"]) { house in
             var form = Applicant.form()
             (form["password"], form["passwordAgain"]) = (nil, nil)
             let person = try await house.register(form).decoded(as: RegistrationItem.self).person
@@ -254,13 +254,13 @@ struct RegistrationStories {
     @Test("ACC-08: a chosen password is stored as a salted hash alone, and nothing that was told is readable in the file")
     func sealed() async throws {
         try await withTemporaryFolder { folder in
-            try await AccountHouse.run(in: folder) { house in
+            try await AccountHarness.run(in: folder) { house in
                 _ = try await house.register(
                     Applicant.form(["userName": "zaffiro77", "phone": "+39 333 7654321", "address": "Via Zaffiro 77"]))
                 _ = try await house.mail.arrived(to: "anna@example.org", .accountCreated)
             }
             let secrets = [
-                AccountHouse.password, "anna@example.org", "Esposito", "zaffiro77", "7654321", "Via Zaffiro", Applicant.fiscalCode(),
+                AccountHarness.password, "anna@example.org", "Esposito", "zaffiro77", "7654321", "Via Zaffiro", Applicant.fiscalCode(),
                 "1940-05-01",
             ]
             let files = try FileManager.default.contentsOfDirectory(
@@ -275,7 +275,7 @@ struct RegistrationStories {
 
     @Test("ACC-10: somebody without an account registers another person; two of them do not disturb each other")
     func relative() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let grandmother = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self)
             let grandfather = try await house.register(Applicant.form(email: "nonno@example.org", surname: "Rossi"))
                 .decoded(as: RegistrationItem.self)
@@ -286,7 +286,7 @@ struct RegistrationStories {
 
     @Test("ACC-33: an account's number is never given again, not even after it was deleted")
     func numbers() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
             let first = try #require(try await house.row(person)).number
             try await house.opened.store.write { db in try AccountStore().delete(db, first) }
@@ -299,7 +299,7 @@ struct RegistrationStories {
 
     @Test("ACC-F: places are searched by the beginning of their name, over HTTP")
     func places() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let found = try await house.request("GET", "/consent/v1/places?prefix=Rom&limit=50").decoded(as: Page<PlaceItem>.self)
             #expect(found.items.contains { $0.code == "H501" && $0.region == "Lazio" && $0.country == "Italia" })
             #expect(try await house.request("GET", "/consent/v1/places/H501").decoded(as: PlaceItem.self).name == "Roma")
@@ -313,10 +313,10 @@ struct RegistrationStories {
     @Test("Everybody who has an account is in the snapshot of consent.people, and a restart tells nothing twice")
     func snapshot() async throws {
         try await withTemporaryFolder { folder in
-            let person = try await AccountHouse.run(in: folder) { house in
+            let person = try await AccountHarness.run(in: folder) { house in
                 try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
             }
-            try await AccountHouse.run(in: folder) { house in
+            try await AccountHarness.run(in: folder) { house in
                 let page = try await house.parts.snapshot(SnapshotStream(stream: "consent.people", after: nil))
                 let states = try page.facts.map { try JSONDecoder().decode(PersonState.self, from: Data($0.payload.utf8)) }
                 #expect(states.map(\.person) == [person] && states.map(\.active) == [true])
@@ -326,7 +326,7 @@ struct RegistrationStories {
     }
 }
 
-extension AccountHouse {
+extension AccountHarness {
     /// Whether nothing waits in the background.
     func isQuiet() async throws -> Bool {
         try await count("jobs WHERE dead_at IS NULL") == 0

@@ -22,7 +22,7 @@ struct AnnouncementTests {
         "ACC-35, NFR-06: maintenance that an operator announces is visible to everybody before it begins, in both languages, until it is over or withdrawn"
     )
     func announces() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let anOperator = OperatorID.random().description
             let made = try await house.request("POST", "/consent/v1/announcements", bearer: anOperator, json: Self.form())
             #expect(made.status == 201)
@@ -39,7 +39,7 @@ struct AnnouncementTests {
 
     @Test("ACC-14, ACC-35: nobody but an operator announces")
     func closed() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             #expect(try await house.request("POST", "/consent/v1/announcements", json: Self.form()).status == 401)
             let person = PersonID.random().description
             let refused = try await house.request("POST", "/consent/v1/announcements", bearer: person, json: Self.form())
@@ -56,7 +56,7 @@ struct AnnouncementTests {
             ("italianText", NSNull()), ("maintenance", "yes"), ("note", "x"),
         ] as [(String, any Sendable)])
     func refused(_ name: String, _ value: any Sendable) async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let answer = try await house.request(
                 "POST", "/consent/v1/announcements", bearer: OperatorID.random().description, json: Self.form([name: value]))
             #expect(answer.status == 422 && answer.problem == "invalid-announcement" && Set(answer.pointers) == ["/\(name)"])
@@ -66,7 +66,7 @@ struct AnnouncementTests {
 
     @Test("An announcement that is sent again under its key is made once")
     func idempotency() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let (anOperator, form) = (OperatorID.random().description, Self.form())
             for _ in 0..<2 {
                 let answer = try await house.request(
@@ -85,7 +85,7 @@ struct AnnouncementTests {
             let letters = ["b", "c", "d", "f", "g"]
             let names = letters.flatMap { one in letters.map { "A\(one)a\($0)a" } }
             try #require(names.count > AnnouncementService.atOnce)
-            try await AccountHouse.run(in: folder, background: false) { house in
+            try await AccountHarness.run(in: folder, background: false) { house in
                 for (number, name) in names.enumerated() {
                     let answer = try await house.register(
                         Applicant.form(email: "\(name)@example.org", name: name), from: "203.0.113.\(number)")
@@ -98,14 +98,14 @@ struct AnnouncementTests {
                 #expect(try made.decoded(as: AnnouncementItem.self).breach)
                 #expect(house.mail.messages(to: nil, .dataBreach).isEmpty, "nobody has begun to write")
             }
-            try await AccountHouse.run(in: folder) { house in
+            try await AccountHarness.run(in: folder) { house in
                 try await eventually("everybody was written to") { house.mail.messages(to: nil, .dataBreach).count >= names.count }
                 let written = house.mail.messages(to: nil, .dataBreach)
                 #expect(Set(written.compactMap(\.recipient.mail)) == Set(names.map { "\($0)@example.org" }))
                 #expect(written.count == names.count && Set(written.compactMap(\.recipient.person)).count == names.count)
                 #expect(written.allSatisfy { Set($0.channels) == [.mail, .inbox] && $0.values["title"] == "Manutenzione" })
             }
-            try await AccountHouse.run(in: folder) { house in
+            try await AccountHarness.run(in: folder) { house in
                 #expect(try await house.parts.announcements.current(now: .now).map(\.isBreach) == [true])
                 let isOver = try await house.opened.store.read { db in try AnnouncementStore().unwritten(db) == nil }
                 #expect(isOver, "nobody is written to again")

@@ -43,7 +43,7 @@ struct RegistrationTests {
         #expect((profile.cityOfBirth, profile.cityOfResidence, profile.occupation) == ("H501", "F205", .student))
         #expect(profile.gender == nil && profile.userName == nil && profile.phone == nil && profile.socialStatus == nil)
         #expect(registration.anonymousTypes.isEmpty && !registration.joinsAutomatedSOS && registration.guardian == nil)
-        #expect(registration.password == AccountHouse.password)
+        #expect(registration.password == AccountHarness.password)
     }
 
     @Test(

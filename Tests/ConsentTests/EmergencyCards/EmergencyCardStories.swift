@@ -14,10 +14,10 @@ import Testing
 @Suite("Emergency cards")
 struct EmergencyCardStories {
     private struct Cards: Sendable {
-        let house: AccountHouse
+        let house: AccountHarness
         let cards: EmergencyCardStore
 
-        init(_ house: AccountHouse) async throws {
+        init(_ house: AccountHarness) async throws {
             self.house = house
             cards = EmergencyCardStore(
                 store: house.opened.store, repository: house.parts.repository, places: house.parts.places, epoch: house.opened.epoch,
@@ -53,7 +53,7 @@ struct EmergencyCardStories {
 
     @Test("SOS-16, SOS-20, ACC-06: a subscriber's card is said, again when the profile changes, and taken back when the subscription ends")
     func cards() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let cards = try await Cards(house)
             let form = Applicant.form(["phone": "333 1234567", "language": "it"])
             let person = try await house.register(form).decoded(as: RegistrationItem.self).person
@@ -96,7 +96,7 @@ struct EmergencyCardStories {
 
     @Test("Of people without an account, and of the erased, nothing is said and nothing can be read")
     func strangers() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let cards = try await Cards(house)
             try await cards.hear(.random(), true)
             #expect(try await cards.rows().isEmpty)
@@ -113,7 +113,7 @@ struct EmergencyCardStories {
 
     @Test("As many people with damaged keys as are said at once kept everybody behind them from being said, and the loop from resting")
     func damagedKeys() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let cards = try await Cards(house)
             var registered: [PersonID] = []
             for form in [Applicant.form(), Applicant.form(email: "b@example.org", surname: "Rossi")] {
@@ -140,7 +140,7 @@ struct EmergencyCardStories {
 
     @Test("SOS-20: one flipped bit in a profile kept everybody's cards behind it from being said", arguments: [false, true])
     func damagedProfile(isSealed: Bool) async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let cards = try await Cards(house)
             var registered: [PersonID] = []
             for form in [Applicant.form(), Applicant.form(email: "b@example.org", surname: "Rossi")] {
@@ -163,7 +163,7 @@ struct EmergencyCardStories {
 
     @Test("A snapshot of subscriptions replaces what was known: who is not in it has left")
     func snapshot() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let cards = try await Cards(house)
             let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
             try await cards.hear(person, true)

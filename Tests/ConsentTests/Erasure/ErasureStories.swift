@@ -15,7 +15,7 @@ import Testing
 @testable import Consent
 
 /// The whole of consent, with neighbours on the bus that do what the test says.
-private struct ErasureHouse: Sendable {
+private struct ErasureHarness: Sendable {
     let parts: ConsentModule
     let mail: Mailbox
     let ingest: BusClient
@@ -24,7 +24,7 @@ private struct ErasureHouse: Sendable {
     let gateway: BusClient
     let trackme: BusClient
 
-    static func run(_ body: (ErasureHouse) async throws -> Void) async throws {
+    static func run(_ body: (ErasureHarness) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let harness = Harness(folder)
             try harness.introducePeers()
@@ -37,10 +37,10 @@ private struct ErasureHouse: Sendable {
             let group = ServiceGroup(services: parts.services, logger: harness.logger)
             let running = Task { try await group.run() }
             let clients = try await neighbours.asyncMap { try await $0.client(of: .consent) }
-            let house = ErasureHouse(
+            let house = ErasureHarness(
                 parts: parts, mail: mail, ingest: clients[0], dispatcher: clients[1], notifier: clients[2], gateway: clients[3],
                 trackme: clients[4])
-            try await withHouse(house, body) { _ in
+            try await withHarness(house, body) { _ in
                 await group.triggerGracefulShutdown()
                 _ = await running.result
                 await harness.stop()
@@ -62,7 +62,7 @@ private struct ErasureHouse: Sendable {
 
     func order(_ scope: ErasureScope, of person: PersonID, at now: Timestamp = .now) async throws -> OrderedErasure {
         let wish = await parts.erasure.service.ask(person, scope, at: now)
-        return try await parts.erasure.service.confirm(person, wish.confirmation, password: AccountHouse.password, at: now, trace: "")
+        return try await parts.erasure.service.confirm(person, wish.confirmation, password: AccountHarness.password, at: now, trace: "")
     }
 
     func confirm(_ ordered: OrderedErasure, by client: BusClient) async throws {
@@ -85,7 +85,7 @@ struct ErasureInConsentStories {
         "ACC-29, ACC-30, ACC-31, NFR-14: an erasure is complete when the last service has confirmed, however late; then nothing names its person"
     )
     func lastOneCounts() async throws {
-        try await ErasureHouse.run { house in
+        try await ErasureHarness.run { house in
             let person = try await house.person()
             _ = try await house.person("bruno@example.org", surname: "Verdini")
             let ordered = try await house.order(.account, of: person)
@@ -130,7 +130,7 @@ struct ErasureInConsentStories {
         "S8: an erasure deleted all that was read of a person in one transaction, while log-ins waited: 500 rows at a time, the account last"
     )
     func accessesInSlices() async throws {
-        try await ErasureHouse.run { house in
+        try await ErasureHarness.run { house in
             let person = try await house.person()
             let (earlier, table) = (EarlierAccesses(), AccessStore(beside: house.parts.opened.store))
             let read = DataRead(
@@ -162,7 +162,7 @@ struct ErasureInConsentStories {
 
     @Test("ACC-29: what was read of a person is erased with the account before that is confirmed, and what is told of late finds nobody")
     func accessesErased() async throws {
-        try await ErasureHouse.run { house in
+        try await ErasureHarness.run { house in
             let person = try await house.person()
             let table = AccessStore(beside: house.parts.opened.store)
             let accesses = house.parts.sharing.accesses.store
@@ -194,7 +194,7 @@ struct ErasureInConsentStories {
 
     @Test("ACC-29: with the data alone the account stays; a second order of the same waits for the first")
     func dataOnly() async throws {
-        try await ErasureHouse.run { house in
+        try await ErasureHarness.run { house in
             let person = try await house.person()
             let ordered = try await house.order(.data, of: person)
             try await eventually("consent has confirmed") { try await house.state(of: ordered).erased.confirmed[.consent] != nil }
@@ -207,12 +207,12 @@ struct ErasureInConsentStories {
 
     @Test("ACC-29: not confirmed, confirmed too late, with another's confirmation or a wrong password: nothing is erased")
     func notConfirmed() async throws {
-        try await ErasureHouse.run { house in
+        try await ErasureHarness.run { house in
             let (anna, bruno) = (try await house.person(), try await house.person("bruno@example.org", surname: "Verdini"))
             let service = house.parts.erasure.service
             let now = Timestamp.now
             let wish = await service.ask(anna, .account, at: now)
-            let password = AccountHouse.password
+            let password = AccountHarness.password
             await #expect(throws: Problem.erasureNotConfirmed) {
                 try await service.confirm(bruno, wish.confirmation, password: password, at: now, trace: "")
             }
@@ -234,7 +234,7 @@ struct ErasureInConsentStories {
 
     @Test("ACC-35: an erasure that a service leaves unconfirmed for an hour is told to every operator once, and listed without whose it is")
     func reminder() async throws {
-        try await ErasureHouse.run { house in
+        try await ErasureHarness.run { house in
             _ = try await house.trackme.ask(MakeOperator(email: "op@example.org", language: .english), deadline: .seconds(5))
             let ordered = try await house.order(.account, of: try await house.person())
             let ledger = house.parts.erasure.repository
@@ -255,7 +255,7 @@ struct ErasureInConsentStories {
     @Test(
         "a confirmation of what nobody ordered is not-found, one without stores is invalid, and one by a stranger to erasures is forbidden")
     func badConfirmations() async throws {
-        try await ErasureHouse.run { house in
+        try await ErasureHarness.run { house in
             let store = ErasedStore(store: "some.db", removed: 1, at: .now, kept: nil)
             await #expect(throws: Failure.self) {
                 try await house.ingest.ask(ConfirmErasure(erasure: .random(), stores: [store]))

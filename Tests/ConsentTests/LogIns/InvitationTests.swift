@@ -17,13 +17,13 @@ struct InvitationTests {
     private static let olga = "olga@example.org"
     private static let max = "max@example.com"
 
-    private func makeOperator(_ house: LogInHouse, _ email: String = olga) async throws -> MakeOperator.Reply {
+    private func makeOperator(_ house: LogInHarness, _ email: String = olga) async throws -> MakeOperator.Reply {
         try await house.trackme.ask(MakeOperator(email: email, language: .italian), deadline: .seconds(5))
     }
 
     @Test("ACC-08, ACC-14: an operator gets a temporary password, also by mail, which must be changed at the first log-in")
     func operators() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let made = try await makeOperator(house)
             let mail = try await house.mail.arrived(to: Self.olga, .temporaryPassword)
             #expect(mail.values["password"] == made.temporaryPassword && Set(mail.values.keys) == MessageTemplate.temporaryPassword.values)
@@ -34,7 +34,7 @@ struct InvitationTests {
 
     @Test("ACC-08: asked again for the same address, the operator keeps the id, gets a new password, and the sessions end")
     func operatorAgain() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let first = try await makeOperator(house)
             let session = try await house.logIn(Self.olga, first.temporaryPassword)
             let second = try await makeOperator(house, "OLGA@example.org")
@@ -47,7 +47,7 @@ struct InvitationTests {
 
     @Test("ACC-04, ACC-14: an address serves one account only, of whatever kind; what is no address is refused")
     func conflicts() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             _ = try await makeOperator(house)
             let organisation = OrganisationID.random()
@@ -63,7 +63,7 @@ struct InvitationTests {
 
     @Test("ACC-14: only trackme makes operators and only the gateway invites")
     func rights() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let question = MakeOperator(email: Self.olga, language: .english)
             #expect(await failure { _ = try await house.gateway.ask(question) }?.code == .forbidden)
             #expect(
@@ -76,17 +76,17 @@ struct InvitationTests {
 
     @Test("ACC-14: each kind of account is offered its own functions; those of another kind are not available for this account")
     func ownFunctionsOnly() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let made = try await makeOperator(house)
             _ = try await house.addMember(Self.max)
             let invitation = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited))
             let chosen: [String: Any] = [
-                "token": invitation, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true,
+                "token": invitation, "password": LogInHarness.password, "passwordAgain": LogInHarness.password, "invitation": true,
             ]
             try await house.request("POST", "/consent/v1/recoveries/password", json: chosen).expect(status: 204)
             let operating = try await house.logIn(Self.olga, made.temporaryPassword)
-            let change = ["old": made.temporaryPassword, "new": LogInHouse.password, "newAgain": LogInHouse.password]
+            let change = ["old": made.temporaryPassword, "new": LogInHarness.password, "newAgain": LogInHarness.password]
             let changed: PasswordChangeAnswer = try await house.request(
                 "PUT", "/consent/v1/password", token: operating.accessToken, json: change
             ).expect(status: 200).decoded()
@@ -118,7 +118,7 @@ struct InvitationTests {
 
     @Test("ORG-10, ORG-15: whoever never said a name is greeted by the address, so that the notifier takes the message")
     func greetedWithoutName() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             _ = try await house.addMember(Self.max, of: .random())
             try await house.request("POST", "/consent/v1/recoveries", json: ["email": Self.max]).expect(status: 202)
             let mail = try await house.mail.arrived(to: Self.max, .recoverPassword)
@@ -129,7 +129,7 @@ struct InvitationTests {
 
     @Test("ACC-08, ACC-14: a member follows the invitation to a page, chooses a password, and logs in for the organisation")
     func members() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let organisation = OrganisationID.random()
             let member = try await house.addMember(Self.max, of: organisation)
             let mail = try await house.mail.arrived(to: Self.max, .memberInvited)
@@ -151,7 +151,7 @@ struct InvitationTests {
 
     @Test("ACC-08: inviting again before the invitation was followed sends a new link and ends the old one; afterwards it is a conflict")
     func inviteAgain() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let organisation = OrganisationID.random()
             let member = try await house.addMember(Self.max, of: organisation)
             let first = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited))
@@ -160,7 +160,7 @@ struct InvitationTests {
             #expect(try await house.request("GET", "/consent/v1/invitation/\(first)").status == 404)
             #expect(await failure { _ = try await house.addMember(Self.max, of: .random()) }?.code == .conflict, "another organisation")
             let body: [String: Any] = [
-                "token": second, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true,
+                "token": second, "password": LogInHarness.password, "passwordAgain": LogInHarness.password, "invitation": true,
             ]
             try await house.request("POST", "/consent/v1/recoveries/password", json: body).expect(status: 204)
             #expect(await failure { _ = try await house.addMember(Self.max, of: organisation) }?.code == .conflict)
@@ -169,11 +169,11 @@ struct InvitationTests {
 
     @Test("removing a member ends the sessions at once and frees the address; removing again is the same as once")
     func remove() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let member = try await house.addMember(Self.max)
             let token = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited))
             let body: [String: Any] = [
-                "token": token, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true,
+                "token": token, "password": LogInHarness.password, "passwordAgain": LogInHarness.password, "invitation": true,
             ]
             try await house.request("POST", "/consent/v1/recoveries/password", json: body).expect(status: 204)
             let session = try await house.logIn(Self.max)

@@ -14,21 +14,21 @@ import Testing
 struct LogInTests {
     @Test("ACC-11: the e-mail in any spelling of case and the matching password log in; anything else gets one message")
     func logIn() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let session = try await house.logIn("ANNA@Example.org ")
             #expect(session.kind == .person && session.expiresIn == 600 && !session.passwordChangeRequired)
             #expect(try await house.isOpen(session.accessToken))
 
             let wrong = try await house.tryLogIn("anna@example.org", "un'altra frase")
-            let unknown = try await house.tryLogIn("nobody@example.org", LogInHouse.password)
-            let noAddress = try await house.tryLogIn("not an address", LogInHouse.password)
+            let unknown = try await house.tryLogIn("nobody@example.org", LogInHarness.password)
+            let noAddress = try await house.tryLogIn("not an address", LogInHarness.password)
             for refused in [wrong, unknown, noAddress] {
                 #expect(refused.status == 401 && refused.problem == "credentials-not-valid")
                 // The form keeps the name and empties the password.
                 #expect(refused.pointers == ["/password"])
             }
-            func said(_ response: LogInHouse.Response) throws -> Problem {
+            func said(_ response: LogInHarness.Response) throws -> Problem {
                 var problem: Problem = try response.decoded()
                 problem.requestId = nil
                 return problem
@@ -42,7 +42,7 @@ struct LogInTests {
     @Test("A log-in while a slow disk kept the store was answered with 500: it is put off, and taken afterwards")
     func slowDisk() async throws {
         try await withTemporaryFolder { folder in
-            try await LogInHouse.run(in: folder) { house in
+            try await LogInHarness.run(in: folder) { house in
                 try await house.addPerson()
                 var configuration = Configuration()
                 configuration.allowsUnsafeTransactions = true
@@ -61,7 +61,7 @@ struct LogInTests {
 
     @Test("ACC-11: an empty form names what is missing")
     func emptyForm() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let response = try await house.request("POST", "/consent/v1/sessions", json: [:])
             #expect(response.status == 422 && response.problem == "invalid-body")
             #expect(Set(response.pointers) == ["/login", "/password"])
@@ -73,14 +73,14 @@ struct LogInTests {
     @Test("ACC-11, CON-07: user name and fiscal code log in where they are switched on, and only there")
     func identifiers() async throws {
         let code = "RSSMRA85T10A562S"
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson(fiscalCode: code, userName: "anna.b")
             for name in [code, "anna.b"] {
                 #expect(try await house.tryLogIn(name).problem == "credentials-not-valid")
             }
             #expect(try await house.tryLogIn().status == 200)
         }
-        try await LogInHouse.run(environment: ["TRACKME_ACC_LOGIN_IDS": "username, fiscal_code"]) { house in
+        try await LogInHarness.run(environment: ["TRACKME_ACC_LOGIN_IDS": "username, fiscal_code"]) { house in
             try await house.addPerson(fiscalCode: code, userName: "anna.b")
             for name in [code, code.lowercased(), "anna.b", "ANNA.B"] { #expect(try await house.tryLogIn(name).status == 200) }
             #expect(try await house.tryLogIn().problem == "credentials-not-valid", "the address is switched off")
@@ -89,7 +89,7 @@ struct LogInTests {
 
     @Test("ACC-11: detailed messages come only where an operator has switched them on")
     func detailed() async throws {
-        try await LogInHouse.run(environment: ["TRACKME_ACC_DETAILED_LOGIN_ERRORS": "true"]) { house in
+        try await LogInHarness.run(environment: ["TRACKME_ACC_DETAILED_LOGIN_ERRORS": "true"]) { house in
             try await house.addPerson()
             #expect(try await house.tryLogIn("nobody@example.org").problem == "unknown-identifier")
             #expect(try await house.tryLogIn("anna@example.org", "un'altra frase").problem == "log-in-password-wrong")
@@ -102,7 +102,7 @@ struct LogInTests {
             [AccountState.unconfirmed, .awaitingGuardian, .closing],
             ["address-not-confirmed", "guardian-awaited", "credentials-not-valid"]))
     func obstacles(_ state: AccountState, _ problem: String) async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson(state: state)
             #expect(try await house.tryLogIn().problem == problem)
             #expect(try await house.tryLogIn("anna@example.org", "un'altra frase").problem == "credentials-not-valid")
@@ -113,7 +113,7 @@ struct LogInTests {
 
     @Test("ACC-14: each kind of account gets a token of its own kind; asked for another kind, nobody logs in")
     func kinds() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let made = try await house.trackme.ask(MakeOperator(email: "olga@example.org", language: .english), deadline: .seconds(5))
             #expect(try await house.tryLogIn(kind: "person").status == 200)
@@ -128,7 +128,7 @@ struct LogInTests {
 
     @Test("ACC-12: three wrong log-ins in a row bring the owner one mail; a success starts the count anew; the form shows the same message")
     func mailAfterThree() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let mail = "anna@example.org"
             for _ in 0..<2 { #expect(try await house.tryLogIn(mail, "wrong wrong").problem == "credentials-not-valid") }
@@ -153,13 +153,13 @@ struct LogInTests {
 
     @Test("ACC-12: the number of failures is a setting, and members of organisations are warned alike (CON-09)")
     func mailAfterOne() async throws {
-        try await LogInHouse.run(environment: ["TRACKME_ACC_FAIL_NOTICE_AFTER": "1"]) { house in
+        try await LogInHarness.run(environment: ["TRACKME_ACC_FAIL_NOTICE_AFTER": "1"]) { house in
             _ = try await house.addMember("max@example.com")
             let invitation = try await house.mail.arrived(to: "max@example.com", .memberInvited)
             let token = try house.token(of: invitation)
             try await house.request(
                 "POST", "/consent/v1/recoveries/password",
-                json: ["token": token, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true]
+                json: ["token": token, "password": LogInHarness.password, "passwordAgain": LogInHarness.password, "invitation": true]
             ).expect(status: 204)
             _ = try await house.tryLogIn("max@example.com", "wrong wrong")
             _ = try await house.mail.arrived(to: "max@example.com", .failedLogIns)
@@ -168,11 +168,11 @@ struct LogInTests {
 
     @Test("ACC-12, CON-09: from the fifth failure on the next try waits, whether or not somebody has that name, and the wait ends")
     func throttled() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             for name in ["anna@example.org", "nobody@example.org"] {
                 for _ in 0..<5 { #expect(try await house.tryLogIn(name, "wrong wrong").status == 401) }
-                let refused = try await house.tryLogIn(name, LogInHouse.password)
+                let refused = try await house.tryLogIn(name, LogInHarness.password)
                 #expect(refused.status == 429 && refused.problem == "too-many-requests")
                 #expect(refused.headers["retry-after"] == "1")
             }
@@ -185,7 +185,7 @@ struct LogInTests {
 
     @Test("CON-09: strangers' failures keep nobody out who is logged in from where they are")
     func ownAddress() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             #expect(try await house.tryLogIn(from: "192.0.2.7").status == 200)
             for _ in 0..<5 { _ = try await house.tryLogIn("anna@example.org", "wrong wrong", from: "198.51.100.1") }
@@ -196,13 +196,13 @@ struct LogInTests {
 
     @Test("NFR-15: one remote address that guesses among many names is slowed down as well")
     func perAddress() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             for number in 0..<20 { #expect(try await house.tryLogIn("n\(number)@example.org", from: "198.51.100.9").status == 401) }
             #expect(try await house.tryLogIn(from: "198.51.100.9").status == 429)
             #expect(try await house.tryLogIn(from: "198.51.100.8").status == 200)
         }
-        try await LogInHouse.run(environment: ["TRACKME_ACC_LOG_INS_PER_MINUTE": "3"]) { house in
+        try await LogInHarness.run(environment: ["TRACKME_ACC_LOG_INS_PER_MINUTE": "3"]) { house in
             try await house.addPerson()
             for _ in 0..<3 { #expect(try await house.tryLogIn().status == 200) }
             let refused = try await house.tryLogIn()
@@ -214,11 +214,11 @@ struct LogInTests {
     func restart() async throws {
         try await withTemporaryFolder { folder in
             let clock = TestClock()
-            try await LogInHouse.run(in: folder, clock: clock) { house in
+            try await LogInHarness.run(in: folder, clock: clock) { house in
                 try await house.addPerson()
                 for _ in 0..<5 { _ = try await house.tryLogIn("anna@example.org", "wrong wrong") }
             }
-            try await LogInHouse.run(in: folder, clock: clock) { house in
+            try await LogInHarness.run(in: folder, clock: clock) { house in
                 let response = try await house.tryLogIn()
                 #expect(response.status == 429)
             }
@@ -227,7 +227,7 @@ struct LogInTests {
 
     @Test("CON-08: a log-in under an unknown name does the same work as under a known one: one hash and one row of the same shape")
     func sameWork() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             func rows() async throws -> Int {
                 try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM log_in_runs") ?? 0 }
@@ -244,10 +244,10 @@ struct LogInTests {
     }
 }
 
-extension LogInHouse.Response {
+extension LogInHarness.Response {
     @discardableResult
-    func expect(status wanted: Int) throws -> LogInHouse.Response {
-        guard status == wanted else { throw LogInHouse.Unexpected(status: status, text: text) }
+    func expect(status wanted: Int) throws -> LogInHarness.Response {
+        guard status == wanted else { throw LogInHarness.Unexpected(status: status, text: text) }
         return self
     }
 }

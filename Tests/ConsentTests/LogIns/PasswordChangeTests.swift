@@ -13,9 +13,9 @@ struct PasswordChangeTests {
     private static let new = "tutta un'altra frase"
 
     private func change(
-        _ house: LogInHouse, _ session: SessionAnswer, old: String = LogInHouse.password, new: String = new, again: String? = nil,
+        _ house: LogInHarness, _ session: SessionAnswer, old: String = LogInHarness.password, new: String = new, again: String? = nil,
         endOthers: Bool? = nil
-    ) async throws -> LogInHouse.Response {
+    ) async throws -> LogInHarness.Response {
         var body: [String: Any] = ["old": old, "new": new, "newAgain": again ?? new]
         body["endOtherSessions"] = endOthers
         return try await house.request("PUT", "/consent/v1/password", token: session.accessToken, json: body)
@@ -23,7 +23,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-17: the old password once and the new one twice: then the new one is valid, the old one is not, and the owner gets a mail")
     func changes() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let session = try await house.logIn()
             let answer: PasswordChangeAnswer = try await change(house, session).expect(status: 200).decoded()
@@ -37,7 +37,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-17: a wrong old password is said so and leaves the password unchanged; it counts as a failed log-in")
     func wrongOld() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let session = try await house.logIn()
             for _ in 0..<5 {
@@ -55,10 +55,10 @@ struct PasswordChangeTests {
         arguments: [
             (Self.new, Self.new + "!", ["/new", "/newAgain"]), ("kurz", "kurz", ["/new"]), ("password1", "password1", ["/new"]),
             ("anna@example.org", "anna@example.org", ["/new"]), ("Anna Bianchi", "Anna Bianchi", ["/new"]),
-            (LogInHouse.password, LogInHouse.password, ["/new"]),
+            (LogInHarness.password, LogInHarness.password, ["/new"]),
         ] as [(String, String, [String])])
     func wrongNew(_ new: String, _ again: String, _ pointers: [String]) async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let session = try await house.logIn()
             let refused = try await change(house, session, new: new, again: again)
@@ -70,7 +70,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-17: a form that is not complete names what is missing")
     func missing() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let session = try await house.logIn()
             let refused = try await house.request("PUT", "/consent/v1/password", token: session.accessToken, json: ["old": "x"])
@@ -80,7 +80,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-17, ACC-34: whoever else is logged in must log in again, unless the person wants otherwise")
     func otherSessions() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let (here, there) = (try await house.logIn(), try await house.logIn())
             try await change(house, here, endOthers: false).expect(status: 200)
@@ -94,7 +94,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-17: a mailed link that was under way ends when the password is changed")
     func pendingRecovery() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let session = try await house.logIn()
             try await house.request("POST", "/consent/v1/recoveries", json: ["email": "anna@example.org"]).expect(status: 202)
@@ -108,7 +108,7 @@ struct PasswordChangeTests {
 
     @Test("SC-24, ACC-08, ACC-17: with a mailed password one can only choose another; then the new one is valid and the old one is not")
     func temporary() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson(temporary: true)
             let session = try await house.logIn()
             #expect(session.passwordChangeRequired)
@@ -129,7 +129,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-08: somebody with a temporary password can at least log out")
     func temporaryLogOut() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson(temporary: true)
             let session = try await house.logIn()
             try await house.request("DELETE", "/consent/v1/sessions/current", token: session.accessToken).expect(status: 200)
@@ -139,7 +139,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-08: a temporary password that is too old is told from a wrong one, and a new one can be requested")
     func temporaryExpired() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson(temporary: true)
             house.clock.advance(.seconds(72 * 3600))
             #expect(try await house.tryLogIn().problem == "temporary-password-expired")
@@ -155,7 +155,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-08: whether a temporary password must be changed is a setting")
     func temporaryMayStay() async throws {
-        try await LogInHouse.run(environment: ["TRACKME_ACC_TEMP_MUST_CHANGE": "false"]) { house in
+        try await LogInHarness.run(environment: ["TRACKME_ACC_TEMP_MUST_CHANGE": "false"]) { house in
             try await house.addPerson(temporary: true)
             let session = try await house.logIn()
             #expect(!session.passwordChangeRequired)

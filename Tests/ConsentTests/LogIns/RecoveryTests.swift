@@ -13,16 +13,17 @@ import Testing
 struct RecoveryTests {
     private static let new = "tutta un'altra frase"
 
-    private func ask(_ house: LogInHouse, _ email: String, from address: String = "10.0.0.1") async throws -> LogInHouse.Response {
-        try await house.request("POST", "/consent/v1/recoveries", json: ["email": email], headers: AccountHouse.forwarded(address))
+    private func ask(_ house: LogInHarness, _ email: String, from address: String = "10.0.0.1") async throws -> LogInHarness.Response {
+        try await house.request("POST", "/consent/v1/recoveries", json: ["email": email], headers: AccountHarness.forwarded(address))
     }
 
-    private func link(_ house: LogInHouse, to email: String = "anna@example.org", count: Int = 1) async throws -> SendMessage {
+    private func link(_ house: LogInHarness, to email: String = "anna@example.org", count: Int = 1) async throws -> SendMessage {
         try await house.mail.arrived(to: email, .recoverPassword, count: count)
     }
 
-    private func choose(_ house: LogInHouse, _ token: String, _ new: String = new, again: String? = nil) async throws -> LogInHouse.Response
-    {
+    private func choose(
+        _ house: LogInHarness, _ token: String, _ new: String = new, again: String? = nil
+    ) async throws -> LogInHarness.Response {
         try await house.request(
             "POST", "/consent/v1/recoveries/password", json: ["token": token, "password": new, "passwordAgain": again ?? new])
     }
@@ -31,13 +32,13 @@ struct RecoveryTests {
 
     @Test("SC-20, ACC-16: whoever has forgotten the password enters the e-mail, follows the mailed link, and is logged in by what it gave")
     func story() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let oldPhone = try await house.logIn(device: "old phone")
             try await ask(house, "Anna@Example.org").expect(status: 202)
             let message = try await link(house)
             #expect(Set(message.values.keys) == MessageTemplate.recoverPassword.values && message.values["hours"] == "2")
-            #expect(message.values["link"]?.hasPrefix("\(LogInHouse.origin)/consent/v1/recovery/") == true)
+            #expect(message.values["link"]?.hasPrefix("\(LogInHarness.origin)/consent/v1/recovery/") == true)
             try await choose(house, house.token(of: message)).expect(status: 204)
             let newPhone = try await house.logIn("anna@example.org", Self.new, device: "new phone")
             #expect(try await house.isOpen(newPhone.accessToken))
@@ -50,7 +51,7 @@ struct RecoveryTests {
 
     @Test("ACC-16: an unknown address gets the same neutral answer as a known one, and no mail")
     func neutral() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let unknown = try await ask(house, "nobody@example.org").expect(status: 202)
             let known = try await ask(house, "anna@example.org").expect(status: 202)
@@ -65,7 +66,7 @@ struct RecoveryTests {
 
     @Test("CON-08: before the answer both do the same: one row with the sealed address, looked at afterwards")
     func sameWork() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             func wishes() async throws -> Int {
                 let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'recovery_wishes'"
@@ -79,7 +80,7 @@ struct RecoveryTests {
 
     @Test("CON-08: the answer's time told who has an account: for neither address is anything done beside the answer, only after a pause")
     func workAfterTheAnswer() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             @Sendable func changes() async throws -> Int {
                 let sql = """
@@ -102,7 +103,7 @@ struct RecoveryTests {
         "ACC-16: a malformed address is said so at once, and nothing is sent",
         arguments: ["anna", "anna@", "@example.org", "anna example.org", "anna@localhost", ""])
     func malformed(_ typed: String) async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let response = try await ask(house, typed)
             #expect(response.status == 422 && response.problem == "invalid-body" && response.pointers == ["/email"])
             let wishes = try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM recovery_wishes") }
@@ -112,7 +113,7 @@ struct RecoveryTests {
 
     @Test("ACC-16: an account gets three mails an hour at most, and one address asks only so often; both without telling who is registered")
     func limited() async throws {
-        try await LogInHouse.run(environment: ["TRACKME_ACC_RECOVERIES_PER_HOUR": "5"]) { house in
+        try await LogInHarness.run(environment: ["TRACKME_ACC_RECOVERIES_PER_HOUR": "5"]) { house in
             try await house.addPerson()
             for _ in 0..<5 { try await ask(house, "anna@example.org").expect(status: 202) }
             let refused = try await ask(house, "anna@example.org")
@@ -128,19 +129,19 @@ struct RecoveryTests {
     @Test("ACC-16: a wish survives a crash before it was answered")
     func crash() async throws {
         try await withTemporaryFolder { folder in
-            try await LogInHouse.run(in: folder) { house in
+            try await LogInHarness.run(in: folder) { house in
                 try await house.addPerson()
                 let email = try #require(EmailAddress("anna@example.org"))
                 let now = house.clock.now
                 try await house.store.write { [wishes = house.parts.recoveries.wishes] db in try wishes.add(db, email, .italian, at: now) }
             }
-            try await LogInHouse.run(in: folder) { house in _ = try await link(house) }
+            try await LogInHarness.run(in: folder) { house in _ = try await link(house) }
         }
     }
 
     @Test("ACC-30: an account that is being closed gets no mail and no new password")
     func closing() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson(state: .closing)
             try await house.addPerson("carla@example.org")
             try await ask(house, "anna@example.org").expect(status: 202)
@@ -154,7 +155,7 @@ struct RecoveryTests {
 
     @Test("ACC-16: a link works once, for its time, for its purpose, and not at all where one character is another")
     func once() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             try await ask(house, "anna@example.org").expect(status: 202)
             let token = try house.token(of: try await link(house))
@@ -179,7 +180,7 @@ struct RecoveryTests {
 
     @Test("ACC-16: of several links the first one used ends the others")
     func severalLinks() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             try await ask(house, "anna@example.org").expect(status: 202)
             let first = try house.token(of: try await link(house))
@@ -192,7 +193,7 @@ struct RecoveryTests {
 
     @Test("ACC-16: a password that cannot be taken is named and leaves the link as it was")
     func wrongNew() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             try await ask(house, "anna@example.org").expect(status: 202)
             let token = try house.token(of: try await link(house))
@@ -206,7 +207,7 @@ struct RecoveryTests {
 
     @Test("X13: a device that a stranger paired read on after the owner's recovery; now it does not, unless the owner says so")
     func devices() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let person = try await house.addPerson()
             func readersSince() async throws -> Timestamp? {
                 try await house.store.read { db in try AccountStore().find(db, person: person)?.readersSince }
@@ -235,7 +236,7 @@ struct RecoveryTests {
 
     @Test("CON-09: whoever has proved by mail who they are need not wait for a stranger's failures")
     func forgetsFailures() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             for _ in 0..<5 { _ = try await house.tryLogIn("anna@example.org", "wrong wrong") }
             #expect(try await house.tryLogIn().status == 429)
@@ -247,7 +248,7 @@ struct RecoveryTests {
 
     @Test("NFR-11: the store holds neither the token of a link nor the address that was typed")
     func atRest() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             try await ask(house, "anna@example.org").expect(status: 202)
             let token = try house.token(of: try await link(house))
@@ -261,7 +262,7 @@ struct RecoveryTests {
 
     @Test("ACC-16: what a link carries opens only by its token: another account's token or purpose opens nothing")
     func payload() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let now = house.clock.now
             let (seen, gone) = try await house.store.write { db in
@@ -279,7 +280,7 @@ struct RecoveryTests {
 
     @Test("ACC-16, UI-04: the pages work without a script in both languages: looking uses nothing up, the form names what is wrong")
     func pages() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let asking = try await house.request("GET", "/consent/v1/recovery", headers: ["Accept-Language": "it"])
             #expect(asking.status == 200 && asking.text.contains("Password dimenticata?") && asking.text.contains("<form method=\"post\""))

@@ -29,12 +29,12 @@ struct RestoredSessionTests {
         }
 
         /// One life of the service.
-        func run<Value>(_ body: (LogInHouse) async throws -> Value) async throws -> Value {
-            try await LogInHouse.run(in: folder, clock: clock, body)
+        func run<Value>(_ body: (LogInHarness) async throws -> Value) async throws -> Value {
+            try await LogInHarness.run(in: folder, clock: clock, body)
         }
     }
 
-    private func refreshed(_ session: SessionAnswer, in house: LogInHouse, times: Int = 1) async throws -> SessionAnswer {
+    private func refreshed(_ session: SessionAnswer, in house: LogInHarness, times: Int = 1) async throws -> SessionAnswer {
         var session = session
         for _ in 0..<times { session = try await house.refresh(session.refreshToken).expect(status: 200).decoded() }
         return session

@@ -36,7 +36,7 @@ struct SecondFactorTests {
     }
 
     /// Enrols, and moves the clock on so that the next code is another.
-    private func enrol(_ house: LogInHouse, _ token: String?) async throws -> (Authenticator, EnrolledItem) {
+    private func enrol(_ house: LogInHarness, _ token: String?) async throws -> (Authenticator, EnrolledItem) {
         let offered = try await house.request("POST", "/consent/v1/second-factor", token: token)
         #expect(offered.status == 200, "\(offered.text)")
         let item = try offered.decoded(as: OfferedFactorItem.self)
@@ -68,8 +68,8 @@ struct SecondFactorTests {
     }
 
     private func logIn(
-        _ house: LogInHouse, _ login: String = "anna@example.org", _ password: String = LogInHouse.password, code: String?
-    ) async throws -> LogInHouse.Response {
+        _ house: LogInHarness, _ login: String = "anna@example.org", _ password: String = LogInHarness.password, code: String?
+    ) async throws -> LogInHarness.Response {
         var body = ["login": login, "password": password, "device": "phone"]
         body["code"] = code
         return try await house.request("POST", "/consent/v1/sessions", json: body)
@@ -77,7 +77,7 @@ struct SecondFactorTests {
 
     @Test("X5: a person who has enrolled logs in with password and code; no code is taken twice, and the token says how")
     func shown() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let (authenticator, _) = try await enrol(house, try await house.logIn().accessToken)
             _ = try await house.mail.arrived(to: "anna@example.org", .secondFactorChanged)
@@ -94,13 +94,13 @@ struct SecondFactorTests {
             #expect(try await logIn(house, code: authenticator.code(at: house.clock.now, steps: -1)).status == 401, "an earlier one")
             #expect(try await logIn(house, code: authenticator.code(at: house.clock.now, steps: 1)).status == 200, "a clock ahead")
             #expect(try await logIn(house, code: authenticator.code(at: house.clock.now, steps: 2)).status == 401)
-            #expect(try await logIn(house, LogInHouse.password + "x", code: nil).problem == "credentials-not-valid")
+            #expect(try await logIn(house, LogInHarness.password + "x", code: nil).problem == "credentials-not-valid")
         }
     }
 
     @Test("X5: a session that was open when the factor was enrolled took it away again without a code: it ends with the enrolment")
     func sessionsBefore() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let (owner, thief) = (try await house.logIn().accessToken, try await house.logIn().accessToken)
             _ = try await enrol(house, owner)
@@ -140,7 +140,7 @@ struct SecondFactorTests {
 
     @Test("X5: wrong codes are slowed down as wrong passwords are; one that is not sent does not count")
     func throttled() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let (authenticator, _) = try await enrol(house, try await house.logIn().accessToken)
             for _ in 0..<10 { #expect(try await logIn(house, code: nil).status == 401) }
@@ -152,7 +152,7 @@ struct SecondFactorTests {
 
     @Test("X5: a recovery code is good once in place of a code, its owner is told, and new ones end the old")
     func recoveryCodes() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let (_, enrolled) = try await enrol(house, try await house.logIn().accessToken)
             #expect(enrolled.recoveryCodes.count == RecoveryCode.count)
@@ -170,12 +170,12 @@ struct SecondFactorTests {
 
     @Test("X5: an operator needed a password only; the next log-in is good for enrolling a second factor and nothing else")
     func operators() async throws {
-        try await LogInHouse.run(environment: Self.required) { house in
+        try await LogInHarness.run(environment: Self.required) { house in
             let made = try await house.trackme.ask(
                 MakeOperator(email: Self.operatorAddress, language: .english), deadline: .seconds(5))
             let temporary = try await house.logIn(Self.operatorAddress, made.temporaryPassword)
             #expect(temporary.passwordChangeRequired && temporary.secondFactorRequired)
-            let change = ["old": made.temporaryPassword, "new": LogInHouse.password, "newAgain": LogInHouse.password]
+            let change = ["old": made.temporaryPassword, "new": LogInHarness.password, "newAgain": LogInHarness.password]
             let changed = try await house.request("PUT", "/consent/v1/password", token: temporary.accessToken, json: change)
             let token = try changed.decoded(as: PasswordChangeAnswer.self).accessToken
             let refused = try await house.request("GET", "/consent/v1/sessions", token: token)
@@ -195,11 +195,11 @@ struct SecondFactorTests {
 
     @Test("X5: so it is with whoever works for an organisation, also after a refresh; people are offered one")
     func members() async throws {
-        try await LogInHouse.run(environment: Self.required) { house in
+        try await LogInHarness.run(environment: Self.required) { house in
             _ = try await house.addMember("giulia@example.org")
             let invitation = try await house.token(of: house.mail.arrived(to: "giulia@example.org", .memberInvited))
             let body: [String: Any] = [
-                "token": invitation, "password": LogInHouse.password, "passwordAgain": LogInHouse.password, "invitation": true,
+                "token": invitation, "password": LogInHarness.password, "passwordAgain": LogInHarness.password, "invitation": true,
             ]
             #expect(try await house.request("POST", "/consent/v1/recoveries/password", json: body).status == 204)
             let session = try await house.logIn("giulia@example.org")
@@ -214,7 +214,7 @@ struct SecondFactorTests {
 
     @Test("X4: a second factor is enrolled and taken away by a fresh proof alone; password or code gives one, a wrong one does not")
     func fresh() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let session = try await house.logIn()
             house.clock.advance(.seconds(301))
@@ -222,32 +222,32 @@ struct SecondFactorTests {
             #expect(stale.status == 401 && stale.problem == "insufficient-user-authentication")
             #expect(stale.headers["www-authenticate"]?.contains("insufficient_user_authentication") == true)
             #expect(try await house.isOpen(session.accessToken), "everything else goes on")
-            func prove(_ body: [String: String], _ token: String? = nil) async throws -> LogInHouse.Response {
+            func prove(_ body: [String: String], _ token: String? = nil) async throws -> LogInHarness.Response {
                 try await house.request(
                     "POST", "/consent/v1/sessions/current/authentication", token: token ?? session.accessToken, json: body)
             }
             #expect(try await prove(["password": "wrong wrong"]).problem == "wrong-proof")
             #expect(try await prove(["code": "123456"]).problem == "wrong-proof", "none is enrolled")
             #expect(try await prove([:]).problem == "invalid-body")
-            let proved = try await prove(["password": LogInHouse.password]).decoded(as: PasswordChangeAnswer.self)
+            let proved = try await prove(["password": LogInHarness.password]).decoded(as: PasswordChangeAnswer.self)
             let (authenticator, _) = try await enrol(house, proved.accessToken)
             house.clock.advance(.seconds(301))
             #expect(try await house.request("DELETE", "/consent/v1/second-factor", token: proved.accessToken).status == 401)
-            let alone = try await prove(["password": LogInHouse.password], proved.accessToken)
+            let alone = try await prove(["password": LogInHarness.password], proved.accessToken)
             #expect(alone.status == 422 && alone.problem == "wrong-proof", "the password alone took the second factor away")
             let code = authenticator.code(at: house.clock.now)
             let again = try await prove(["code": code], proved.accessToken).decoded(as: PasswordChangeAnswer.self)
             #expect(try await house.request("DELETE", "/consent/v1/second-factor", token: again.accessToken).status == 204)
             #expect(try await logIn(house, code: nil).status == 200)
             for _ in 0..<5 { _ = try await prove(["password": "wrong wrong"], again.accessToken) }
-            #expect(try await prove(["password": LogInHouse.password], again.accessToken).status == 429)
+            #expect(try await prove(["password": LogInHarness.password], again.accessToken).status == 429)
         }
     }
 
     @Test(
         "X13: a second factor that a stranger enrolled before the address was confirmed ends with the owner's recovery; a later one stays")
     func recovery() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             _ = try await enrol(house, try await house.logIn().accessToken)
             for round in 1...2 {

@@ -19,7 +19,7 @@ struct SessionTests {
 
     @Test("ASVS 7.4.5: an operator ends the sessions of one account, or everybody's; whoever has none is not found")
     func ordered() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             for name in ["anna", "bruno"] { try await house.addPerson("\(name)@example.org") }
             let (anna, again, bruno) = try await (house.logIn(), house.logIn(), house.logIn("bruno@example.org"))
             func end(_ email: String?) async throws -> Int {
@@ -36,7 +36,7 @@ struct SessionTests {
 
     @Test("ACC-34: one account is logged in on phone, watch and web at the same time, and sees where")
     func several() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let phone = try await house.logIn(device: "Anna's phone")
             let watch = try await house.logIn(device: "watch")
@@ -51,7 +51,7 @@ struct SessionTests {
 
     @Test("ACC-34, NFR-11: what a device calls itself lies sealed in the store")
     func sealedLabels() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             _ = try await house.logIn(device: "canary-device")
             let labels = try await house.store.read { db in try Data.fetchAll(db, sql: "SELECT label FROM sessions") }
@@ -61,7 +61,7 @@ struct SessionTests {
 
     @Test("an account has fifty sessions at most; one more ends the one that was not used for longest")
     func bounded() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let first = try await house.logIn()
             for _ in 0..<SessionStore.perAccount {
@@ -76,7 +76,7 @@ struct SessionTests {
 
     @Test("ACC-34: a refresh gives the next pair of tokens; the list shows when it was used")
     func refresh() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let first = try await house.logIn()
             house.clock.advance(.seconds(599))
@@ -93,7 +93,7 @@ struct SessionTests {
         "NFR-15: a refresh token that was spent ends the whole session, whoever of the two holders is the thief: after a minute, or once what it gave was used",
         arguments: [true, false])
     func reuse(isUsed: Bool) async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let other = try await house.logIn(device: "other")
             let first = try await house.logIn()
@@ -113,7 +113,7 @@ struct SessionTests {
 
     @Test("NFR-15: an old token of the family, older than the last one, ends the session too")
     func olderReuse() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             var session = try await house.logIn()
             let first = try #require(session.refreshToken)
@@ -129,7 +129,7 @@ struct SessionTests {
         "ACC-34: a refresh whose answer was lost logged the app out: the same token gets the same answer again for a minute, under whatever key",
         arguments: [[nil, nil], ["one", "one"], ["one", nil], [nil, "one"], ["one", "other"]] as [[String?]])
     func lostAnswer(keys: [String?]) async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let first = try await house.logIn()
             let token = try #require(first.refreshToken)
@@ -147,7 +147,7 @@ struct SessionTests {
 
     @Test("ACC-34: many retries of one refresh at once agree on one answer")
     func retriesAtOnce() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let token = try #require(try await house.logIn().refreshToken)
             let answers = try await withThrowingTaskGroup(of: SessionAnswer.self) { group in
@@ -162,7 +162,7 @@ struct SessionTests {
         "NFR-15: what is no refresh token, or nobody's, is refused like one that is over",
         arguments: ["", "x", String(repeating: "A", count: 64), String(repeating: "A", count: 63), "ünïcode"])
     func strangeTokens(_ text: String) async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let response = try await house.refresh(text)
             #expect(text.isEmpty ? response.status == 422 : response.status == 401)
             #expect(response.pointers == ["/refreshToken"])
@@ -171,7 +171,7 @@ struct SessionTests {
 
     @Test("ACC-34: a session that was not used for 14 days, or is 30 days old, is over; an operator's after eight hours")
     func ends() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let idle = try await house.logIn()
             house.clock.advance(.seconds(14 * 86_400))
@@ -199,7 +199,7 @@ struct SessionTests {
         "W1: a session that is over is said to have ended within half a second, though its last token expired days ago: streams end with it"
     )
     func overIsSaid() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let person = try await house.addPerson()
             let (first, second) = (try await house.logIn(), try await house.logIn())
             let begun = house.clock.now
@@ -221,7 +221,7 @@ struct SessionTests {
 
     @Test("The sweep removes sessions that are over and everything that no longer counts")
     func sweep() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             _ = try await house.logIn()
             _ = try await house.tryLogIn("anna@example.org", "wrong wrong")
@@ -242,7 +242,7 @@ struct SessionTests {
 
     @Test("ACC-15: log-out ends access on that device at once, names what goes on, and leaves the other devices alone")
     func logOut() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let (phone, web) = (try await house.logIn(), try await house.logIn())
             let response = try await house.request(
@@ -259,7 +259,7 @@ struct SessionTests {
 
     @Test("ACC-15: a session is ended from another device, or all at once; somebody else's is not found")
     func endOthers() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             try await house.addPerson("carla@example.org")
             let (lost, here) = (try await house.logIn(), try await house.logIn())
@@ -283,7 +283,7 @@ struct SessionTests {
 
     @Test("ACC-15: every service hears at once that the session has ended, and a newcomer finds it in the snapshot")
     func said() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let person = try await house.addPerson()
             let heard = Mutex<[StreamEvent]>([])
             let hearing = Task {
@@ -310,13 +310,13 @@ struct SessionTests {
     @Test("ACC-15: a session that ended stays ended through a restart")
     func restart() async throws {
         try await withTemporaryFolder { folder in
-            let token = try await LogInHouse.run(in: folder) { house in
+            let token = try await LogInHarness.run(in: folder) { house in
                 try await house.addPerson()
                 let (session, kept) = (try await house.logIn(), try await house.logIn())
                 try await house.request("DELETE", "/consent/v1/sessions/current", token: session.accessToken).expect(status: 200)
                 return (ended: session.accessToken, kept: kept.accessToken)
             }
-            try await LogInHouse.run(in: folder) { house in
+            try await LogInHarness.run(in: folder) { house in
                 let (ended, kept) = (try await house.isOpen(token.ended), try await house.isOpen(token.kept))
                 #expect(!ended && kept)
             }
@@ -325,7 +325,7 @@ struct SessionTests {
 
     @Test("ACC-13: without a token nothing is open, with the reason and what to do")
     func withoutToken() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             for (method, path) in [("GET", "/consent/v1/sessions"), ("DELETE", "/consent/v1/sessions"), ("PUT", "/consent/v1/password")] {
                 let response = try await house.request(method, path, json: method == "PUT" ? [:] : nil)
                 #expect(response.status == 401 && response.problem == "unauthorised")
@@ -337,10 +337,10 @@ struct SessionTests {
 
     @Test("ACC-13: a browser gets cookies that no script can read, is known by them, refreshes and logs out by them")
     func browser() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
-            let login: [String: Any] = ["login": "anna@example.org", "password": LogInHouse.password, "cookie": true]
-            let own = ["Origin": LogInHouse.origin]
+            let login: [String: Any] = ["login": "anna@example.org", "password": LogInHarness.password, "cookie": true]
+            let own = ["Origin": LogInHarness.origin]
             let response = try await house.request("POST", "/consent/v1/sessions", json: login, headers: own).expect(status: 200)
             let answer: SessionAnswer = try response.decoded()
             #expect(answer.accessToken == nil && answer.refreshToken == nil, "scripts see no token")

@@ -25,13 +25,13 @@ struct SigningKeyTests {
         var keys: [Key]
     }
 
-    private func keySet(_ house: LogInHouse) async throws -> KeySet {
+    private func keySet(_ house: LogInHarness) async throws -> KeySet {
         try await house.request("GET", "/consent/v1/keys").expect(status: 200).decoded()
     }
 
     @Test("NFR-15: the public keys stand at one address for whoever checks tokens, under their RFC 7638 names")
     func published() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let set = try await keySet(house)
             #expect(set.keys.count == 1)
             let key = try #require(set.keys.first)
@@ -49,7 +49,7 @@ struct SigningKeyTests {
 
     @Test("NFR-15: after a month another key signs; tokens of the old one are good until they expire; the old secret is gone")
     func rotates() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let first = try await keySet(house).keys.map(\.kid)
             house.clock.advance(.seconds(29 * 86_400 + 3600))
@@ -82,12 +82,12 @@ struct SigningKeyTests {
     @Test("NFR-15: the same key signs after a restart, and its secret half lies sealed")
     func restart() async throws {
         try await withTemporaryFolder { folder in
-            let first = try await LogInHouse.run(in: folder) { house in
+            let first = try await LogInHarness.run(in: folder) { house in
                 let seed = try await house.store.read { db in try Data.fetchOne(db, sql: "SELECT seed FROM signing_keys") }
                 #expect((seed?.count ?? 0) == SigningKey.seedLength + Seal.overhead)
                 return try await keySet(house).keys.map(\.kid)
             }
-            try await LogInHouse.run(in: folder) { house in
+            try await LogInHarness.run(in: folder) { house in
                 let second = try await keySet(house).keys.map(\.kid)
                 #expect(second == first)
             }
@@ -96,7 +96,7 @@ struct SigningKeyTests {
 
     @Test("NFR-15: the snapshot of the stream holds the keys, so that a newcomer can check tokens at once")
     func snapshot() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             let reply = try #require(try await house.parts.snapshot(SnapshotStream(stream: StreamFamily.signingKeysStream, after: nil)))
             let states = try reply.facts.map { try JSONDecoder().decode(SigningKeyState.self, from: Data($0.payload.utf8)) }
             #expect(states.map(\.keyID) == (try await keySet(house).keys.map(\.kid)))
@@ -107,12 +107,12 @@ struct SigningKeyTests {
 
     @Test("NFR-15, ACC-13: tokens of another key, algorithm, type, audience, issuer or time are refused")
     func strangeTokens() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let session = try await house.logIn()
             let token = try #require(session.accessToken)
             let claims = try #require(house.parts.checker.check(token))
-            #expect(claims.iss == LogInHouse.origin && claims.aud == "trackme" && claims.exp - claims.iat == 600)
+            #expect(claims.iss == LogInHarness.origin && claims.aud == "trackme" && claims.exp - claims.iat == 600)
             #expect(claims.nbf == claims.iat && claims.jti.count >= 20 && claims.sid == session.session)
 
             func resigned(_ change: (inout AccessTokenClaims) -> Void) throws -> String {

@@ -14,7 +14,7 @@ import Testing
 @testable import Consent
 
 /// The whole of consent, with a gateway on the bus that asks what the test says.
-private struct OrganisationAccountHouse: Sendable {
+private struct OrganisationAccountHarness: Sendable {
     static let email = "office@example.org"
     static let password = "una frase che ricordo"
 
@@ -23,7 +23,7 @@ private struct OrganisationAccountHouse: Sendable {
     let gateway: BusClient
     let port: Int
 
-    static func run(_ settings: [String: String] = [:], _ body: (OrganisationAccountHouse) async throws -> Void) async throws {
+    static func run(_ settings: [String: String] = [:], _ body: (OrganisationAccountHarness) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let harness = Harness(folder)
             try harness.introducePeers()
@@ -36,9 +36,9 @@ private struct OrganisationAccountHouse: Sendable {
             let parts = try await ConsentModule(ConsentSettings(&reader), on: own)
             let group = ServiceGroup(services: parts.services, logger: harness.logger)
             let running = Task { try await group.run() }
-            let house = OrganisationAccountHouse(
+            let house = OrganisationAccountHarness(
                 parts: parts, mail: mail, gateway: try await gateway.client(of: .consent), port: await parts.server.boundPort)
-            try await withHouse(house, body) { _ in
+            try await withHarness(house, body) { _ in
                 await group.triggerGracefulShutdown()
                 _ = await running.result
                 await harness.stop()
@@ -47,15 +47,16 @@ private struct OrganisationAccountHouse: Sendable {
     }
 
     func first(
-        of organisation: OrganisationID, email: String = OrganisationAccountHouse.email,
-        password: String? = OrganisationAccountHouse.password
+        of organisation: OrganisationID, email: String = OrganisationAccountHarness.email,
+        password: String? = OrganisationAccountHarness.password
     ) async throws -> MakeFirstMember.Reply {
         try await gateway.ask(
             MakeFirstMember(organisation: organisation, email: email, language: .italian, password: password), deadline: .seconds(20))
     }
 
     /// The first member, whose address somebody has confirmed.
-    func confirmed(of organisation: OrganisationID, email: String = OrganisationAccountHouse.email) async throws -> MakeFirstMember.Reply {
+    func confirmed(of organisation: OrganisationID, email: String = OrganisationAccountHarness.email) async throws -> MakeFirstMember.Reply
+    {
         let made = try await first(of: organisation, email: email)
         _ = try await gateway.ask(ChangeMemberAddress(member: made.member, email: email), deadline: .seconds(5))
         return made
@@ -70,7 +71,7 @@ private struct OrganisationAccountHouse: Sendable {
 
 @Suite("Organisations in consent", .serialized, .timeLimit(.minutes(3)))
 struct OrganisationAccountStories {
-    private typealias House = OrganisationAccountHouse
+    private typealias House = OrganisationAccountHarness
 
     @Test("ORG-08, ORG-10: the first member logs in with the chosen password; asked again it is the same member with the last password")
     func first() async throws {

@@ -10,13 +10,13 @@ import Testing
 @testable import Consent
 
 struct ProfileStories {
-    private func registered(_ house: AccountHouse, _ form: [String: Any] = Applicant.form()) async throws -> String {
+    private func registered(_ house: AccountHarness, _ form: [String: Any] = Applicant.form()) async throws -> String {
         try await house.register(form).decoded(as: RegistrationItem.self).person.description
     }
 
     @Test("ACC-18: the profile shows everything that was told and leads to its areas")
     func shows() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await registered(house, Applicant.form(["phone": "333 1234567", "workHoursPerDay": 8]))
             let answer = try await house.request("GET", "/consent/v1/profile", bearer: person)
             let profile = try answer.decoded(as: ProfileItem.self)
@@ -31,7 +31,7 @@ struct ProfileStories {
 
     @Test("ACC-14, ACC-13: nobody else's profile can be asked for, and none without logging in")
     func closed() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             for (method, path) in [
                 ("GET", "/consent/v1/profile"), ("PATCH", "/consent/v1/profile"), ("GET", "/consent/v1/profile/consents"),
             ] {
@@ -47,7 +47,7 @@ struct ProfileStories {
 
     @Test("ACC-19, SC-23: an occupation changes, and the profile shows it from then on")
     func occupation() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await registered(house)
             let changed = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["occupation": "employed"])
             #expect(changed.status == 200)
@@ -58,7 +58,7 @@ struct ProfileStories {
 
     @Test("ACC-19: one wrong field leaves the whole profile as it was; a fixed one is refused by name")
     func allOrNothing() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await registered(house)
             let wrong = try await house.request(
                 "PATCH", "/consent/v1/profile", bearer: person, json: ["occupation": "employed", "weight": -1])
@@ -73,7 +73,7 @@ struct ProfileStories {
 
     @Test("ACC-19, ACC-F: a new weight is a new data entry, and an unchanged one is not")
     func weight() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await registered(house)
             try await eventually("the first entries are stored") { house.around.entries.count == 1 }
             _ = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["weight": 63.0, "height": 162])
@@ -84,7 +84,7 @@ struct ProfileStories {
 
     @Test("ACC-04: a user name changes to a free one, and the old one is free then")
     func userName() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let anna = try await registered(house, Applicant.form(["userName": "nonna"]))
             let other = try await registered(house, Applicant.form(email: "b@example.org", surname: "Rossi", ["userName": "zia"]))
             let taken = try await house.request("PATCH", "/consent/v1/profile", bearer: other, json: ["userName": "NONNA"])
@@ -96,7 +96,7 @@ struct ProfileStories {
 
     @Test("ACC-19: the e-mail changes once the new address has confirmed it, and the old one is told")
     func email() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await registered(house)
             let asked = try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": "nuova@example.org"])
             #expect(asked.status == 202)
@@ -117,10 +117,10 @@ struct ProfileStories {
 
     @Test("ACC-04, ACC-19, X17: of an address in use only its owner is told; one that was taken before the link was followed is refused")
     func emailTaken() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await registered(house)
             _ = try await registered(house, Applicant.form(email: "b@example.org", surname: "Rossi"))
-            func change(_ email: String) async throws -> AccountHouse.Response {
+            func change(_ email: String) async throws -> AccountHarness.Response {
                 try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": email])
             }
             #expect(try await change("B@example.org").status == 202)
@@ -138,7 +138,7 @@ struct ProfileStories {
 
     @Test("X4: the owner heard of a new address only afterwards; now the present one is told at once, and stops it")
     func stopped() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await registered(house)
             func change(_ email: String) async throws -> Int {
                 try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": email]).status
@@ -156,7 +156,7 @@ struct ProfileStories {
 
     @Test("X4: for seven days the address before takes a change back, also over a second one; everybody is logged out")
     func takenBack() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let bearer = try await registered(house)
             let person = try #require(PersonID(bearer))
             for email in ["thief@example.org", "accomplice@example.org"] {
@@ -188,7 +188,7 @@ struct ProfileStories {
 
     @Test("ACC-19: of two changes asked for, only the last one's link holds")
     func lastChange() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await registered(house)
             for email in ["one@example.org", "two@example.org"] {
                 _ = try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": email])
@@ -203,7 +203,7 @@ struct ProfileStories {
 
     @Test("ACC-32: the record shows every consent with version and time, newest first, in pages")
     func consents() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await registered(
                 house, Applicant.form(["anonymousTypes": ["heart-rate"], "joinsAutomatedSOS": true, "acceptedSOSClauses": true]))
             let first = try await house.request("GET", "/consent/v1/profile/consents?limit=3", bearer: person)
@@ -219,7 +219,7 @@ struct ProfileStories {
 
     @Test("ACC-19: a new language is told to whoever follows people")
     func language() async throws {
-        try await AccountHouse.run { house in
+        try await AccountHarness.run { house in
             let person = try await registered(house)
             _ = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["language": "en"])
             #expect(try await house.facts().map(\.language) == [.italian, .english])
@@ -228,7 +228,7 @@ struct ProfileStories {
 
     @Test("ACC-19: a wrong change, or a link that was never mailed, took a turn in the queue of writes; both are refused beside it")
     func refusedBesideWrites() async throws {
-        try await AccountHouse.run(background: false) { house in
+        try await AccountHarness.run(background: false) { house in
             let person = try await registered(house)
             let token = String(repeating: "A", count: MailLinkStore.tokenCharacters)
             let isBeside = try await isDone(whileWriting: house.opened.store) {

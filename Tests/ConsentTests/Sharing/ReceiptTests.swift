@@ -13,7 +13,7 @@ import Testing
 struct ReceiptReading {
     let whole: [String: Any]
 
-    init(_ text: String, _ house: SharingHouse) throws {
+    init(_ text: String, _ house: SharingHarness) throws {
         let key = house.parts.receipts.service.publicKey
         let keyID = house.parts.receipts.service.keyID
         let payload = try CompactJWS.open(text, typ: "consent-receipt+jws") { $0 == keyID ? key : nil }
@@ -33,7 +33,7 @@ struct ReceiptTests {
 
     @Test("ACC-32: every transition leaves a signed receipt with the fields of ISO/IEC TS 27560, the same for both sides")
     func everyTransition() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let form = house.form(Self.code, by: .random(), types: [.heartRate, .position])
             let granted = try await house.grant(form, to: person.person)
@@ -65,7 +65,7 @@ struct ReceiptTests {
         "a receipt names the parties, purpose, types with their window and whether they are allowed, and the person by no more than the request's id"
     )
     func fields() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let form = house.form(Self.code, by: .random(), types: [.heartRate, .position])
             let granted = try await house.grant(form, to: person.person)
@@ -92,7 +92,7 @@ struct ReceiptTests {
 
     @Test("a receipt that was changed, or signed for another purpose or by another key, proves nothing")
     func forgeries() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             _ = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
             let text = try #require(try await house.requestFacts().last?.receipt)
@@ -114,8 +114,8 @@ struct ReceiptTests {
     func keyStays() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            let first = try await SharingHouse.run(in: folder, world: world) { $0.parts.receipts.service.keyID }
-            let second = try await SharingHouse.run(in: folder, world: world) { $0.parts.receipts.service.keyID }
+            let first = try await SharingHarness.run(in: folder, world: world) { $0.parts.receipts.service.keyID }
+            let second = try await SharingHarness.run(in: folder, world: world) { $0.parts.receipts.service.keyID }
             #expect(first == second)
         }
     }

@@ -15,7 +15,7 @@ import Testing
 private struct Door: Sendable {
     let port: Int
 
-    static func run<Value: Sendable>(_ house: SharingHouse, _ body: (Door) async throws -> Value) async throws -> Value {
+    static func run<Value: Sendable>(_ house: SharingHarness, _ body: (Door) async throws -> Value) async throws -> Value {
         let server = HTTPServer(
             .init(title: "Consent", version: "1", summary: "Test.", prefix: "consent"), routes: house.parts.routes, port: 0,
             health: Health(missing: { [] }, metrics: { "" }),
@@ -43,7 +43,7 @@ struct SharingDoorTests {
 
     @Test("ACC-20, SHR-05: the person sees every request ever received, with who asks, what for, types, period, step and outcome")
     func requestsReceived() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let past = try await house.open(house.form(Self.code, by: .random(), days: -60..<(-30), purpose: "The past"))
             _ = try await house.answer(past, of: person.person, accept: false)
@@ -79,7 +79,7 @@ struct SharingDoorTests {
 
     @Test("SHR-06, SHR-07: accept and refuse by POST; twice, too late, unreadable and somebody else's answers are told apart")
     func answers() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let id = try await house.open(house.form(Self.code, by: .random()))
             try await Door.run(house) { door in
@@ -113,7 +113,7 @@ struct SharingDoorTests {
         "ACC-21, SHR-16: the policy shows who may see what and until when; a grant is withdrawn by type and wholly, told that copies stay (CON-21)"
     )
     func policy() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let form = house.form(Self.code, by: .random(), types: [.heartRate, .position])
             let grant = try #require(try await house.grant(form, to: person.person).grant)
@@ -147,7 +147,7 @@ struct SharingDoorTests {
     func anonymous() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            let person = try await SharingHouse.run(in: folder, world: world) { house in
+            let person = try await SharingHarness.run(in: folder, world: world) { house in
                 let person = try await house.addPerson(Self.code)
                 try await Door.run(house) { door in
                     let first = try await door.call("GET", "/policy", person.person)
@@ -166,7 +166,7 @@ struct SharingDoorTests {
                 }
                 return person
             }
-            try await SharingHouse.run(in: folder, world: world) { house in
+            try await SharingHarness.run(in: folder, world: world) { house in
                 let chosen = try await house.parts.policy.anonymous(of: person.person)
                 #expect(chosen.filter(\.value.isShared).map(\.key) == [.heartRate])
             }
@@ -177,7 +177,7 @@ struct SharingDoorTests {
         "SHR-24: each access that a holder of data told of is shown once to its person, with who, what and when, after a day by the hour; to nobody else"
     )
     func accesses() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let form = house.form(Self.code, by: .random())
             let grant = try #require(try await house.grant(form, to: person.person).grant)
@@ -231,7 +231,7 @@ struct SharingDoorTests {
 
     @Test("ACC-32: the person reads the signed receipts, newest first, and anybody the key that proves them")
     func receipts() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             _ = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
             try await Door.run(house) { door in

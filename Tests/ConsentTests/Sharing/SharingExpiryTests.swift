@@ -16,7 +16,7 @@ struct SharingExpiryTests {
 
     @Test("SHR-07: after 24 h without an answer it is EXPIRED, person and organisation are told, and an answer is no longer open")
     func expiry() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let id = try await house.open(house.form(Self.code, by: .random()))
             house.world.pass(.seconds(86_399))
@@ -40,12 +40,12 @@ struct SharingExpiryTests {
     func expiryThroughRestart() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            let id = try await SharingHouse.run(in: folder, world: world) { house in
+            let id = try await SharingHarness.run(in: folder, world: world) { house in
                 try await house.addPerson(Self.code)
                 return try await house.open(house.form(Self.code, by: .random()))
             }
             world.pass(.seconds(100_000))
-            try await SharingHouse.run(in: folder, world: world) { house in
+            try await SharingHarness.run(in: folder, world: world) { house in
                 let running = Task { try await house.parts.expiry.run() }
                 defer { running.cancel() }
                 try await eventually("it is expired") { try await house.request(id).status == .expired }
@@ -56,7 +56,7 @@ struct SharingExpiryTests {
 
     @Test("SHR-15, SHR-10: a subscription ends by itself when its period is over and the last of it had its time to be delivered")
     func runningOut() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let subscription = try await house.grant(house.form(Self.code, by: .random(), days: -2..<3), to: person.person)
             let past = try await house.grant(house.form(Self.code, by: .random(), days: -9 ..< -2), to: person.person)

@@ -38,7 +38,7 @@ struct SharingPropertyTests {
         }
     }
 
-    private static func state(_ house: SharingHouse) async throws -> State {
+    private static func state(_ house: SharingHarness) async throws -> State {
         let rows = try await house.all()
         let (receipts, waiting) = try await house.opened.store.read { db in
             (try Int.fetchOne(db, sql: "SELECT count(*) FROM sharing_receipts") ?? 0, try house.outbox.waiting(db))
@@ -55,7 +55,7 @@ struct SharingPropertyTests {
 
     // MARK: Drawing
 
-    private static func draw(_ state: State, _ house: SharingHouse, _ dice: inout SeededGenerator) -> Operation {
+    private static func draw(_ state: State, _ house: SharingHarness, _ dice: inout SeededGenerator) -> Operation {
         let requests = state.requests.values.sorted { $0.id.bits < $1.id.bits }
         let somebody = house.world.people.randomElement(using: &dice)?.person.person ?? .random()
         switch Int.random(in: 0..<20, using: &dice) {
@@ -85,7 +85,7 @@ struct SharingPropertyTests {
         }
     }
 
-    private static func perform(_ operation: Operation, _ house: SharingHouse) async throws {
+    private static func perform(_ operation: Operation, _ house: SharingHarness) async throws {
         let service = house.parts.service
         switch operation {
         case .open(let code, let organisation, let types, let days):
@@ -193,7 +193,7 @@ struct SharingPropertyTests {
             while steps < 120 {
                 // Ends at any step: what comes next has only the files.
                 let length = Int.random(in: 5...45, using: &dice)
-                (dice, last) = try await SharingHouse.run(in: folder, world: world) { [dice, last] house in
+                (dice, last) = try await SharingHarness.run(in: folder, world: world) { [dice, last] house in
                     var dice = dice
                     if world.people.isEmpty { for code in ["ONE", "TWO", "THREE"] { try await house.addPerson(code) } }
                     var before = try await Self.state(house)
@@ -223,7 +223,7 @@ struct SharingPropertyTests {
 
     @Test("INV-05: of many requests for the same that come at the same time exactly one is opened")
     func concurrentOpenings() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             try await house.addPerson("ONE")
             let organisation = OrganisationID.random()
             let opened = await withTaskGroup(of: Bool.self) { group in
@@ -239,7 +239,7 @@ struct SharingPropertyTests {
 
     @Test("SHR-06: of an acceptance and a refusal that come at the same time one stands, and it alone is told")
     func concurrentAnswers() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson("ONE")
             for number in 0..<10 {
                 let id = try await house.open(house.form("ONE", by: OrganisationID(bits: UInt128(number + 10))))

@@ -20,7 +20,7 @@ struct SharingServiceTests {
         "SHR-03, INV-07: a valid form adds exactly one request, PENDING, and no grant; its person is told at once by push, list and mail (SHR-04)"
     )
     func opening() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let reply = try await house.parts.service.open(house.form(Self.code, by: .random()), house.context())
             #expect(reply.status == .pending && reply.isSubscription && reply.answerBy == house.world.now + .seconds(86_400))
@@ -39,7 +39,7 @@ struct SharingServiceTests {
 
     @Test("SHR-03: an unknown code, a reversed period and a form without types are told apart, and nobody is notified")
     func refusals() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             try await house.addPerson(Self.code)
             let organisation = OrganisationID.random()
             var cases: [(OpenRequest, Failure.Code, String)] = [
@@ -64,7 +64,7 @@ struct SharingServiceTests {
         "CON-15: an organisation may ask for at most shr.unknown_per_day different codes of nobody; then even known ones wait until tomorrow"
     )
     func unknownLimit() async throws {
-        try await SharingHouse.run(environment: ["TRACKME_SHR_UNKNOWN_PER_DAY": "3"]) { house in
+        try await SharingHarness.run(environment: ["TRACKME_SHR_UNKNOWN_PER_DAY": "3"]) { house in
             try await house.addPerson(Self.code)
             let organisation = OrganisationID.random()
             for code in ["A", "A", "B", "B", "A", "C"] {
@@ -90,7 +90,7 @@ struct SharingServiceTests {
         "SHR-18: an open request that overlaps in type and time is refused with the id of the one that covers it; other types, times and organisations are free"
     )
     func overlap() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             try await house.addPerson(Self.code)
             let organisation = OrganisationID.random()
             let first = try await house.open(house.form(Self.code, by: organisation, types: [.heartRate, .position], days: 0..<10))
@@ -107,7 +107,7 @@ struct SharingServiceTests {
 
     @Test("CON-22: after a denial the same may be asked again at once, or after shr.retry_wait_h where that is set")
     func retry() async throws {
-        try await SharingHouse.run(environment: ["TRACKME_SHR_RETRY_WAIT_H": "2"]) { house in
+        try await SharingHarness.run(environment: ["TRACKME_SHR_RETRY_WAIT_H": "2"]) { house in
             let person = try await house.addPerson(Self.code)
             let organisation = OrganisationID.random()
             let form = house.form(Self.code, by: organisation)
@@ -122,7 +122,7 @@ struct SharingServiceTests {
 
     @Test("a question that is asked again by the same id gets the first answer, and there is one request")
     func idempotence() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             try await house.addPerson(Self.code)
             let gateway = try await house.peer(.thirdPartyGateway).client(of: .consent)
             let body = try JSONEncoder().encode(house.form(Self.code, by: .random()))
@@ -135,7 +135,7 @@ struct SharingServiceTests {
 
     @Test("SHR-06: the first answer stands; the same answer again changes nothing, the other one is told so")
     func answeringTwice() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let id = try await house.open(house.form(Self.code, by: .random()))
             guard case .done = try await house.answer(id, of: person.person, accept: true),
@@ -173,7 +173,7 @@ struct SharingServiceTests {
 
     @Test("SHR-16, SHR-21, INV-03: acceptance grants exactly what was asked, partial withdrawal shortens it, the last type revokes it")
     func withdrawal() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let form = house.form(Self.code, by: .random(), types: [.position, .heartRate], granularity: .hours)
             #expect(try await house.grantFacts().isEmpty)
@@ -200,7 +200,7 @@ struct SharingServiceTests {
     @Test(
         "SHR-15, SHR-25: the organisation ends an approved request once; pending, revoked and other organisations' requests it cannot end")
     func ending() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let form = house.form(Self.code, by: .random())
             let id = try await house.open(form)
@@ -227,7 +227,7 @@ struct SharingServiceTests {
 
     @Test("SHR-19: requests to different people are decided each on its own")
     func manyPeople() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let organisation = OrganisationID.random()
             for number in 0..<5 {
                 let person = try await house.addPerson("P\(number)")
@@ -240,7 +240,7 @@ struct SharingServiceTests {
 
     @Test("ACC-36: a child may refuse but not accept; the guardian is asked and accepts instead, and the receipt says who did")
     func guardian() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let child = try await house.addPerson(Self.code, isChild: true)
             let id = try await house.open(house.form(Self.code, by: .random()))
             #expect(house.world.guardiansAsked == [id])
@@ -272,7 +272,7 @@ struct SharingServiceTests {
 
     @Test("SHR-22: a transaction that breaks leaves no trace of the request, the answer, the grant or the receipt")
     func brokenTransactions() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             house.world.breakNext()
             await #expect(throws: (any Error).self) { _ = try await house.open(house.form(Self.code, by: .random())) }
@@ -291,7 +291,7 @@ struct SharingServiceTests {
     @Test(
         "table SHR-S: deleting the data revokes every grant and leaves waiting requests; deleting the account closes both and names nobody")
     func closing() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let granted = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
             let waiting = try await house.open(house.form(Self.code, by: .random()))
@@ -324,7 +324,7 @@ struct SharingServiceTests {
     func sealedAtRest() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            try await SharingHouse.run(in: folder, world: world) { house in
+            try await SharingHarness.run(in: folder, world: world) { house in
                 let person = try await house.addPerson(Self.code)
                 let form = house.form(
                     Self.code, by: .random(), purpose: "canary-of-the-purpose", name: "canary-of-the-name")

@@ -32,7 +32,7 @@ struct SharingStreamTests {
 
     @Test("SHR-01: the gateway opens, reads and ends a request by questions; a peer without the right is refused")
     func questions() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let gateway = try await house.peer(.thirdPartyGateway).client(of: .consent)
             let form = house.form(Self.code, by: .random())
@@ -50,7 +50,7 @@ struct SharingStreamTests {
 
     @Test("a newcomer takes the snapshot of the grants in force, and then hears every change in order")
     func snapshotAndChanges() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let gone = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
             _ = try await house.parts.service.withdraw(try #require(gone.grant).id, of: person.person, trace: "")
@@ -77,12 +77,12 @@ struct SharingStreamTests {
     func requestFacts() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            try await SharingHouse.run(in: folder, world: world) { house in
+            try await SharingHarness.run(in: folder, world: world) { house in
                 let person = try await house.addPerson(Self.code)
                 let granted = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
                 _ = try await house.parts.service.withdraw(try #require(granted.grant).id, of: person.person, trace: "")
             }
-            try await SharingHouse.run(in: folder, world: world) { house in
+            try await SharingHarness.run(in: folder, world: world) { house in
                 let epoch = house.opened.epoch
                 let gateway = try await house.peer(.thirdPartyGateway).client(of: .consent)
                 let page = try await gateway.replay(

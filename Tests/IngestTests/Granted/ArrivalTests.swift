@@ -13,7 +13,7 @@ import Testing
 
 @Suite("Arrivals")
 struct ArrivalTests {
-    private static func said(_ house: IngestHouse) async throws -> [(person: PersonID?, fact: DataArrived)] {
+    private static func said(_ house: IngestHarness) async throws -> [(person: PersonID?, fact: DataArrived)] {
         try await house.ingest.store.read { db in
             try StreamLog().rows(db, ArrivalEventStore.stream, from: 1, limit: 1000).map {
                 ($0.subject, try JSONDecoder().decode(DataArrived.self, from: Data($0.body)))
@@ -27,14 +27,14 @@ struct ArrivalTests {
             to: Timestamp(milliseconds: .max), granularity: .seconds, active: active, version: version)
     }
 
-    private static func following<Value>(_ house: IngestHouse, _ body: () async throws -> Value) async throws -> Value {
+    private static func following<Value>(_ house: IngestHarness, _ body: () async throws -> Value) async throws -> Value {
         let following = Task { try await house.ingest.granted.follower.run() }
         defer { following.cancel() }
         try await eventually("grants are heard", isTrue: { house.ingest.granted.follower.silentFor < .seconds(2) })
         return try await body()
     }
 
-    private static func say(_ state: GrantState, _ house: IngestHouse) async throws {
+    private static func say(_ state: GrantState, _ house: IngestHarness) async throws {
         try await house.consent.say(state)
         try await eventually("ingest knows the grant") {
             try await house.ingest.store.read { db in try GrantProjection().find(db, state.grant)?.version == state.version }
@@ -43,7 +43,7 @@ struct ArrivalTests {
 
     @Test("SHR-14, SHR-21: an upload is told of only where a grant in force covers the type, with its times and without a value")
     func telling() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             try await Self.following(house) {
                 let (sharing, quiet) = (try await house.addDevice(), try await house.addDevice())
                 let id = GrantID.random()
@@ -79,14 +79,14 @@ struct ArrivalTests {
     @Test("SHR-14: who shares is known again after a restart, before consent is heard")
     func restart() async throws {
         try await withTemporaryFolder { folder in
-            let device = try await IngestHouse.run(in: folder) { house in
+            let device = try await IngestHarness.run(in: folder) { house in
                 try await Self.following(house) {
                     let device = try await house.addDevice()
                     try await Self.say(Self.grant(device.person, [.heartRate], .random()), house)
                     return device
                 }
             }
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 _ = try await house.post([.pulse((Timestamp.now - .seconds(10)).milliseconds, 65)], token: device.token)
                 #expect(try await Self.said(house).map(\.person) == [device.person])
             }
@@ -124,11 +124,11 @@ struct GrantedRangesTests {
 
     @Test("X8: a short read under a grant left out what was damaged, and did not say so")
     func damaged() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let person = try await house.addPerson([
                 (0..<3).map { .pulse(Int64($0) * 1000 + 100, 60) }, (3..<6).map { .pulse(Int64($0) * 1000 + 100, 60) },
             ])
-            let grant = try await house.saying(GrantedHouse.grant(to: person, 0..<8000))
+            let grant = try await house.saying(GrantedHarness.grant(to: person, 0..<8000))
             try await house.store.write { db in
                 try db.execute(sql: "UPDATE chunks SET body = zeroblob(length(body)) WHERE id = (SELECT max(id) FROM chunks)")
             }
@@ -145,11 +145,11 @@ struct GrantedRangesTests {
         "SHR-11, SHR-21, SHR-24, INV-04: each stretch is judged by its own grant, gives what read-samples gives, and is recorded if anything left"
     )
     func judged() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let person = try await house.addPerson([(0..<10).map { .pulse(Int64($0) * 1000 + 100, 60 + Double($0)) }])
             let stranger = try await house.addPerson([[.pulse(500, 90)]])
-            let grant = try await house.saying(GrantedHouse.grant(to: person, 0..<8000))
-            var over = GrantedHouse.grant(to: stranger, 0..<8000)
+            let grant = try await house.saying(GrantedHarness.grant(to: person, 0..<8000))
+            var over = GrantedHarness.grant(to: stranger, 0..<8000)
             over.active = false
             over = try await house.saying(over)
             var foreign = Self.stretch(grant, 0..<1000)
@@ -174,10 +174,10 @@ struct GrantedRangesTests {
 
     @Test("SHR-14: a stretch that is not over says how far it was read; none and more than 200 are refused; a silent consent denies all")
     func limits() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let now = Timestamp.now.milliseconds / 1000 * 1000
             let person = try await house.addPerson([[.pulse(now - 5000, 60)]])
-            let grant = try await house.saying(GrantedHouse.grant(to: person, (now - 10_000)..<(now + 1_000_000)))
+            let grant = try await house.saying(GrantedHarness.grant(to: person, (now - 10_000)..<(now + 1_000_000)))
             let outcome = try await house.gateway.ask(
                 ReadSampleRanges(stretches: [Self.stretch(grant, (now - 10_000)..<(now + 100_000))]), deadline: .seconds(10)
             ).outcomes.first

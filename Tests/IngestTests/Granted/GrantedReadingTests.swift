@@ -25,11 +25,11 @@ struct GrantedReadingTests {
 
     @Test("SHR-11, NFR-14: a copy of exactly the granted type and period is handed out, and nothing of others or of other times")
     func exactScope() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let others = Self.pulses(0..<600).map { Sample(type: .bodyTemperature, at: $0.at, value: 36.6) }
             let person = try await house.addPerson([Self.pulses(0..<600) + others, Self.pulses(600..<900)])
             _ = try await house.addPerson([Self.pulses(100..<200)])
-            let grant = try await house.saying(GrantedHouse.grant(to: person, Self.day + 100_500..<Self.day + 700_000))
+            let grant = try await house.saying(GrantedHarness.grant(to: person, Self.day + 100_500..<Self.day + 700_000))
             let samples = try await house.readAll(grant, limit: 97)
             #expect(samples == Self.pulses(101..<700))
             #expect(await house.refusal(grant, type: .bodyTemperature) == .forbidden)
@@ -37,7 +37,7 @@ struct GrantedReadingTests {
             #expect(await house.refusal(grant, Self.day + 600_000..<Self.day + 700_001) == .forbidden)
             let part = try await house.read(grant, Self.day + 200_000..<Self.day + 202_000)
             #expect(part.samples == Self.pulses(200..<202) && part.next == nil)
-            #expect(await house.refusal(GrantedHouse.grant(to: person, Self.day..<Self.day + 1000)) == .notFound)
+            #expect(await house.refusal(GrantedHarness.grant(to: person, Self.day..<Self.day + 1000)) == .notFound)
             var stranger = grant
             stranger.organisation = .random()
             #expect(await house.refusal(stranger) == .notFound)
@@ -46,7 +46,7 @@ struct GrantedReadingTests {
 
     @Test("SHR-11: the place where a pulse was measured does not leave with the pulse")
     func noPlaces() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let place = Position(latitude: 45.4, longitude: 9.2)
             let samples = Self.pulses(0..<10).flatMap {
                 [
@@ -56,7 +56,7 @@ struct GrantedReadingTests {
             }
             let person = try await house.addPerson([samples])
             let both = try await house.saying(
-                GrantedHouse.grant(to: person, types: [.heartRate, .position], Self.day..<Self.day + 10_000))
+                GrantedHarness.grant(to: person, types: [.heartRate, .position], Self.day..<Self.day + 10_000))
             let pulses = try await house.read(both)
             #expect(pulses.samples.count == 10 && pulses.samples.allSatisfy { $0.position == nil && $0.value != nil })
             let places = try await house.read(both, type: .position)
@@ -68,17 +68,17 @@ struct GrantedReadingTests {
         "SHR-12: nothing finer than the grant's step leaves: 250 Hz becomes one a second, minutes and hours are means over their own entries"
     )
     func granularity() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let fast = Self.pulses(0..<20, every: 4)
             let slow = Self.pulses(3600..<3600 * 4, every: 1000)
             let person = try await house.addPerson([fast, slow])
             let window = Self.day..<Self.day + 3600 * 4000
-            let seconds = try await house.saying(GrantedHouse.grant(to: person, window, .seconds))
+            let seconds = try await house.saying(GrantedHarness.grant(to: person, window, .seconds))
             let first = try await house.read(seconds, Self.day..<Self.day + 20_000, limit: 7)
             #expect(first.samples.map(\.at.milliseconds) == (0..<7).map { Self.day + $0 * 1000 })
             #expect(first.next == "\(Self.day + 6000)")
-            let minutes = try await house.saying(GrantedHouse.grant(to: person, window, .minutes))
-            let hours = try await house.saying(GrantedHouse.grant(to: person, window, .hours))
+            let minutes = try await house.saying(GrantedHarness.grant(to: person, window, .minutes))
+            let hours = try await house.saying(GrantedHarness.grant(to: person, window, .hours))
             for (grant, width) in [(minutes, Self.minute), (hours, 60 * Self.minute)] {
                 let samples = try await house.readAll(grant, limit: 50)
                 let expected = Dictionary(grouping: fast + slow) { $0.at.milliseconds / width * width }
@@ -93,11 +93,11 @@ struct GrantedReadingTests {
 
     @Test("SHR-11, SHR-12: a window that cuts a minute or an hour gives means over what lies inside it alone, dated inside it")
     func cutSteps() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let person = try await house.addPerson([Self.pulses(0..<7200)])
             for (granularity, width) in [(GrantGranularity.minutes, Self.minute), (.hours, 60 * Self.minute)] {
                 let window = Self.day + 90_500..<Self.day + 5_000_500
-                let grant = try await house.saying(GrantedHouse.grant(to: person, window, granularity))
+                let grant = try await house.saying(GrantedHarness.grant(to: person, window, granularity))
                 let samples = try await house.readAll(grant, limit: 3)
                 let inside = Self.pulses(0..<7200).filter { window.contains($0.at.milliseconds) }
                 let expected = Dictionary(grouping: inside) { max($0.at.milliseconds / width * width, window.lowerBound) }
@@ -112,7 +112,7 @@ struct GrantedReadingTests {
 
     @Test("a page stays under 1 MiB whatever is asked, and its cursor goes on where it ended")
     func pages() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let places = (0..<20_000).map { number in
                 Sample(
                     type: .position, at: Timestamp(milliseconds: Self.day + Int64(number) * 1000), value: nil,
@@ -122,7 +122,7 @@ struct GrantedReadingTests {
             }
             let person = try await house.addPerson([places])
             let grant = try await house.saying(
-                GrantedHouse.grant(to: person, types: [.position], Self.day..<Self.day + 20_000_000))
+                GrantedHarness.grant(to: person, types: [.position], Self.day..<Self.day + 20_000_000))
             var after: String?
             var count = 0
             repeat {
@@ -140,9 +140,9 @@ struct GrantedReadingTests {
 
     @Test("SHR-24: each page is written down before it leaves, with who, what and which stretch; an empty one has nothing to write down")
     func accesses() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let person = try await house.addPerson([Self.pulses(0..<100)])
-            let grant = try await house.saying(GrantedHouse.grant(to: person, Self.day..<Self.day + 1_000_000))
+            let grant = try await house.saying(GrantedHarness.grant(to: person, Self.day..<Self.day + 1_000_000))
             let page = try await house.read(grant, limit: 60)
             _ = try await house.read(grant, after: page.next, limit: 60)
             _ = try await house.read(grant, Self.day + 500_000..<Self.day + 600_000)
@@ -161,11 +161,11 @@ struct GrantedReadingTests {
 
     @Test("SHR-16, INV-04: after a withdrawal of a type or of the whole no page leaves, also not the next one of a reading under way")
     func withdrawal() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let samples = Self.pulses(0..<100)
             let person = try await house.addPerson([samples, samples.map { Sample(type: .bodyTemperature, at: $0.at, value: 36) }])
             var grant = try await house.saying(
-                GrantedHouse.grant(to: person, types: [.heartRate, .bodyTemperature], Self.day..<Self.day + 100_000))
+                GrantedHarness.grant(to: person, types: [.heartRate, .bodyTemperature], Self.day..<Self.day + 100_000))
             let first = try await house.read(grant, limit: 10)
             (grant.types, grant.version) = ([.bodyTemperature], 2)
             grant = try await house.saying(grant)
@@ -180,11 +180,11 @@ struct GrantedReadingTests {
 
     @Test("SHR-16: a withdrawal reaches the reads in less than a second; the time is printed")
     func revocationDelay() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let person = try await house.addPerson([Self.pulses(0..<10)])
             var delays: [Duration] = []
             for _ in 0..<30 {
-                var grant = try await house.saying(GrantedHouse.grant(to: person, Self.day..<Self.day + 10_000))
+                var grant = try await house.saying(GrantedHarness.grant(to: person, Self.day..<Self.day + 10_000))
                 _ = try await house.read(grant)
                 (grant.active, grant.version) = (false, 2)
                 let said = ContinuousClock.now
@@ -200,9 +200,9 @@ struct GrantedReadingTests {
 
     @Test("with consent silent for five seconds every granted read is denied; when it is heard again they go on")
     func silence() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let person = try await house.addPerson([Self.pulses(0..<10)])
-            let grant = try await house.saying(GrantedHouse.grant(to: person, Self.day..<Self.day + 10_000))
+            let grant = try await house.saying(GrantedHarness.grant(to: person, Self.day..<Self.day + 10_000))
             #expect(await house.refusal(grant) == nil)
             await house.consent.close()
             try await eventually("reads are denied") { await house.refusal(grant) == .forbidden }
@@ -213,9 +213,9 @@ struct GrantedReadingTests {
 
     @Test("INV-04: a consent that was never heard denies, and so does one whose grants are not all known")
     func neverHeard() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let person = try await house.addPerson([Self.pulses(0..<10)])
-            let grant = GrantedHouse.grant(to: person, Self.day..<Self.day + 10_000)
+            let grant = GrantedHarness.grant(to: person, Self.day..<Self.day + 10_000)
             let reading = GrantedReading(
                 store: house.store, vault: house.vault, accesses: house.parts.reading.accesses.accesses, logger: house.runtime.logger,
                 silence: { .seconds(Int64.max / 4) })
@@ -229,15 +229,15 @@ struct GrantedReadingTests {
 
     @Test("an erased person's data leave under no grant, and a person without entries gives an empty page")
     func erased() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let person = try await house.addPerson([Self.pulses(0..<10)])
-            let grant = try await house.saying(GrantedHouse.grant(to: person, Self.day..<Self.day + 10_000))
+            let grant = try await house.saying(GrantedHarness.grant(to: person, Self.day..<Self.day + 10_000))
             try await house.keys.destroyKey(of: person)
             #expect(await house.refusal(grant) == .forbidden)
             #expect(try await house.accesses().isEmpty)
             let nobody = PersonID.random()
             _ = try await house.keys.makeKey(for: nobody)
-            let empty = try await house.saying(GrantedHouse.grant(to: nobody, Self.day..<Self.day + 10_000))
+            let empty = try await house.saying(GrantedHarness.grant(to: nobody, Self.day..<Self.day + 10_000))
             #expect(try await house.read(empty).samples.isEmpty)
         }
     }

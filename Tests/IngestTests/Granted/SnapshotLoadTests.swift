@@ -16,11 +16,11 @@ struct SnapshotLoadTests {
     /// A debug build takes some 0.3 ms for each.
     private static let grants = ProcessInfo.processInfo.environment["TRACKME_TEST_GRANTS"].flatMap { Int($0) } ?? 30_000
 
-    private static func count(_ house: IngestHouse) async throws -> Int {
+    private static func count(_ house: IngestHarness) async throws -> Int {
         try await house.ingest.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM granted") ?? 0 }
     }
 
-    private static func isWhole(_ house: IngestHouse) async throws -> Bool {
+    private static func isWhole(_ house: IngestHarness) async throws -> Bool {
         try await house.ingest.store.read { db in
             try ConsumerPositions().load(db).contains { $0.stream == StreamFamily.grants.streams[0] }
         }
@@ -30,7 +30,7 @@ struct SnapshotLoadTests {
         "S5: a snapshot of very many grants kept all uploads waiting until it was taken: beside one of 30,000, 99 of 100 uploads wait for less than 100 ms, and none for a second"
     )
     func uploadsGoOn() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let start = Timestamp.now.milliseconds - 3_600_000
             var sent: Int64 = 0

@@ -49,7 +49,7 @@ import Testing
 
     @Test("ING-18, MYD-11, MYD-12: a run is told, listed, opened with path, time, distance, pace, heart rate and calories, and deleted")
     func telling() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let device = try await house.pair(
                 account, measures: [.heartRate, .position, .distance] + [Metric(code: "calories")].compactMap { $0 })
@@ -98,7 +98,7 @@ import Testing
 
     @Test("ING-18: telling a run again is no second one, something else for the same times is refused; a device tells its own")
     func repeating() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let device = try await house.pair(account)
             let start: Int64 = 1_768_000_000_000
@@ -116,7 +116,7 @@ import Testing
             var starts: [String] = []
             var after: String?
             repeat {
-                let page: IngestHouse.List<ActivityItem> = try await house.request(
+                let page: IngestHarness.List<ActivityItem> = try await house.request(
                     "GET", "/ingest/v1/activities?limit=2" + (after.map { "&after=\($0)" } ?? ""), token: account.token
                 ).decoded()
                 starts += page.items.map(\.start)
@@ -128,7 +128,7 @@ import Testing
 
     @Test("ING-18: an activity that ends before it begins, lasts too long, or is of no kind is refused with its fields")
     func refusing() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let future = Timestamp.now.milliseconds + 3_600_000
             let cases: [(JSONValue, [String])] = [

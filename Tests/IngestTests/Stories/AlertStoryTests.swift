@@ -14,7 +14,7 @@ import Testing
         EmergencyChanged(emergency: .random(), person: person, change: change, at: .now, measurementsPerSecond: rate)
     }
 
-    private static func asked(_ house: IngestHouse, _ token: String) async throws -> AskedRate? {
+    private static func asked(_ house: IngestHarness, _ token: String) async throws -> AskedRate? {
         try await house.post([.pulse(Timestamp.now.milliseconds, Double.random(in: 60...90))], token: token).supervision
     }
 
@@ -23,7 +23,7 @@ import Testing
     )
     func answer() async throws {
         try await withTemporaryFolder { folder in
-            let device = try await IngestHouse.run(in: folder) { house in
+            let device = try await IngestHarness.run(in: folder) { house in
                 let device = try await house.addDevice(of: nil)
                 let stranger = try await house.addDevice(of: nil)
                 #expect(try await Self.asked(house, device.token) == nil)
@@ -34,7 +34,7 @@ import Testing
                 #expect(try await Self.asked(house, stranger.token) == nil, "nobody else's devices")
                 return device
             }
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 #expect(try await Self.asked(house, device.token)?.measurementsPerSecond == 3, "known before anything is heard")
                 try await house.dispatcher.say(Self.changed(device.person, "dispatched", 3))
                 try await house.dispatcher.say(Self.changed(device.person, "closed", nil))
@@ -45,7 +45,7 @@ import Testing
 
     @Test("SOS-11: a device that cannot measure 3 times a second is asked for its highest rate")
     func highestRate() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let said = try await house.request(
                 "POST", "/ingest/v1/device-state", token: device.token, body: Data(#"{"fastestIntervalMs":2000}"#.utf8),
@@ -60,7 +60,7 @@ import Testing
 
     @Test("SOS-11: a device that listens hears of an alert and of its end at once, without uploading")
     func events() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let reader = try house.listen("/ingest/v1/devices/self/events", token: device.token)
             defer { reader.stop() }
@@ -77,7 +77,7 @@ import Testing
 
     @Test("SOS-27, ING-19: a wearable that is put on charge is told of on the stream of devices; a phone is not; the snapshot knows too")
     func charging() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             func states() async throws -> [DeviceState] {

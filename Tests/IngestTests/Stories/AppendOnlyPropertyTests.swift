@@ -39,7 +39,7 @@ import Testing
             var models = [Model(), Model()]
             var tokens: [String] = []
             for _ in 0..<3 {
-                try await IngestHouse.run(in: folder) { house in
+                try await IngestHarness.run(in: folder) { house in
                     if tokens.isEmpty { for _ in models { tokens.append(try await house.addDevice().token) } }
                     for _ in 0..<10 {
                         let one = Int(random.next() % 2)

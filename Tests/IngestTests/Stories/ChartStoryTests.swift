@@ -15,7 +15,7 @@ import Testing
 
     @Test("SC-09, MYD-03 to MYD-06: heart rate and blood oxygen of four months, by week, are exactly the values behind them")
     func fourMonths() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let device = try await house.pair(account, measures: [.heartRate, .oxygenSaturation])
             var generator = SeededGenerator(seed: 3)
@@ -67,7 +67,7 @@ import Testing
 
     @Test("SC-45, MYD-05, MYD-06: glucose only, from week to day; a series without entries says why it is empty")
     func glucose() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let meter = try await house.pair(account, measures: [.glucose])
             let start = Self.time("2026-01-05T07:00:00Z")
@@ -90,7 +90,7 @@ import Testing
         "MYD-04: a period that begins after its end, or what is no date, type, granularity or zone, is named; too fine a chart is told what to choose"
     )
     func refusing() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let cases: [(String, [String])] = [
                 ("from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", ["query:from", "query:to"]), ("from=monday", ["query:from"]),
@@ -120,7 +120,7 @@ import Testing
 
     @Test("SC-33, MYD-07 to MYD-10: status and statistics of week and month, with a notice where there is too little, new at once")
     func statusAndStatistics() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let empty: HealthStatusAnswer = try await house.request("GET", "/ingest/v1/health-status", token: account.token).decoded()
             #expect(empty.status == "no-recent-data" && empty.notice?.code == "nothing-collected")
@@ -154,7 +154,7 @@ import Testing
 
     @Test("MYD-01, MYD-10, ING-15: the dashboard shows status and activities, and says so at once when something comes")
     func dashboard() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let device = try await house.pair(account)
             let dashboard: DashboardAnswer = try await house.request("GET", "/ingest/v1/dashboard", token: account.token).decoded()

@@ -19,14 +19,14 @@ import Testing
     }
 
     private struct Answer: Decodable {
-        let items: [IngestHouse.Entry]
+        let items: [IngestHarness.Entry]
         let next: String?
         let damaged: [Damaged]?
     }
 
     /// Ten uploads of ten entries each, one chunk each; of the `place`th one bit is flipped.
-    private static func house(flipping place: Int, _ body: (IngestHouse, String) async throws -> Void) async throws {
-        try await IngestHouse.run(environment: ["TRACKME_ING_UPKEEP_S": "3600"]) { house in
+    private static func house(flipping place: Int, _ body: (IngestHarness, String) async throws -> Void) async throws {
+        try await IngestHarness.run(environment: ["TRACKME_ING_UPKEEP_S": "3600"]) { house in
             let device = try await house.addDevice()
             for upload in 0..<10 {
                 let samples = (0..<10).map { Sample.pulse(start + Int64(upload * 10 + $0) * 1000, Double(60 + upload)) }
@@ -120,7 +120,7 @@ import Testing
             let ready = try await house.request("GET", "/health/ready", token: nil)
             #expect(ready.status == 200 && ready.text.contains("1 chunks of entries are damaged"))
             try await upkeep.round(now: Timestamp(milliseconds: Self.start + 2 * 86_400_000))
-            let sums = try await house.list("type=heart-rate&granularity=minute", token: token, of: IngestHouse.Stretch.self)
+            let sums = try await house.list("type=heart-rate&granularity=minute", token: token, of: IngestHarness.Stretch.self)
             #expect(sums.map(\.count).reduce(0, +) == 90)
         }
     }

@@ -26,7 +26,7 @@ struct DamagedKeyStoryTests {
 
     /// Two people with an entry each, and then, while ingest is stopped, a flipped bit in the key of one.
     private static func damaged(in folder: URL, copied: Bool) async throws -> Wearers {
-        let wearers = try await IngestHouse.run(in: folder) { house in
+        let wearers = try await IngestHarness.run(in: folder) { house in
             let wearers = Wearers(ill: try await house.addDevice(), well: try await house.addDevice())
             for wearer in [wearers.ill, wearers.well] {
                 _ = try await house.post([.pulse(Timestamp.now.milliseconds - 60_000, 60)], token: wearer.token)
@@ -45,7 +45,7 @@ struct DamagedKeyStoryTests {
         try await withTemporaryFolder { folder in
             let wearers = try await Self.damaged(in: folder, copied: false)
             let stored = try Self.wrapped(of: wearers.ill.person, in: folder)
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 try await Self.others(house, wearers)
                 try await ExpressLaneTests.hearing(house) { heard in
                     let critical = Sample.pulse(Timestamp.now.milliseconds, 31)
@@ -69,7 +69,7 @@ struct DamagedKeyStoryTests {
     }
 
     /// What ingest does for everybody goes on around the damaged key.
-    private static func others(_ house: IngestHouse, _ wearers: Wearers) async throws {
+    private static func others(_ house: IngestHarness, _ wearers: Wearers) async throws {
         let now = Timestamp.now.milliseconds
         #expect(try await house.post([.pulse(now, 61)], token: wearers.well.token).accepted == 1)
         #expect(try await house.samples(.heartRate, token: wearers.well.token).count == 2)
@@ -86,7 +86,7 @@ struct DamagedKeyStoryTests {
         try await withTemporaryFolder { folder in
             let wearers = try await Self.damaged(in: folder, copied: true)
             let stored = try Self.wrapped(of: wearers.ill.person, in: folder)
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 let entry = Sample.pulse(Timestamp.now.milliseconds, 61)
                 #expect(try await house.post([entry], token: wearers.ill.token).accepted == 1)
                 #expect(try await house.samples(.heartRate, token: wearers.ill.token).count == 2)

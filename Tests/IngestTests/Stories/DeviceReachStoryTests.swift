@@ -10,18 +10,18 @@ import Testing
 
 @Suite struct DeviceReachStoryTests {
     private struct Listed: Decodable {
-        let items: [IngestHouse.Entry]
+        let items: [IngestHarness.Entry]
     }
 
-    private static func values(_ house: IngestHouse, _ path: String, token: String) async throws -> [Double?] {
+    private static func values(_ house: IngestHarness, _ path: String, token: String) async throws -> [Double?] {
         let response = try await house.request("GET", "/ingest/v1/\(path)", token: token)
-        guard response.status == 200 else { throw IngestHouse.Unexpected(status: response.status, text: response.text) }
+        guard response.status == 200 else { throw IngestHarness.Unexpected(status: response.status, text: response.text) }
         return try response.decoded(as: Listed.self).items.map(\.value)
     }
 
     @Test("X14: a device token read all history: it reads what the device measured, of the last seven days, and the person everything")
     func reach() async throws {
-        try await IngestHouse.run(environment: ["TRACKME_ING_DEVICE_READ_H": "168"]) { house in
+        try await IngestHarness.run(environment: ["TRACKME_ING_DEVICE_READ_H": "168"]) { house in
             let watch = try await house.addDevice()
             let phone = try await house.addDevice(of: watch.person)
             try await eventually("tokens can be checked", isTrue: { house.ingest.deviceModule.tokens.isReady })
@@ -36,7 +36,7 @@ import Testing
             #expect(try await Self.values(house, entries, token: logIn) == [61, 62, 64, 63, 65])
             #expect(try await Self.values(house, "latest", token: watch.token) == [63])
             #expect(try await Self.values(house, "latest", token: logIn) == [65])
-            let days = try await house.list("type=heart-rate&granularity=day", token: watch.token, of: IngestHouse.Stretch.self)
+            let days = try await house.list("type=heart-rate&granularity=day", token: watch.token, of: IngestHarness.Stretch.self)
             #expect(days.map(\.count).reduce(0, +) == 2)
         }
     }
@@ -49,7 +49,7 @@ import Testing
             ("GET", "activities"),
         ])
     func logIn(_ method: String, _ path: String) async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             let refused = try await house.request(

@@ -9,7 +9,7 @@ import TestKit
 
 @testable import Ingest
 
-extension IngestHouse {
+extension IngestHarness {
     /// Somebody with an account, logged in.
     struct Account: Sendable {
         let person: PersonID

@@ -29,7 +29,7 @@ struct ErasingInStepsTests {
 
     @Test("S8: an erasure deleted a day's idempotency keys of a person in one statement: 500 rows at a time, and of nobody else")
     func keys() async throws {
-        try await GrantedHouse.run { house in
+        try await GrantedHarness.run { house in
             let outbox = MessageOutbox(in: house.store, sealedUnder: .random(), logger: house.runtime.logger) { _ in }
             let steps = PersonErasureStore(
                 vault: house.vault, outbox: outbox, files: SealedFiles(in: house.runtime.settings.storeFolder, named: "transfers"))

@@ -32,7 +32,7 @@ struct ExpressLaneTests {
         }
     }
 
-    static func hearing<Value>(_ house: IngestHouse, _ body: (Heard) async throws -> Value) async throws -> Value {
+    static func hearing<Value>(_ house: IngestHarness, _ body: (Heard) async throws -> Value) async throws -> Value {
         let heard = Heard()
         let consumer = Task {
             try await house.hearing.run(
@@ -67,7 +67,7 @@ struct ExpressLaneTests {
     @Test("P6: while a commit hangs the fresh entries are heard provisionally, without a place in the stream; the stored fact follows")
     func slow() async throws {
         try await withTemporaryFolder { folder in
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 let device = try await house.addDevice()
                 try await Self.hearing(house) { heard in
                     let other = try Self.held(folder.appendingPathComponent("store/ingest.db"))
@@ -97,7 +97,7 @@ struct ExpressLaneTests {
     @Test("Entries that no alarm looks at any more, and places alone, do not take the express lane")
     func notFresh() async throws {
         try await withTemporaryFolder { folder in
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 let device = try await house.addDevice()
                 try await Self.hearing(house) { heard in
                     let other = try Self.held(folder.appendingPathComponent("store/ingest.db"))
@@ -140,7 +140,7 @@ struct ExpressLaneTests {
 
     @Test("P6: a full disk answers 507, and the critical entry is heard all the same; nothing of it is in the log")
     func full() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             try await Self.hearing(house) { heard in
                 try await house.ingest.store.write { db in
@@ -169,7 +169,7 @@ struct ExpressLaneTests {
         "SOS-34, ING-20: the tracked watch lay in its charger, and the heart on the other wrist was heard by nobody: it is heard, and not stored"
     )
     func missedSource() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             let band = try await house.pair(account, "Band", measures: [.heartRate])

@@ -20,7 +20,7 @@ import Testing
     func once(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         let contradicting = Set((0..<Self.uploads).filter { _ in Int.random(in: 0..<4, using: &generator) == 0 })
-        try await IngestHouse.run(environment: ["TRACKME_STORE_GROUP_COMMIT_MS": "20"]) { house in
+        try await IngestHarness.run(environment: ["TRACKME_STORE_GROUP_COMMIT_MS": "20"]) { house in
             let (manual, people) = (house.ingest.ownData.manual, house.ingest.deviceModule.people)
             let account = try await house.account()
             let now = Timestamp.now

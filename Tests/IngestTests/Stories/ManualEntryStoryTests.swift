@@ -27,18 +27,18 @@ import Testing
         let device: String?
     }
 
-    private static func stored(_ house: IngestHouse, _ metric: String, _ token: String) async throws -> [Stored] {
+    private static func stored(_ house: IngestHarness, _ metric: String, _ token: String) async throws -> [Stored] {
         let response = try await house.request("GET", "/ingest/v1/entries?type=\(metric)", token: token)
-        return try response.decoded(as: IngestHouse.List<Stored>.self).items
+        return try response.decoded(as: IngestHarness.List<Stored>.self).items
     }
 
     @Test("ING-01, ING-03, SC-45: a logged-in person's entry is stored, marked as entered by hand, visible at once and heard on the stream")
     func inserting() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let response = try await house.send("POST", Self.path, Self.entry("glucose", 95), token: account.token)
             #expect(response.status == 200)
-            #expect(try response.decoded(as: IngestHouse.Answer.self).accepted == 1)
+            #expect(try response.decoded(as: IngestHarness.Answer.self).accepted == 1)
             let read = try await Self.stored(house, "glucose", account.token)
             #expect(read.map(\.value) == [95] && read.map(\.source) == ["manual"] && read.map(\.device) == [nil])
             let latest = try await house.sos.ask(ReadLatest(person: account.person, types: [.glucose]), deadline: .seconds(5))
@@ -48,7 +48,7 @@ import Testing
 
     @Test("ING-08, ING-01: a wrong value names its field and the allowed range; nothing of the insertion is stored")
     func refusing() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let single = try await house.send("POST", Self.path, Self.entry("heart-rate", 0), token: account.token)
             let problem = try single.decoded(as: Problem.self)
@@ -81,7 +81,7 @@ import Testing
 
     @Test("ING-09: what is older than a day is out of date: refused, with the invitation to measure again")
     func outOfDate() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             #expect(try await house.send("POST", Self.path, Self.entry("weight", 80, hoursAgo: 23.9), token: account.token).status == 200)
             let old = try await house.send("POST", Self.path, Self.entry("weight", 81, hoursAgo: 24.1), token: account.token)
@@ -94,7 +94,7 @@ import Testing
 
     @Test("ING-01, ING-14: a conflict undoes the whole insertion; a repetition, or the same key, adds nothing")
     func repeating() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let first = Self.entry("heart-rate", 72, hoursAgo: 1)
             let body = Data(JSONValue.array([first]).text.utf8)
@@ -103,7 +103,7 @@ import Testing
             let twice = try await house.request("POST", Self.path, token: account.token, body: body, headers: headers)
             #expect(once.status == 200 && twice.body == once.body && twice.headers["idempotency-replayed"] == "true")
             let again = try await house.send("POST", Self.path, .array([first]), token: account.token)
-            #expect(try again.decoded(as: IngestHouse.Answer.self).duplicates == [0])
+            #expect(try again.decoded(as: IngestHarness.Answer.self).duplicates == [0])
             guard case .object(var members) = first else { return }
             members[2].value = 73
             let conflict = try await house.send(
@@ -117,7 +117,7 @@ import Testing
 
     @Test("MYD-02, ACC-14: a device, another kind of account or nobody does not insert by hand; an inactive account is told why")
     func strangers() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let device = try await house.addDevice()
             let entry = Self.entry("heart-rate", 72)
@@ -133,7 +133,7 @@ import Testing
 
     @Test("ING-01, ACC-01: what a person told consent at registration is stored once, as entered by hand")
     func recording() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let asker = house.consent
             let now = Timestamp.now

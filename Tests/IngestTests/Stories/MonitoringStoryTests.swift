@@ -14,13 +14,13 @@ import Testing
 @testable import Ingest
 
 @Suite struct MonitoringStoryTests {
-    private static func pause(_ isPaused: Bool, _ account: IngestHouse.Account, _ house: IngestHouse) async throws -> MonitoringAnswer {
+    private static func pause(_ isPaused: Bool, _ account: IngestHarness.Account, _ house: IngestHarness) async throws -> MonitoringAnswer {
         try await house.send("PUT", "/ingest/v1/monitoring", ["paused": .bool(isPaused)], token: account.token).decoded()
     }
 
     @Test("ACC-28, ING-10: while paused no entry is recorded, the answer says so, and the paused state is shown; resuming goes on")
     func pausing() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             let start = Timestamp.now.milliseconds - 3_600_000
@@ -67,7 +67,7 @@ import Testing
 
     @Test("SOS-35: the button of a watch was refused while monitoring is paused: it counts, and nothing else does")
     func helpWhilePaused() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account, measures: [.heartRate, .help, .fall])
             _ = try await Self.pause(true, account, house)
@@ -87,7 +87,7 @@ import Testing
             (ReadSupervision.Reply(subscribed: false, paused: false), "off", false), (nil, "unknown", true),
         ] as [(ReadSupervision.Reply?, String, Bool)])
     func warning(_ reply: ReadSupervision.Reply?, _ word: String, _ isWarned: Bool) async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             house.dispatcher.says(reply)
             let account = try await house.account()
             let paused = try await Self.pause(true, account, house)
@@ -98,7 +98,7 @@ import Testing
 
     @Test("ACC-28: pause and resume are facts on ingest.devices, and the snapshot names who is paused")
     func facts() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             _ = try await house.pair(account)
             _ = try await Self.pause(true, account, house)
@@ -119,13 +119,13 @@ import Testing
     @Test("ACC-28: a pause survives a restart")
     func restart() async throws {
         try await withTemporaryFolder { folder in
-            let (account, watch) = try await IngestHouse.run(in: folder) { house in
+            let (account, watch) = try await IngestHarness.run(in: folder) { house in
                 let account = try await house.account()
                 let watch = try await house.pair(account)
                 _ = try await Self.pause(true, account, house)
                 return (account, watch)
             }
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 try await house.state(of: account, active: true)
                 #expect(try await house.post([.pulse(1000, 60)], token: watch.token).rejected.count == 1)
                 #expect(try await house.monitoring(account.token).paused)
@@ -136,7 +136,7 @@ import Testing
     @Test(
         "ING-10: without an account that is known and active nothing is taken, and the answer says why; operators' people stay as they are")
     func accounts() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.strangerAccount()
             let watch = try await house.pair(account)
             let unknown = try await house.post([.pulse(1000, 60)].upload, token: watch.token)
@@ -158,7 +158,7 @@ import Testing
 
     @Test("ING-10, CON-10: logging out ends the person's session and neither pairing nor delivery")
     func logOut() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             try await house.consent.end(account.session)
@@ -170,7 +170,7 @@ import Testing
 
     @Test("ING-19: a charging watch's health parameters are shown as not measured, and position goes on from the phone")
     func charging() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             let phone = try await house.pair(account, "Phone", kind: "phone", measures: [.position, .heartRate])
@@ -197,7 +197,7 @@ import Testing
 
     @Test("SOS-25: a device declares how often it measures, and everybody who follows hears it")
     func interval() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account, intervalMs: 1000)
             let answer = try await house.send("POST", "/ingest/v1/device-state", ["intervalMs": 60_000], token: watch.token)
@@ -212,7 +212,7 @@ import Testing
 
     @Test("ING-10: own sources take entries without a device, whatever is tracked, but for a pause that lasts")
     func ownSources() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             _ = try await house.pair(account)
             let people = house.ingest.deviceModule.people

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Ingest
 
-extension IngestHouse {
+extension IngestHarness {
     // MARK: Charts
 
     struct Chart: Decodable {

@@ -16,7 +16,7 @@ import Testing
 @Suite struct PairingStoryTests {
     @Test("SC-21, ACC-22, ACC-23: choose the device that was found, type its six digits, and it delivers for the account")
     func firstPairing() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let offer = try await house.offer("Heartline 5")
             #expect(offer.number.count == 6 && offer.number.allSatisfy(\.isNumber))
@@ -54,7 +54,7 @@ import Testing
 
     @Test("X4: pairing and removing a device and beginning an export ask for a proof of the last five minutes; reading does not")
     func fresh() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let stale = try house.consent.token(of: account.person, session: account.session, proved: .now + .seconds(-301))
             let guarded = [
@@ -76,7 +76,7 @@ import Testing
     )
     func takenBack() async throws {
         try await withTemporaryFolder { folder in
-            let (account, old) = try await IngestHouse.run(in: folder) { house in
+            let (account, old) = try await IngestHarness.run(in: folder) { house in
                 let account = try await house.account()
                 let old = try await house.pair(account)
                 #expect(try await house.samples(.heartRate, token: old.token).isEmpty)
@@ -90,7 +90,7 @@ import Testing
                 #expect(try await house.send("GET", "/ingest/v1/entries?type=heart-rate", token: new.token).status == 200)
                 return (account, old)
             }
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 let refused = try await house.send("GET", "/ingest/v1/latest", token: old.token)
                 #expect(refused.status == 403 && refused.problem == "reading-ended", "\(account.person)")
             }
@@ -99,7 +99,7 @@ import Testing
 
     @Test("ACC-22: with no device found the list is empty; third parties and operators are refused; without log-in it is 401")
     func nobodyThere() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let path = "/ingest/v1/pairings?pairing=\(PairingID.random())"
             #expect(try await house.send("GET", path, token: account.token).decoded(as: Page<PairingItem>.self).items.isEmpty)
@@ -120,7 +120,7 @@ import Testing
 
     @Test("ACC-23: a wrong number is told, a new one is shown, and the person can try again; after five the offer is over")
     func wrongNumbers() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             var offer = try await house.offer()
             for left in [4, 3, 2, 1] {
@@ -148,7 +148,7 @@ import Testing
 
     @Test("ACC-23: leaving cancels the pairing and the old device stays; so does a device that withdraws")
     func leaving() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let old = try await house.pair(account)
             let offer = try await house.offer()
@@ -170,7 +170,7 @@ import Testing
 
     @Test("SC-26, ACC-24, ING-20: the new watch delivers, the old one no longer does, from the same transaction on")
     func replacing() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let old = try await house.pair(account, "Old watch")
             #expect(try await house.post([.pulse(1000, 60)], token: old.token).accepted == 1)
@@ -193,7 +193,7 @@ import Testing
 
     @Test("ACC-24: removing a device ends it; again is the same as once; somebody else's is not found")
     func removing() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let (account, other) = (try await house.account(), try await house.account())
             let watch = try await house.pair(account)
             let path = "/ingest/v1/devices/\(watch.device)"
@@ -219,7 +219,7 @@ import Testing
 
     @Test("reliability F2: a device with a key of its own gets its token only for a signature over the number shown")
     func keys() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let key = try SigningKey.random()
             let offer = try await house.offer(publicKey: Base64URL.encode(key.publicKey.bytes))
@@ -241,11 +241,11 @@ import Testing
     @Test("Pairing is limited by address and by person, and the answer says for how long")
     func limits() async throws {
         let environment = ["TRACKME_ING_PAIRING_OFFERS_PER_H": "2", "TRACKME_ING_PAIRING_TRIES_PER_H": "3"]
-        try await IngestHouse.run(environment: environment) { house in
+        try await IngestHarness.run(environment: environment) { house in
             let account = try await house.account()
             let offer = try await house.offer()
             _ = try await house.offer()
-            await #expect(throws: IngestHouse.Unexpected.self, "a third offer in an hour") { try await house.offer() }
+            await #expect(throws: IngestHarness.Unexpected.self, "a third offer in an hour") { try await house.offer() }
             for _ in 0..<3 { #expect(try await house.confirm(offer, offer.wrongNumber, by: account).status == 422) }
             let refused = try await house.confirm(offer, offer.wrongNumber, by: account)
             #expect(refused.status == 429 && Int(refused.headers["retry-after"] ?? "") ?? 0 > 60)
@@ -254,7 +254,7 @@ import Testing
 
     @Test("Right numbers used up the tries, so that whoever had paired several devices was refused: only wrong ones count")
     func rightNumbers() async throws {
-        try await IngestHouse.run(environment: ["TRACKME_ING_PAIRING_TRIES_PER_H": "3"]) { house in
+        try await IngestHarness.run(environment: ["TRACKME_ING_PAIRING_TRIES_PER_H": "3"]) { house in
             let account = try await house.account()
             let offer = try await house.offer()
             for _ in 0..<4 { #expect(try await house.confirm(offer, offer.number, by: account).status == 200) }
@@ -276,7 +276,7 @@ import Testing
             (#"{"model":"x","kind":"phone","measures":["heart-rate"],"owner":"x"}"#, "/owner"),
         ])
     func badOffers(_ body: String, _ pointer: String) async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let response = try await house.request(
                 "POST", "/ingest/v1/pairings", token: nil, body: Data(body.utf8), headers: ["Content-Type": "application/json"])
             #expect(response.status == 422 && response.problem == "invalid-body")
@@ -286,7 +286,7 @@ import Testing
 
     @Test("ACC-09, ACC-23: a pairing whose connection breaks pairs nothing and costs no try; the same number still pairs")
     func broken() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let offer = try await house.offer()
             for number in [offer.wrongNumber, offer.number] {
@@ -305,13 +305,13 @@ import Testing
     @Test("A pairing survives a restart between the number and the token, and nothing of it can be read in any file")
     func restart() async throws {
         try await withTemporaryFolder { folder in
-            let (account, offer) = try await IngestHouse.run(in: folder) { house in
+            let (account, offer) = try await IngestHarness.run(in: folder) { house in
                 let account = try await house.account()
                 let offer = try await house.offer("Ermenegilda's watch")
                 #expect(try await house.confirm(offer, offer.number, by: account).status == 200)
                 return (account, offer)
             }
-            let token = try await IngestHouse.run(in: folder) { house in
+            let token = try await IngestHarness.run(in: folder) { house in
                 let progress: PairingProgress = try await house.poll(offer).decoded()
                 let token = try #require(progress.token)
                 try await eventually(

@@ -15,10 +15,10 @@ import Testing
     /// A Monday long past, so that its days are closed.
     private static let start: Int64 = 1_768_003_200_000 / Granularity.dayWidth * Granularity.dayWidth
 
-    private static func stretches(_ samples: [Sample], _ width: Int64) -> [IngestHouse.Stretch] {
+    private static func stretches(_ samples: [Sample], _ width: Int64) -> [IngestHarness.Stretch] {
         Dictionary(grouping: samples) { $0.at.milliseconds / width * width }.sorted { $0.key < $1.key }.map { start, samples in
             let values = samples.compactMap(\.value)
-            return IngestHouse.Stretch(
+            return IngestHarness.Stretch(
                 from: Timestamp(milliseconds: start).rfc3339, min: values.min() ?? 0, mean: values.reduce(0, +) / Double(values.count),
                 max: values.max() ?? 0, count: values.count)
         }
@@ -31,21 +31,21 @@ import Testing
 
     @Test("Charts equal the sums over all entries: before upkeep, after it, with late entries, after merging")
     func charts() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             var generator = SeededGenerator(seed: 7)
             let device = try await house.addDevice()
             var all = Self.samples(3000, from: Self.start - 3_000_000, every: 47_000, &generator)
             func check(_ when: String) async throws {
                 for granularity in [Granularity.minute, .hour, .day] {
                     let read = try await house.list(
-                        "type=heart-rate&granularity=\(granularity)", token: device.token, limit: 400, of: IngestHouse.Stretch.self)
+                        "type=heart-rate&granularity=\(granularity)", token: device.token, limit: 400, of: IngestHarness.Stretch.self)
                     #expect(read == Self.stretches(all, granularity.width ?? 1), "\(when), \(granularity)")
                 }
                 let sorted = all.sorted { $0.at < $1.at }
                 #expect(try await house.samples(.heartRate, token: device.token, limit: 999) == sorted, "\(when)")
                 let (from, to) = (Timestamp(milliseconds: Self.start + 7_201_234), Timestamp(milliseconds: Self.start + 80_000_000))
                 let part = try await house.list(
-                    "type=heart-rate&from=\(from.rfc3339)&to=\(to.rfc3339)", token: device.token, of: IngestHouse.Entry.self)
+                    "type=heart-rate&from=\(from.rfc3339)&to=\(to.rfc3339)", token: device.token, of: IngestHarness.Entry.self)
                 #expect(part.compactMap(\.sample) == sorted.filter { $0.at >= from && $0.at < to }, "\(when)")
             }
             for start in stride(from: 0, to: all.count, by: 61) {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    private static func chunks(_ house: IngestHouse) async throws -> (count: Int, entries: Int) {
+    private static func chunks(_ house: IngestHarness) async throws -> (count: Int, entries: Int) {
         try await house.ingest.store.read { db in
             (try Int.fetchOne(db, sql: "SELECT count(*) FROM chunks") ?? 0, try Int.fetchOne(db, sql: "SELECT sum(count) FROM chunks") ?? 0)
         }
@@ -83,7 +83,7 @@ import Testing
 
     @Test("The current day is summed up too when it has many chunks, and stays right")
     func busyDay() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let now = Timestamp.now.milliseconds
             let first = (0..<300).map { Sample.pulse(now - 3_000_000 + Int64($0) * 1000, Double(60 + $0 % 9)) }
@@ -93,14 +93,14 @@ import Testing
             #expect(rolled >= 1)
             let more = (300..<320).map { Sample.pulse(now - 3_000_000 + Int64($0) * 1000, 60) }
             _ = try await house.post(more, token: device.token)
-            let read = try await house.list("type=heart-rate&granularity=minute", token: device.token, of: IngestHouse.Stretch.self)
+            let read = try await house.list("type=heart-rate&granularity=minute", token: device.token, of: IngestHarness.Stretch.self)
             #expect(read == Self.stretches(first + more, 60_000))
         }
     }
 
     @Test("A damaged chunk holds up neither other people's entries on the stream nor upkeep")
     func damage() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             _ = try await house.post([.pulse(Self.start, 60)], token: device.token)
             _ = try await house.post([.pulse(Self.start + Granularity.dayWidth, 61)], token: device.token)
@@ -124,7 +124,7 @@ import Testing
 
     @Test("ING-17: coverage and the longest gap of a series")
     func coverage() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice(intervalMs: 1000)
             let samples = (0..<3600).filter { !(1000..<1600).contains($0) }.map { Sample.pulse(Self.start + Int64($0) * 1000, 60) }
             _ = try await house.post(samples, token: device.token)
@@ -140,7 +140,7 @@ import Testing
 
     @Test("ING-13: nobody reads what is another's, and questions that make no sense are 400")
     func questions() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let stranger = try await house.addDevice()
             _ = try await house.post([.pulse(1000, 60)], token: device.token)
@@ -162,7 +162,7 @@ import Testing
     @Test("NFR-11: no value, place, name or token can be found in any file")
     func secrecy() async throws {
         try await withTemporaryFolder { folder in
-            let token = try await IngestHouse.run(in: folder) { house in
+            let token = try await IngestHarness.run(in: folder) { house in
                 let device = try await house.addDevice(name: "Ermenegilda's watch")
                 let place = Position(latitude: 45.4642137, longitude: 9.1899821)
                 var samples = [Sample(type: .heartRate, at: Timestamp(milliseconds: Self.start), value: 73.28125, position: place)]

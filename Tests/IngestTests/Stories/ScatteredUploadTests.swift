@@ -12,7 +12,7 @@ import Testing
 struct ScatteredUploadTests {
     @Test("X3: a few uploads of entries scattered over months held up everybody's for minutes; the twelfth costs as the first")
     func twelve() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let now = Timestamp.now.milliseconds - 60_000
             // No time comes twice: each upload takes every twelfth of the same grid.

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    private static func hearing<Value>(_ house: IngestHouse, _ body: (Heard) async throws -> Value) async throws -> Value {
+    private static func hearing<Value>(_ house: IngestHarness, _ body: (Heard) async throws -> Value) async throws -> Value {
         let heard = Heard()
         let consumer = Task {
             try await house.hearing.run(from: []) { events, _ in
@@ -41,7 +41,7 @@ import Testing
 
     @Test("SOS-41: a fact says when the device first tried to send it, when it is published and when it is replayed")
     func firstTry() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let now = Timestamp.now.milliseconds
             let tried = Timestamp(milliseconds: now - 12_000)
@@ -63,7 +63,7 @@ import Testing
 
     @Test("an upload of ten thousand positions is heard as one fact, and replayed alike")
     func largest() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let places = (0..<10_000).map { index in
                 Sample(
@@ -76,7 +76,7 @@ import Testing
             }
             let heard = try await Self.hearing(house) { heard in
                 let answer = try await house.post("[" + lines.joined(separator: ",") + "]", token: device.token)
-                #expect(try answer.decoded(as: IngestHouse.Answer.self).accepted == 10_000)
+                #expect(try answer.decoded(as: IngestHarness.Answer.self).accepted == 10_000)
                 try await eventually("the fact is heard", isTrue: { heard.all.count == 1 })
                 return heard.all[0]
             }
@@ -91,7 +91,7 @@ import Testing
 
     @Test("ING-15: every durable upload is said in order, and a replay gives the same bytes")
     func published() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice(intervalMs: 2000)
             let live = try await Self.hearing(house) { heard in
                 for round in 0..<20 {
@@ -125,7 +125,7 @@ import Testing
 
     @Test("Uploads over many connections are published in the order of their sequences, without gaps")
     func concurrent() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let heard = try await Self.hearing(house) { heard in
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -147,7 +147,7 @@ import Testing
 
     @Test("A person whose key is gone is replayed as erased, and may not upload any more")
     func erased() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             _ = try await house.post([.pulse(1000, 60)], token: device.token)
             try await house.ingest.keys.destroyKey(of: device.person)
@@ -162,7 +162,7 @@ import Testing
 
     @Test("Devices are told of and a snapshot holds the active ones")
     func devices() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let first = try await house.addDevice(intervalMs: 1000)
             let second = try await house.addDevice(of: first.person, intervalMs: nil)
             #expect(second.person == first.person && second.token != first.token)
@@ -186,7 +186,7 @@ import Testing
             AddDevice(person: nil, name: "watch", intervalMs: 0),
         ])
     func refused(_ request: AddDevice) async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             await #expect(throws: Failure.self) { try await house.trackme.ask(request, deadline: .seconds(5)) }
             await #expect(throws: Failure.self) { try await house.trackme.ask(RevokeDevice(device: .random()), deadline: .seconds(5)) }
         }
@@ -194,7 +194,7 @@ import Testing
 
     @Test("Who begins in the middle asks for the newest entry of each metric")
     func latest() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let late = (0..<50).map { Sample.pulse(Int64($0) * 1000 + 1, Double(60 + $0)) }
             _ = try await house.post(Array(late.reversed()), token: device.token)

@@ -13,13 +13,13 @@ import Testing
 
 @Suite("Synthetic people")
 struct SyntheticPeopleStoryTests {
-    private func count(_ table: String, in house: IngestHouse) async throws -> Int {
+    private func count(_ table: String, in house: IngestHarness) async throws -> Int {
         try await house.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0 }
     }
 
     @Test("entries of test emergencies are forgotten after an hour, in the stream's log too; nobody else's ever are")
     func forgotten() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let watch = try await house.addDevice()
             let account = try await house.account()
             let canary = try await house.trackme.ask(AddDevice(person: nil, name: "canary", intervalMs: nil), deadline: .seconds(5))

@@ -31,7 +31,7 @@ import TestKit
 
     @Test("SOS-35, SOS-36: the button of a second device called nobody: help and falls count from whichever device says so, chosen or not")
     func buttons() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account, measures: [.heartRate, .help, .fall])
             let pendant = try await house.pair(account, "Pendant", measures: [.heartRate, .help, .fall])
@@ -48,7 +48,7 @@ import TestKit
 
     @Test("SC-44, ACC-25, ACC-26, ING-20: heart rate from the watch, position from the phone; each parameter from its device only")
     func divided() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             let phone = try await house.pair(account, "Phone", kind: "phone", measures: [.position])
@@ -83,7 +83,7 @@ import TestKit
         "ACC-24, ACC-26, SOS-34: the tracked watch was removed, and the band that went on measuring was refused: it takes over, which is told"
     )
     func removedSource() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             let band = try await house.pair(account, "Band", measures: [.heartRate])
@@ -101,7 +101,7 @@ import TestKit
 
     @Test("ACC-26: a parameter of a more reliable device is named in a 409 with the choice; nothing changes until it is made")
     func undecided() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let strap = try await house.pair(account, "Strap", kind: "medical-device", measures: [.heartRate])
             let watch = try await house.pair(account)
@@ -156,7 +156,7 @@ import TestKit
 
     @Test("ACC-25: leaving without confirming changes nothing; a choice that cannot be is refused as a whole, with each place named")
     func refused() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             let foreign = try await house.pair(try await house.account())
@@ -182,7 +182,7 @@ import TestKit
     @Test("CON-12: the order of kinds can be changed by the person, and lasts")
     func priority() async throws {
         try await withTemporaryFolder { folder in
-            let account = try await IngestHouse.run(in: folder) { house in
+            let account = try await IngestHarness.run(in: folder) { house in
                 let account = try await house.account()
                 _ = try await house.pair(account, "Strap", kind: "medical-device", measures: [.heartRate])
                 let order: JSONValue = ["priority": ["wearable", "medical-device", "phone", "manual"]]
@@ -192,7 +192,7 @@ import TestKit
                 }
                 return account
             }
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 try await house.state(of: account, active: true)
                 let answer: TrackingAnswer = try await house.send("GET", "/ingest/v1/tracking", token: account.token).decoded()
                 #expect(answer.priority == [.wearable, .medical, .phone, .manual])
@@ -206,7 +206,7 @@ import TestKit
 
     @Test("ING-04, CON-39: of two values for one instant the tracked source's stays, and the conflict is told")
     func conflict() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             let strap = try await house.pair(account, "Strap", kind: "medical-device", measures: [.heartRate])
@@ -222,7 +222,7 @@ import TestKit
 
     @Test("Devices that an operator enrolled deliver everything but what another device was chosen for")
     func enrolled() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             _ = try await house.pair(account)
             let enrolled = try await house.addDevice(of: account.person)
@@ -236,7 +236,7 @@ import TestKit
 
     @Test("ING-16: a maker's data come in under the same rules: tracked, judged, stored once")
     func makers() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let meter = try await house.pair(account, "Sensor", kind: "medical-device", measures: [.glucose])
             let path = "/ingest/v1/makers/nightscout/entries"
@@ -244,13 +244,13 @@ import TestKit
                 ["type": "sgv", "date": 1_768_005_060_000, "sgv": 123], ["type": "cal", "date": 1, "slope": 1],
                 ["type": "sgv", "date": 2, "sgv": 9],
             ]
-            let first: IngestHouse.Answer = try await house.send("POST", path, body, token: meter.token).decoded()
+            let first: IngestHarness.Answer = try await house.send("POST", path, body, token: meter.token).decoded()
             #expect(first.accepted == 1 && first.rejected.map(\.index) == [2])
-            let again: IngestHouse.Answer = try await house.send("POST", path, body, token: meter.token).decoded()
+            let again: IngestHarness.Answer = try await house.send("POST", path, body, token: meter.token).decoded()
             #expect(again.accepted == 0 && again.duplicates == [0])
             #expect(try await house.samples(.glucose, token: account.token).map(\.value) == [123])
             let watch = try await house.pair(account)
-            let foreign: IngestHouse.Answer = try await house.send("POST", path, body, token: watch.token).decoded()
+            let foreign: IngestHarness.Answer = try await house.send("POST", path, body, token: watch.token).decoded()
             #expect(foreign.accepted == 0 && foreign.rejected.first?.type == "urn:trackme:problem:parameter-not-tracked")
             #expect(try await house.send("POST", path, body, token: nil).status == 401)
             #expect(try await house.send("POST", "/ingest/v1/makers/nobody/entries", body, token: meter.token).status == 404)
@@ -262,7 +262,7 @@ import TestKit
 
     @Test("ACC-24: naming or removing a device that is none of the person's took a turn in the queue of writes; it is refused beside it")
     func foreignDevice() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             _ = try await house.pair(account)
             let path = "/ingest/v1/devices/\(DeviceID.random())"

@@ -37,13 +37,13 @@ import Testing
         "kind": "run", "name": "Sunday", "start": "2025-06-15T15:06:40.000Z", "end": "2025-06-15T15:16:40.000Z",
     ]
 
-    private static func upload(_ samples: [Sample], _ house: IngestHouse, _ token: String) async throws {
+    private static func upload(_ samples: [Sample], _ house: IngestHarness, _ token: String) async throws {
         for start in stride(from: 0, to: samples.count, by: 9000) {
             _ = try await house.post(Array(samples[start..<min(samples.count, start + 9000)]), token: token)
         }
     }
 
-    private static func all(_ house: IngestHouse, _ token: String) async throws -> [Sample] {
+    private static func all(_ house: IngestHarness, _ token: String) async throws -> [Sample] {
         var all: [Sample] = []
         for metric in Metric.all { all += try await house.samples(metric, token: token) }
         return all
@@ -53,7 +53,7 @@ import Testing
         "MYD-13, ACC-32, NFR-14: export, import into a new account, export again: equal, in every format",
         arguments: ExchangeFormat.allCases)
     func roundTrip(format: ExchangeFormat) async throws {
-        try await IngestHouse.run(environment: ["TRACKME_MYD_EXPORTS_PER_DAY": "10"]) { house in
+        try await IngestHarness.run(environment: ["TRACKME_MYD_EXPORTS_PER_DAY": "10"]) { house in
             let device = try await house.addDevice()
             let samples = Self.samples(900, seed: 5)
             try await Self.upload(samples, house, device.token)
@@ -62,7 +62,7 @@ import Testing
             let first = try await house.export(body, token: device.token)
             let firstFiles = try await house.files(of: first, token: device.token)
             #expect(first.state == "done" && first.fault == nil && first.expiresAt != nil)
-            var exports: [(IngestHouse.ExportView, [Data])] = []
+            var exports: [(IngestHarness.ExportView, [Data])] = []
             var files = zip(first.files, firstFiles).map { ($0, $1) }
             for _ in 0..<2 {
                 let account = try await house.account()
@@ -95,7 +95,7 @@ import Testing
 
     @Test("MYD-13: a large export has several files, each of which is whole; types and period narrow it")
     func severalFiles() async throws {
-        try await IngestHouse.run(environment: ["TRACKME_MYD_EXPORT_FILE_MIB": "1", "TRACKME_MYD_EXPORTS_PER_DAY": "10"]) { house in
+        try await IngestHarness.run(environment: ["TRACKME_MYD_EXPORT_FILE_MIB": "1", "TRACKME_MYD_EXPORTS_PER_DAY": "10"]) { house in
             let device = try await house.addDevice()
             let samples = Self.samples(4000, seed: 6)
             try await Self.upload(samples, house, device.token)
@@ -116,7 +116,7 @@ import Testing
 
     @Test("MYD-13, MYD-02: two exports a day; a running one is not begun twice; nobody else's are seen; what is asked wrongly is named")
     func limits() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let first = try await house.export(["format": "json"], token: account.token)
             #expect(first.files.map(\.entries) == [0], "an empty account has an export too")
@@ -127,7 +127,7 @@ import Testing
             #expect(
                 try await house.send("POST", "/ingest/v1/exports", ["format": "json"], token: account.token).status == 429,
                 "removing one gives none back")
-            let gone: IngestHouse.ExportView = try await house.request("GET", "/ingest/v1/exports/\(first.id)", token: account.token)
+            let gone: IngestHarness.ExportView = try await house.request("GET", "/ingest/v1/exports/\(first.id)", token: account.token)
                 .decoded()
             #expect(gone.state == "removed" && gone.files.isEmpty)
             let other = try await house.account()
@@ -150,7 +150,7 @@ import Testing
     func restart() async throws {
         try await withTemporaryFolder { folder in
             let canary = 77.123
-            let (token, person) = try await IngestHouse.run(in: folder) { house in
+            let (token, person) = try await IngestHarness.run(in: folder) { house in
                 let device = try await house.addDevice()
                 try await Self.upload(
                     Self.samples(300, seed: 9) + [.of("weight", Timestamp(milliseconds: 1_750_000_000_000), canary)], house, device.token)
@@ -167,10 +167,12 @@ import Testing
                 }
                 return (device.token, device.person)
             }
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 let export = try await eventually("the export is written after the restart") {
-                    let list: IngestHouse.List<IngestHouse.ExportView> = try await house.request("GET", "/ingest/v1/exports", token: token)
-                        .decoded()
+                    let list: IngestHarness.List<IngestHarness.ExportView> = try await house.request(
+                        "GET", "/ingest/v1/exports", token: token
+                    )
+                    .decoded()
                     return list.items.first { $0.state == "done" }
                 }
                 let files = try await house.files(of: export, token: token)
@@ -190,7 +192,8 @@ import Testing
                 #expect(FileManager.default.fileExists(atPath: folder.path))
                 try await house.ingest.ownData.service.expire(now: .now + .seconds(25 * 3600))
                 #expect(!FileManager.default.fileExists(atPath: folder.path))
-                let gone: IngestHouse.ExportView = try await house.request("GET", "/ingest/v1/exports/\(export.id)", token: token).decoded()
+                let gone: IngestHarness.ExportView = try await house.request("GET", "/ingest/v1/exports/\(export.id)", token: token)
+                    .decoded()
                 #expect(gone.state == "removed")
             }
         }
@@ -201,7 +204,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let samples = Self.samples(5000, seed: 10)
             let lines = Data(samples.lines.utf8) + Data("{\"type\":\"mood\",\"at\":1}\n".utf8)
-            let account = try await IngestHouse.run(in: folder) { house in
+            let account = try await IngestHarness.run(in: folder) { house in
                 let account = try await house.account()
                 let (ownData, reader) = (house.ingest.ownData, try await house.ingest.deviceModule.people.reader(of: account.person))
                 let job = JobID.random()
@@ -227,10 +230,10 @@ import Testing
                     }))
                 return account
             }
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 try await eventually("tokens can be checked", isTrue: { house.ingest.deviceModule.tokens.isReady })
-                let done: IngestHouse.ImportView = try await eventually("the import is over") {
-                    let list: IngestHouse.List<IngestHouse.ImportView> = try await house.request(
+                let done: IngestHarness.ImportView = try await eventually("the import is over") {
+                    let list: IngestHarness.List<IngestHarness.ImportView> = try await house.request(
                         "GET", "/ingest/v1/imports", token: account.token
                     ).decoded()
                     return list.items.first { $0.state == "done" }
@@ -248,7 +251,7 @@ import Testing
         "ING-04, ING-08, MYD-13: what is wrong in a file is named by its line and the rest is taken; another value stays out; a wrong file is told"
     )
     func refusals() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let csv = "type,at,value\nheart-rate,2026-01-10T00:31:00Z,72\nheart-rate,2026-01-10T00:32:00Z,0\nmood,2026-01-10T00:33:00Z,1\n"
             let taken = try await house.takeIn(Data(csv.utf8), "text/csv", token: account.token)
@@ -299,7 +302,7 @@ import Testing
         }
         let expected = samples
         #expect(expected.count > 10_000)
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             try await Self.upload(expected, house, device.token)
             let account = try await house.account()

@@ -26,7 +26,7 @@ import Testing
     @Test("ING-11, ING-12, ING-14: what was accepted is read back, sending again adds nothing, a restart forgets nothing")
     func roundTrip() async throws {
         try await withTemporaryFolder { folder in
-            let token = try await IngestHouse.run(in: folder) { house in
+            let token = try await IngestHarness.run(in: folder) { house in
                 let device = try await house.addDevice()
                 let first = try await house.post(Self.mixed, token: device.token)
                 #expect(first.accepted == 5 && first.duplicates.isEmpty && first.rejected.isEmpty)
@@ -34,7 +34,7 @@ import Testing
                 #expect(second.accepted == 1 && second.duplicates == [0, 1, 2, 3, 4] && second.rejected.isEmpty)
                 return device.token
             }
-            try await IngestHouse.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { house in
                 for metric in [Metric.heartRate, .bodyTemperature, .position] {
                     let expected = (Self.mixed + [.pulse(5, 60)]).filter { $0.type == metric }.sorted { $0.at < $1.at }
                     #expect(try await house.samples(metric, token: token) == expected)
@@ -42,7 +42,7 @@ import Testing
                 }
                 let again = try await house.post(Self.mixed, token: token)
                 #expect(again.accepted == 0 && again.duplicates == [0, 1, 2, 3, 4])
-                let latest: IngestHouse.List<IngestHouse.Entry> = try await house.request("GET", "/ingest/v1/latest", token: token)
+                let latest: IngestHarness.List<IngestHarness.Entry> = try await house.request("GET", "/ingest/v1/latest", token: token)
                     .decoded()
                 #expect(latest.items.compactMap(\.sample) == [Self.mixed[4], Self.mixed[2], Self.mixed[3]])
             }
@@ -51,7 +51,7 @@ import Testing
 
     @Test("INV-10, ING-04: another value for the same metric and time is a conflict; the stored one stays")
     func conflict() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             _ = try await house.post([.pulse(1000, 60), .pulse(2000, 61)], token: device.token)
             let answer = try await house.post(
@@ -69,7 +69,7 @@ import Testing
         "However uploads overlap and repeat, each metric and time is stored once, with the first value",
         arguments: 1...6 as ClosedRange<UInt64>)
     func overlapping(_ seed: UInt64) async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             var generator = SeededGenerator(seed: seed)
             let person = try await house.addDevice()
             let other = try await house.addDevice(of: person.person)
@@ -105,14 +105,14 @@ import Testing
 
     @Test("A batch keeps its good entries; the bad ones are named by place, quarantined and not repeated (ING-08)")
     func badEntries() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let response = try await house.post(
                 """
                 [{"type":"heart-rate","at":1000,"value":60},{"type":"heart-rate","at":2000,"value":999.28125},{"type":"mood","at":1,"value":1},
                  {"type":"heart-rate","at":"2999-01-01T00:00:00Z","value":60},{"type":"heart-rate","at":3000,"value":"60"}]
                 """, token: device.token)
-            let answer: IngestHouse.Answer = try response.decoded()
+            let answer: IngestHarness.Answer = try response.decoded()
             #expect(response.status == 200 && answer.accepted == 1)
             #expect(
                 answer.rejected.map { "\($0.index) \($0.type.replacing(Problem.prefix, with: ""))" } == [
@@ -143,7 +143,7 @@ import Testing
             ("[" + String(repeating: " ", count: 1 << 20) + "]", 413, "body-too-large"),
         ])
     func badUploads(_ text: String, _ status: Int, _ problem: String) async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let response = try await house.post(text, token: device.token)
             #expect(response.status == status && response.problem == problem, "\(response.text.prefix(300))")
@@ -154,7 +154,7 @@ import Testing
 
     @Test("Bad gzip, other types, no token, a wrong one and a revoked one are refused (ING-10, ING-20)")
     func badRequests() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let entry = Sample.pulse(1000, 60).json
             let gzip = try await house.post(entry, token: device.token, headers: ["Content-Encoding": "gzip"])
@@ -176,7 +176,7 @@ import Testing
 
     @Test("A key is answered as the first time; with another body it is refused")
     func idempotency() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let entries = [Sample.pulse(1000, 60), .pulse(2000, 61)]
             let key = ["Idempotency-Key": "first"]
@@ -200,23 +200,23 @@ import Testing
 
     @Test("ING-14: a backlog of lines is taken piece by piece and answered once; again, nothing is added")
     func lines() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let samples = (0..<25_000).map { Sample.pulse(1_768_000_000_000 + Int64($0) * 1000, Double(60 + $0 % 30)) }
             let text =
                 samples.prefix(12_000).map { $0 }.lines + "\nnot json\n" + samples.dropFirst(12_000).map { $0 }.lines
                 + "{\"type\":\"mood\",\"at\":1,\"value\":1}"
-            let answer: IngestHouse.Answer = try await house.post(text, token: device.token, type: "application/x-ndjson").decoded()
+            let answer: IngestHarness.Answer = try await house.post(text, token: device.token, type: "application/x-ndjson").decoded()
             #expect(answer.accepted == 25_000 && answer.duplicateCount == 0 && answer.rejectedCount == 2)
             #expect(answer.rejected.map(\.index) == [12_000, 25_001])
             #expect(try await house.samples(.heartRate, token: device.token) == samples)
-            let again: IngestHouse.Answer = try await house.post(text, token: device.token, type: "application/x-ndjson").decoded()
+            let again: IngestHarness.Answer = try await house.post(text, token: device.token, type: "application/x-ndjson").decoded()
             #expect(
                 again.accepted == 0 && again.duplicateCount == 25_000 && again.duplicates == Array(0..<1000) && again.rejectedCount == 2)
             let stream = try await house.request(
                 "GET", "/ingest/v1/entries?type=heart-rate", token: device.token, headers: ["Accept": "application/x-ndjson"])
             let read = try stream.body.split(separator: 0x0A).compactMap {
-                try JSONDecoder().decode(IngestHouse.Entry.self, from: $0).sample
+                try JSONDecoder().decode(IngestHarness.Entry.self, from: $0).sample
             }
             #expect(read == samples)
         }
@@ -224,9 +224,9 @@ import Testing
 
     @Test("A device that comes too often is told when to come again")
     func tooOften() async throws {
-        try await IngestHouse.run(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house in
+        try await IngestHarness.run(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house in
             let device = try await house.addDevice()
-            var refused: IngestHouse.Response?
+            var refused: IngestHarness.Response?
             for index in 0..<20 where refused == nil {
                 let response = try await house.post(Sample.pulse(Int64(index) + 1, 60).json, token: device.token)
                 if response.status == 429 { refused = response }
@@ -237,7 +237,7 @@ import Testing
 
     @Test("A device that sends its backlog without a pause is still heard as to how its person is now, and with its button")
     func backlogBesideAlarm() async throws {
-        try await IngestHouse.run(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house in
+        try await IngestHarness.run(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house in
             let device = try await house.addDevice()
             // All at once: whether any was refused.
             @Sendable func flood(from start: Int64) async throws -> Bool {
@@ -268,7 +268,7 @@ import Testing
         "ING-14, SOS-15: a critical line of an upload that stays open was judged at its end: whole lines are taken as soon as nothing more comes"
     )
     func openLines() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let connection = try RawConnection(port: house.port)
             await connection.send(
@@ -288,7 +288,7 @@ import Testing
 
     @Test("X20: `/health/ready` was silent about a full disk: it is 503 and names it")
     func unready() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             try await eventually("it is ready") { try await house.request("GET", "/health/ready", token: nil).status == 200 }
             try await house.ingest.store.write { db in
@@ -306,14 +306,14 @@ import Testing
 
     @Test("A full disk is said so, nothing acknowledged is lost, and what was there can be read")
     func full() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             _ = try await house.post([.pulse(1000, 60)], token: device.token)
             try await house.ingest.store.write { db in
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
                 try db.execute(sql: "PRAGMA max_page_count = \(pages)")
             }
-            var refused: IngestHouse.Response?
+            var refused: IngestHarness.Response?
             var accepted = 1
             for index in 1..<200 where refused == nil {
                 let samples = (0..<1000).map { Sample.pulse(Int64(index * 1000 + $0) * 1000, Double.random(in: 60...90)) }
@@ -333,7 +333,7 @@ import Testing
     )
     func recordings(_ name: String) async throws {
         let series = try Recording.samples(name)
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let device = try await house.addDevice()
             let all = series.flatMap { $0 }.sorted { $0.at < $1.at }
             var stored: [String: Sample] = [:]

@@ -10,13 +10,13 @@ import Testing
 @testable import Ingest
 
 @Suite struct WatchedPeopleStoryTests {
-    private static func abilities(_ person: PersonID, _ house: IngestHouse) async throws -> [ReadAbilities.Ability] {
+    private static func abilities(_ person: PersonID, _ house: IngestHarness) async throws -> [ReadAbilities.Ability] {
         try await house.sos.ask(ReadAbilities(person: person), deadline: .seconds(5)).devices
     }
 
     @Test("SOS-02: what active devices deliver is told, with their intervals; of strangers and removed devices nothing")
     func abilities() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             #expect(try await Self.abilities(.random(), house).isEmpty)
             let watch = try await house.addDevice(intervalMs: 5000)
             let known = try await Self.abilities(watch.person, house)
@@ -29,7 +29,7 @@ import Testing
 
     @Test("SOS-07: a history comes as minutes or entries, in order and in pages that go on; nobody else may ask, and not for positions")
     func history() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let watch = try await house.addDevice()
             let start = Timestamp(milliseconds: (Timestamp.now.milliseconds / 86_400_000 - 2) * 86_400_000)
             let samples = (0..<120).map { Sample.pulse(start.milliseconds + Int64($0) * 1000, Double(60 + $0 % 60)) }

@@ -35,7 +35,7 @@ final class Stage: Sendable {
 
     static func play(_ body: (Stage) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
-            try await withHouse(Stage(folder), body) { await $0.consent.bus.shutdown() }
+            try await withHarness(Stage(folder), body) { await $0.consent.bus.shutdown() }
         }
     }
 

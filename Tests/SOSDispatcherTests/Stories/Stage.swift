@@ -44,7 +44,7 @@ final class Stage: Sendable {
             let stage = try await Stage(folder, desk ?? Desk(.silent))
             let desks = others + (desk.map { [$0] } ?? [])
             for desk in desks { await desk.open() }
-            try await withHouse(stage, body) { await $0.close(desks) }
+            try await withHarness(stage, body) { await $0.close(desks) }
         }
     }
 

@@ -13,7 +13,7 @@ import Testing
 
 @Suite("Data over HTTP")
 struct DataDoorTests {
-    private static func samples(_ house: RequestHouse, _ type: Metric = .heartRate, count: Int = 5) -> [Sample] {
+    private static func samples(_ house: RequestHarness, _ type: Metric = .heartRate, count: Int = 5) -> [Sample] {
         let start = house.world.now - .seconds(10 * 86_400)
         return (0..<count).map { index in
             let at = start + .seconds(Int64(index) * 60)
@@ -23,15 +23,15 @@ struct DataDoorTests {
         }
     }
 
-    private static func granted(_ house: RequestHouse, _ types: [Metric] = [.heartRate], count: Int = 5) async throws -> RequestID {
-        _ = house.world.add(RequestHouse.code)
+    private static func granted(_ house: RequestHarness, _ types: [Metric] = [.heartRate], count: Int = 5) async throws -> RequestID {
+        _ = house.world.add(RequestHarness.code)
         for type in types { house.world.put(samples(house, type, count: count)) }
         return try await house.granted(house.form(types: types))
     }
 
     @Test("SHR-11, SHR-20, ORG-21: pages hold what is granted, oldest first, once, and remind of who answers for it")
     func pages() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let id = try await Self.granted(house, count: 25)
             var (seen, after): ([String], String) = ([], "")
             repeat {
@@ -54,7 +54,7 @@ struct DataDoorTests {
         "NFR-13, CON-54: JSON, NDJSON, CSV, FHIR R4 and XML hold the same values, chosen by Accept or by name; another form is refused with these"
     )
     func formats() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let id = try await Self.granted(house)
             let path = "/requests/\(id)/data?type=heart-rate"
             let expected = [60, 60.25, 60.5, 60.75, 61]
@@ -65,7 +65,7 @@ struct DataDoorTests {
                 #expect(named.header("content-type") == format.mediaType)
                 #expect(named.header("data-responsibility") != nil)
                 #expect(try Self.values(named, format) == expected, "\(format): \(named.text)")
-                #expect(!named.text.contains(RequestHouse.code) && !named.text.contains("per_"))
+                #expect(!named.text.contains(RequestHarness.code) && !named.text.contains("per_"))
             }
             let (unaccepted, unknown) = (
                 try await house.call("GET", path, headers: ["Accept": "image/png"]), try await house.call("GET", path + "&format=pdf")
@@ -80,7 +80,7 @@ struct DataDoorTests {
 
     @Test("X8: CSV, NDJSON, FHIR and XML left out what was damaged, and did not say so")
     func damaged() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let id = try await Self.granted(house)
             let path = "/requests/\(id)/data?type=heart-rate&format="
             for format in DataFormat.allCases {
@@ -103,7 +103,7 @@ struct DataDoorTests {
     }
 
     /// The times that the document itself names, in their order.
-    private static func damaged(_ answer: RequestHouse.Response, _ format: DataFormat) throws -> [String] {
+    private static func damaged(_ answer: RequestHarness.Response, _ format: DataFormat) throws -> [String] {
         func times(_ json: Any?) -> [String] {
             ((json as? [String: Any])?["damaged"] as? [[String: String]] ?? []).flatMap { [$0["from"] ?? "", $0["to"] ?? ""] }
         }
@@ -126,7 +126,7 @@ struct DataDoorTests {
         }
     }
 
-    private static func values(_ answer: RequestHouse.Response, _ format: DataFormat) throws -> [Double] {
+    private static func values(_ answer: RequestHarness.Response, _ format: DataFormat) throws -> [Double] {
         func object(_ data: Data) -> [String: Any] { (try? JSONSerialization.jsonObject(with: data) as? [String: Any]) ?? [:] }
         switch format {
         case .json: return answer.items.compactMap { $0["value"] as? Double }
@@ -151,7 +151,7 @@ struct DataDoorTests {
 
     @Test("SHR-20: positions go out in every form with their parts")
     func positions() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let id = try await Self.granted(house, [.position], count: 1)
             for format in DataFormat.allCases {
                 let answer = try await house.call("GET", "/requests/\(id)/data?type=position&format=\(format.rawValue)")
@@ -163,8 +163,8 @@ struct DataDoorTests {
 
     @Test("PAY-04, SHR-10, ORG-20: not answered, not paid, in preparation and not entitled are told apart, and nothing leaves")
     func tellsApart() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             house.world.put(Self.samples(house))
             let id = try await house.open(house.form())
             let path = "/requests/\(id)/data?type=heart-rate"
@@ -200,7 +200,7 @@ struct DataDoorTests {
 
     @Test("INV-04: revoked at consent before this service hears of it, the page is refused by where the data are")
     func deniesAtTheSource() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let id = try await Self.granted(house)
             _ = try house.world.change(id, to: .revoked)
             let answer = try await house.call("GET", "/requests/\(id)/data?type=heart-rate")
@@ -212,8 +212,8 @@ struct DataDoorTests {
 
 @Suite("Data as files")
 struct DataFileTests {
-    private static func granted(_ house: RequestHouse, _ types: [Metric], count: Int) async throws -> RequestID {
-        _ = house.world.add(RequestHouse.code)
+    private static func granted(_ house: RequestHarness, _ types: [Metric], count: Int) async throws -> RequestID {
+        _ = house.world.add(RequestHarness.code)
         let start = house.world.now - .seconds(10 * 86_400)
         for (place, type) in types.enumerated() {
             house.world.put((0..<count).map { Sample(type: type, at: start + .seconds(Int64($0) * 60), value: Double(60 + place * 20)) })
@@ -221,16 +221,16 @@ struct DataFileTests {
         return try await house.granted(house.form(types: types))
     }
 
-    private static func written(_ house: RequestHouse, _ id: RequestID, _ body: String) async throws -> [String: Any] {
+    private static func written(_ house: RequestHarness, _ id: RequestID, _ body: String) async throws -> [String: Any] {
         let begun = try await house.call("POST", "/requests/\(id)/files", body)
-        guard begun.status == 202 else { throw RequestHouse.Missing(answer: begun.text) }
+        guard begun.status == 202 else { throw RequestHarness.Missing(answer: begun.text) }
         while try await house.parts.files.workOff() {}
         return try await house.call("GET", "/requests/\(id)/files/\(begun.json["file"] as? String ?? "")").json
     }
 
     @Test("ORG-20, ORG-21: a job writes all types into files whose hashes the manifest holds; what is downloaded has that hash")
     func writes() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let id = try await Self.granted(house, [.heartRate, .glucose], count: 30)
             for format in DataFormat.allCases {
                 let item = try await Self.written(house, id, "{\"format\":\"\(format.rawValue)\"}")
@@ -252,7 +252,7 @@ struct DataFileTests {
 
     @Test("X8: a file lacked what was damaged, and neither it nor its manifest said so")
     func damaged() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let id = try await Self.granted(house, [.heartRate, .glucose], count: 30)
             let from = Timestamp(milliseconds: 1_768_003_200_000)
             house.world.damage(.glucose, [DamagedPeriod(from: from, to: from + .seconds(9))])
@@ -271,7 +271,7 @@ struct DataFileTests {
 
     @Test("G1: what two requests gave is two people's, by page and by file, and names the request alone")
     func twoPatients() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             var names: [Set<String>] = []
             for _ in 0..<2 {
                 let id = try await Self.granted(house, [.heartRate], count: 3)
@@ -294,7 +294,7 @@ struct DataFileTests {
 
     @Test("ORG-20: maximum and minimum of a blood pressure are one panel in FHIR")
     func panels() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let id = try await Self.granted(house, [.bloodPressureMax, .bloodPressureMin], count: 3)
             let item = try await Self.written(house, id, "{\"format\":\"fhir\"}")
             let name = ((item["parts"] as? [[String: Any]])?.first?["name"] as? String) ?? ""
@@ -305,7 +305,7 @@ struct DataFileTests {
 
     @Test("SHR-16: a withdrawal takes written files away; what is not written yet is not written any more")
     func withdraws() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let id = try await Self.granted(house, [.heartRate], count: 3)
             let item = try await Self.written(house, id, "{\"format\":\"csv\"}")
             let path = "/requests/\(id)/files/\(item["file"] as? String ?? "")"
@@ -324,7 +324,7 @@ struct DataFileTests {
 
     @Test("SHR-10: where the data cannot be had the job waits, is told to be in preparation, and is written when they can")
     func waits() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let id = try await Self.granted(house, [.heartRate], count: 3)
             house.world.silenceIngest(true)
             let item = try await Self.written(house, id, "{\"format\":\"csv\"}")
@@ -341,7 +341,7 @@ struct DataFileTests {
 
     @Test("ORG-20: the same asked twice is one job; a day's many are bounded; files expire and can be removed")
     func bounds() async throws {
-        try await RequestHouse.run(environment: ["TRACKME_ORG_FILES_PER_DAY": "2"]) { house in
+        try await RequestHarness.run(environment: ["TRACKME_ORG_FILES_PER_DAY": "2"]) { house in
             let id = try await Self.granted(house, [.heartRate], count: 3)
             let first = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
             let again = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")

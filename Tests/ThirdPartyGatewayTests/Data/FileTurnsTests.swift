@@ -35,10 +35,10 @@ struct FileTurnsTests {
 
     @Test("SHR-10: a small job of one organisation is written while another's many wait, and not behind all of them")
     func notBehindAll() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let store = house.opened.store
             let service = house.parts.files
-            _ = house.world.add(RequestHouse.code)
+            _ = house.world.add(RequestHarness.code)
             let start = house.world.now - .seconds(10 * 86_400)
             house.world.put((0..<3).map { Sample(type: .heartRate, at: start + .seconds(Int64($0) * 60), value: 60) })
             let request = try await house.granted(house.form())

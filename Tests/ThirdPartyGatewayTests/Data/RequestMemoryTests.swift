@@ -20,7 +20,8 @@ struct RequestMemoryTests {
         func add() { count.wrappingAdd(1, ordering: .relaxed) }
     }
 
-    private static func ask(_ memory: RequestMemory, _ house: RequestHouse, _ id: RequestID, _ count: Count) async throws -> PayableState? {
+    private static func ask(_ memory: RequestMemory, _ house: RequestHarness, _ id: RequestID, _ count: Count) async throws -> PayableState?
+    {
         try await memory.find(id) {
             count.add()
             return try await house.opened.store.read { db in
@@ -30,14 +31,14 @@ struct RequestMemoryTests {
     }
 
     /// A commit that says nothing of any request.
-    private static func commit(_ house: RequestHouse) async throws {
+    private static func commit(_ house: RequestHarness) async throws {
         try await house.opened.store.write { db in try db.execute(sql: "UPDATE requests SET value_count = value_count + 1") }
     }
 
     @Test("a request is read once for as long as nothing is committed, and again after any commit")
     func remembers() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.granted(house.form())
             let (memory, count) = (RequestMemory(store: house.opened.store), Count())
             for round in 1...3 {
@@ -53,8 +54,8 @@ struct RequestMemoryTests {
 
     @Test("INV-20: what was read while something was committed is not relied on afterwards")
     func overtaken() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.granted(house.form())
             let (memory, count) = (RequestMemory(store: house.opened.store), Count())
             // The store says that it is paid, and before that is remembered the money goes back.
@@ -72,8 +73,8 @@ struct RequestMemoryTests {
 
     @Test("what is remembered is bounded")
     func bounded() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.granted(house.form())
             let stored = try #require(try await house.stored(id))
             let memory = RequestMemory(store: house.opened.store)
@@ -88,8 +89,8 @@ struct RequestMemoryTests {
 
     @Test("SHR-16, PAY-04, INV-04, INV-20: money that goes back, a type and a request withdrawn stop the very next page, every time")
     func stops() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let start = house.world.now - .seconds(10 * 86_400)
             for type in [Metric.heartRate, .glucose] {
                 house.world.put((0..<5).map { Sample(type: type, at: start + .seconds(Int64($0) * 60), value: 80) })

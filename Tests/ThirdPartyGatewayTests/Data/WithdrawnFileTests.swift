@@ -10,8 +10,8 @@ import Testing
 @Suite("Files that may not be handed out")
 struct WithdrawnFileTests {
     /// A request for two types, and a finished file of the first.
-    private static func written(_ house: RequestHouse) async throws -> (request: RequestID, path: String) {
-        _ = house.world.add(RequestHouse.code)
+    private static func written(_ house: RequestHarness) async throws -> (request: RequestID, path: String) {
+        _ = house.world.add(RequestHarness.code)
         house.world.put([Sample(type: .heartRate, at: house.world.now - .seconds(5 * 86_400), value: 60)])
         let id = try await house.granted(house.form(types: [.heartRate, .glucose]))
         let begun = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\",\"types\":[\"heart-rate\"]}")
@@ -29,7 +29,7 @@ struct WithdrawnFileTests {
         "SHR-16: after a withdrawal, of everything or of one type, what a file was of could still be read, by its job and by the list",
         arguments: [true, false])
     func withdrawn(isWhole: Bool) async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let (id, path) = try await Self.written(house)
             #expect(Self.told(try await house.call("GET", path).json) == ["state", "types", "from", "to", "expiresAt", "parts"])
             if isWhole {
@@ -48,7 +48,7 @@ struct WithdrawnFileTests {
 
     @Test("INV-04: while consent was silent the manifest and the sums of a file were told, though the file was not: all of it waits")
     func unheard() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let (id, path) = try await Self.written(house)
             let doors = ["/requests/\(id)/files", path, path + "/parts/SHA256SUMS", path + "/parts/data-0001.csv"]
             house.world.stopHearingConsent(true)

@@ -57,20 +57,20 @@ struct AuthorisationMatrixTests {
         return (content.examples.first?.text ?? "{}", nil)
     }
 
-    private func call(_ house: MatrixHouse, _ route: Route, _ path: String, _ token: String?) async throws -> GatewayResponse {
+    private func call(_ house: MatrixHarness, _ route: Route, _ path: String, _ token: String?) async throws -> GatewayResponse {
         let (text, form) = body(of: route)
         var headers: [String: String] = [:]
         if let type = route.body?.contents.first?.mediaType { headers["Content-Type"] = type }
         return try await house.ask(route.method.rawValue, path, token: token, text: text, form: form, headers: headers)
     }
 
-    private func routes(_ house: MatrixHouse) -> [Route] {
+    private func routes(_ house: MatrixHarness) -> [Route] {
         house.parts.server.routes.filter { $0.path.hasPrefix("/thirdparty/v1/") }
     }
 
     @Test("every route of an organisation says in its documentation which right it needs, once")
     func documented() async throws {
-        try await MatrixHouse.run { house in
+        try await MatrixHarness.run { house in
             for route in routes(house) {
                 #expect(RouteNeed(route) != nil, "\(route.method.rawValue) \(route.path)")
                 #expect(route.scopes == [RouteNeed(route)?.right?.rawValue].compactMap { $0 }, "\(route.method.rawValue) \(route.path)")
@@ -81,7 +81,7 @@ struct AuthorisationMatrixTests {
 
     @Test("ORG-11, ORG-19, ACC-13, ACC-14: every route by everybody: who has the right comes in, nobody else does")
     func everybody() async throws {
-        try await MatrixHouse.run { house in
+        try await MatrixHarness.run { house in
             let own = try await house.organisation(.active, named: "own", vatNumber: "00743110157")
             let other = try await house.organisation(.active, named: "other", vatNumber: "12345678903")
             let foreign = try await ForeignObjects(house.parts, of: other)
@@ -110,7 +110,7 @@ struct AuthorisationMatrixTests {
         }
     }
 
-    private func check(_ house: MatrixHouse, _ need: RouteNeed, _ path: String, _ visitor: Visitor) async throws {
+    private func check(_ house: MatrixHarness, _ need: RouteNeed, _ path: String, _ visitor: Visitor) async throws {
         let route = need.route
         let isAdmitted = visitor.isMember || visitor.isClient
         let hasRight = need.right.map(visitor.rights.contains) ?? true
@@ -146,7 +146,7 @@ struct AuthorisationMatrixTests {
 
     @Test("ORG-08, ORG-16: an organisation that is not active is refused at every route that asks for a right, its programs too")
     func inactive() async throws {
-        try await MatrixHouse.run { house in
+        try await MatrixHarness.run { house in
             let states: [(OrganisationState, String, String)] = [
                 (.unconfirmed, "00743110157", "organisation-not-confirmed"),
                 (.awaitingApproval, "12345678903", "organisation-not-approved"),

@@ -15,7 +15,7 @@ import Testing
 struct CredentialStories {
     private static let endpoint = "/thirdparty/v1/oauth/token"
 
-    private static func token(_ house: OrganisationHouse, _ client: String, _ secret: String) async throws -> GatewayResponse {
+    private static func token(_ house: OrganisationHarness, _ client: String, _ secret: String) async throws -> GatewayResponse {
         try await house.ask(
             "POST", endpoint, form: "grant_type=client_credentials",
             headers: ["Authorization": "Basic " + Base64.encode(Array("\(client):\(secret)".utf8))])
@@ -33,7 +33,7 @@ struct CredentialStories {
             }
             return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
         }
-        try await OrganisationHouse.run { house in
+        try await OrganisationHarness.run { house in
             let founded = try await house.found()
             let made = try await house.ask(
                 "POST", "/thirdparty/v1/clients", token: founded.token, json: ["name": "nightly", "scopes": ["organisation:manage"]])

@@ -15,7 +15,7 @@ import Testing
 
 @Suite("Members and API clients")
 struct MemberStories {
-    private typealias House = OrganisationHouse
+    private typealias House = OrganisationHarness
     private static let members = "/thirdparty/v1/members"
     private static let clients = "/thirdparty/v1/clients"
 

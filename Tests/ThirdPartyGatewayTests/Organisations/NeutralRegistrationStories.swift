@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Registering with an address that is somebody's")
 struct NeutralRegistrationStories {
-    private typealias House = OrganisationHouse
+    private typealias House = OrganisationHarness
 
     private static let confirmations = "/thirdparty/v1/organisations/confirmations"
 

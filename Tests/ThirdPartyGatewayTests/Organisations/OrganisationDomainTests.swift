@@ -88,7 +88,7 @@ struct OrganisationFormTests {
     @Test("ORG-02 to ORG-05: a right form gives everything that was filled in, spelt one way")
     func right() throws {
         let form = try check(
-            OrganisationHouse.form {
+            OrganisationHarness.form {
                 $0["website"] = "https://example.org"
                 $0["researchInterests"] = "Sleep"
                 $0["language"] = "en"
@@ -100,12 +100,12 @@ struct OrganisationFormTests {
         #expect(details.representative?.phone == "+390250311" && details.representative?.fiscalCode == "RSSMRA80A01H501U")
         #expect(details.paymentMethod == .bankTransfer && details.language == .english && details.website == "https://example.org")
         #expect(details.accepted == AcceptedConditions(version: OrganisationConditions.version, at: Self.now))
-        #expect(form.password == OrganisationHouse.password)
+        #expect(form.password == OrganisationHarness.password)
     }
 
     @Test("NFR-21: in Germany a form is read as German: VAT number, country of an address, and the representative's identifier")
     func german() throws {
-        let form = OrganisationHouse.form { form in
+        let form = OrganisationHarness.form { form in
             form["vatNumber"] = "136 695 976"
             var representative = form["representative"] as? [String: Any] ?? [:]
             representative["fiscalCode"] = "86 095 742 719"
@@ -119,11 +119,11 @@ struct OrganisationFormTests {
         #expect(details.vatNumber == "DE136695976" && details.legalAddress.country == "DE")
         #expect(details.representative?.fiscalCode == "86095742719")
         #expect(try pointers(form) == ["/vatNumber", "/representative/fiscalCode"], "in Italy it is wrong")
-        let fault = #expect(throws: OrganisationFormFault.self) { try check(OrganisationHouse.form(), in: Country(.germany)) }
+        let fault = #expect(throws: OrganisationFormFault.self) { try check(OrganisationHarness.form(), in: Country(.germany)) }
         guard case .fields(let errors)? = fault else { return }
         #expect(errors.map(\.pointer) == ["/representative/fiscalCode"], "a VAT number with its country is taken anywhere")
         // What was registered before is changed by what is right now, and keeps the rest.
-        let italian = try check(OrganisationHouse.form(), in: .italy)
+        let italian = try check(OrganisationHarness.form(), in: .italy)
         let moved = try italian.changed(
             JSONTree(Array(JSONSerialization.data(withJSONObject: ["representative": ["name": "Maria"]]))), in: Country(.germany))
         #expect(moved.representative?.name == "Maria" && moved.representative?.fiscalCode == "RSSMRA80A01H501U")
@@ -136,14 +136,14 @@ struct OrganisationFormTests {
 
     @Test("ORG-02, ORG-03, ORG-04, ORG-07: each missing field is named", arguments: mandatory)
     func missing(field: String) throws {
-        #expect(try pointers(OrganisationHouse.form { $0[field] = nil }) == ["/" + field])
+        #expect(try pointers(OrganisationHarness.form { $0[field] = nil }) == ["/" + field])
     }
 
     @Test(
         "ORG-03: each missing field of the legal representative is named",
         arguments: ["name", "surname", "officeAddress", "phone", "email", "fiscalCode"])
     func missingOfRepresentative(field: String) throws {
-        let form = OrganisationHouse.form { form in
+        let form = OrganisationHarness.form { form in
             var representative = form["representative"] as? [String: Any] ?? [:]
             representative[field] = nil
             form["representative"] = representative
@@ -161,7 +161,7 @@ struct OrganisationFormTests {
             ("legalAddress", "Via Roma 1", "/legalAddress"), ("description", 5, "/description"), ("surprise", true, "/surprise"),
         ])
     func invalid(field: String, value: any Sendable, pointer: String) throws {
-        #expect(try pointers(OrganisationHouse.form { $0[field] = value }).contains(pointer))
+        #expect(try pointers(OrganisationHarness.form { $0[field] = value }).contains(pointer))
     }
 
     @Test("ORG-02, UI-14: everything that is wrong is named at once")
@@ -175,7 +175,7 @@ struct OrganisationFormTests {
     func acceptances(field: String) throws {
         for value in [nil, "2020-01", true] as [Any?] {
             #expect {
-                try check(OrganisationHouse.form { $0[field] = value })
+                try check(OrganisationHarness.form { $0[field] = value })
             } throws: { error in
                 guard case .conditionsNotAccepted(let errors)? = error as? OrganisationFormFault else { return false }
                 return errors.map(\.pointer) == ["/" + field]
@@ -186,7 +186,7 @@ struct OrganisationFormTests {
 
     @Test("ORG-08: without a password the form is right as well, for those who are mailed one")
     func noPassword() throws {
-        let form = OrganisationHouse.form { form in
+        let form = OrganisationHarness.form { form in
             form["password"] = nil
             form["passwordAgain"] = nil
         }

@@ -13,13 +13,13 @@ import Testing
 
 @Suite("What consent still has to be told")
 struct OrganisationJobTests {
-    private static func add(_ house: OrganisationHouse, _ members: [MemberID]) async throws {
+    private static func add(_ house: OrganisationHarness, _ members: [MemberID]) async throws {
         try await house.opened.store.write { [queues = house.parts.jobs.queues] db in
             for member in members { try queues.remove(db, member) }
         }
     }
 
-    private static func waiting(_ house: OrganisationHouse) async throws -> [String] {
+    private static func waiting(_ house: OrganisationHarness) async throws -> [String] {
         try await house.opened.store.read { db in
             try String.fetchAll(db, sql: "SELECT id FROM jobs WHERE kind IN ('remove-member', 'close-organisation') ORDER BY number")
         }
@@ -28,7 +28,7 @@ struct OrganisationJobTests {
     @Test("ORG-16, ORG-23: one member whom consent refuses to remove keeps no later one, and no organisation's end, from being told")
     func refusedAlone() async throws {
         try await withTemporaryFolder { folder in
-            try await OrganisationHouse.run(in: folder, runsJobs: false) { house in
+            try await OrganisationHarness.run(in: folder, runsJobs: false) { house in
                 let members = (0..<120).map { _ in MemberID.random() }
                 let refused = Array(members.prefix(60))
                 for member in refused { house.consent.refuse(member, Failure(.invalid, "no")) }
@@ -52,7 +52,7 @@ struct OrganisationJobTests {
     @Test("ORG-16: what consent does not know any more is done; where consent is silent everything waits")
     func unknownAndSilent() async throws {
         try await withTemporaryFolder { folder in
-            try await OrganisationHouse.run(in: folder, runsJobs: false) { house in
+            try await OrganisationHarness.run(in: folder, runsJobs: false) { house in
                 let (gone, other) = (MemberID.random(), MemberID.random())
                 house.consent.refuse(gone, Failure(.notFound, "there is no such member"))
                 try await Self.add(house, [gone])
@@ -72,7 +72,7 @@ struct OrganisationJobTests {
     @Test("An operator sees over the bus what waits and what was given up, and has it tried again; neither content nor people are shown")
     func operators() async throws {
         try await withTemporaryFolder { folder in
-            try await OrganisationHouse.run(in: folder, runsJobs: false) { house in
+            try await OrganisationHarness.run(in: folder, runsJobs: false) { house in
                 let (member, store) = (MemberID.random(), house.opened.store)
                 try await Self.add(house, [member])
                 try await store.write { [at = house.clock.now] db in
@@ -99,7 +99,7 @@ struct OrganisationJobTests {
         try await withTemporaryFolder { folder in
             let (member, organisation) = (MemberID.random(), OrganisationID.random())
             let file = folder.appendingPathComponent("store/thirdparty-gateway.db")
-            try await OrganisationHouse.run(in: folder, runsJobs: false) { _ in }
+            try await OrganisationHarness.run(in: folder, runsJobs: false) { _ in }
             // Its keys stay.
             for name in ["thirdparty-gateway.db", "thirdparty-gateway.db-wal", "thirdparty-gateway.db-shm", "thirdparty-gateway.life"] {
                 try? FileManager.default.removeItem(at: file.deletingLastPathComponent().appendingPathComponent(name))
@@ -116,7 +116,7 @@ struct OrganisationJobTests {
             await old.close()
             let consent = TestConsent()
             for _ in 1...2 {
-                try await OrganisationHouse.run(in: folder, consent: consent, runsJobs: false) { house in
+                try await OrganisationHarness.run(in: folder, consent: consent, runsJobs: false) { house in
                     let isHeard = try await house.parts.jobs.runDue()
                     let waiting = try await Self.waiting(house)
                     #expect(isHeard && waiting.isEmpty)

@@ -15,7 +15,7 @@ import Testing
 
 @Suite("An organisation's profile")
 struct OrganisationProfileStories {
-    private typealias House = OrganisationHouse
+    private typealias House = OrganisationHarness
     private static let path = "/thirdparty/v1/organisation"
 
     @Test("ORG-12: the profile can be seen at any time and leads to editing, past and pending requests")

@@ -14,7 +14,7 @@ import Testing
 
 @Suite("Registering an organisation")
 struct RegistrationStories {
-    private typealias House = OrganisationHouse
+    private typealias House = OrganisationHarness
 
     @Test("ORG-01, ORG-08, CON-04: a right form is stored, a mail goes at once, and only its link completes the registration")
     func registers() async throws {

@@ -12,7 +12,7 @@ import Testing
 struct AgreedPriceTests {
     @Test("PAY-01: accepted before the form's own answer has come, a request costs what the form agreed to, not what the list says now")
     func quickerThanTheAnswer() async throws {
-        try await MatrixHouse.run { house in
+        try await MatrixHarness.run { house in
             let organisation = try await house.organisation(.active, named: "quick", vatNumber: "IT00743110157").id
             let (now, parts) = (Timestamp.now, house.parts)
             var dearer = PaymentSamples.prices
@@ -46,7 +46,7 @@ struct AgreedPriceTests {
 
     @Test("PAY-09: a subscription that ran out without a single value costs nothing; one that the third party stopped itself stays due")
     func ranOut() async throws {
-        try await MatrixHouse.run { house in
+        try await MatrixHarness.run { house in
             let organisation = try await house.organisation(.active, named: "idle", vatNumber: "IT00743110157").id
             let (now, parts) = (Timestamp.now, house.parts)
             let (repository, to) = (parts.payments.repository, now + .seconds(86_400))

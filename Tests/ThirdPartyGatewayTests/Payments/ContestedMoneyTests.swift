@@ -13,10 +13,10 @@ import Testing
 
 @Suite("Money that does not stay where it was")
 struct ContestedMoneyTests {
-    private static let usual = PaymentHouse.start
+    private static let usual = PaymentHarness.start
 
     /// Accepted and paid by the scripted card, whose process is `process1`.
-    private static func paid(_ house: PaymentHouse) async throws -> PayableRequest {
+    private static func paid(_ house: PaymentHarness) async throws -> PayableRequest {
         try await house.setPrices()
         let request = try await house.request()
         try await house.accept(request)
@@ -25,20 +25,20 @@ struct ContestedMoneyTests {
         return request
     }
 
-    private static func deliver(_ request: PayableRequest, _ house: PaymentHouse) async throws {
+    private static func deliver(_ request: PayableRequest, _ house: PaymentHarness) async throws {
         let repository = house.parts.repository
         try await house.store.write { db in try repository.delivered(db, request.id) }
     }
 
     /// A bank or the handler has done something, and a notification comes.
-    private static func happens(_ standing: MoneyStatus, to house: PaymentHouse) async throws {
+    private static func happens(_ standing: MoneyStatus, to house: PaymentHarness) async throws {
         house.card.stands(standing, "process1")
         try await house.parts.jobs.hinted("scripted", "process1")
         try await house.carryAll()
     }
 
     private static func order(
-        _ house: PaymentHouse, _ request: PayableRequest, _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]
+        _ house: PaymentHarness, _ request: PayableRequest, _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]
     ) async throws {
         let (ledger, now) = (house.parts.service.ledger, house.now)
         let payment = try await house.bill(request).payment
@@ -46,7 +46,7 @@ struct ContestedMoneyTests {
         try await house.carryAll()
     }
 
-    private static func attention(_ house: PaymentHouse) async throws -> [PaymentAttention: Int] {
+    private static func attention(_ house: PaymentHarness) async throws -> [PaymentAttention: Int] {
         let table = house.parts.service.ledger.table
         return try await house.store.read { db in try table.attention(db) }
     }
@@ -55,7 +55,7 @@ struct ContestedMoneyTests {
 
     @Test("PAY-05: a refund that the handler refuses for good is not asked for again and again: it waits for the operator, who sees it")
     func refusedRefund() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             let request = try await Self.paid(house)
             house.card.become(.keeps("charge-not-refundable"))
             try await house.close(request, as: .revoked)
@@ -85,7 +85,7 @@ struct ContestedMoneyTests {
 
     @Test("PAY-05: a refund that seemed to have arrived and failed later is seen, and comes to its end by the operator's hand")
     func lostRefund() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             let request = try await Self.paid(house)
             try await house.close(request, as: .revoked)
             #expect(try await house.bill(request).status == .refunded && house.card.refunds == 1)
@@ -142,7 +142,7 @@ struct ContestedMoneyTests {
 
     @Test("PAY-04: while the payer's bank contests a charge nothing leaves; once it has decided for us it goes on without being paid twice")
     func wonDispute() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             let request = try await Self.paid(house)
             try await Self.deliver(request, house)
             try await Self.happens(.disputed(reason: "fraudulent"), to: house)
@@ -163,7 +163,7 @@ struct ContestedMoneyTests {
 
     @Test("PAY-04, PAY-09: a dispute lost after something was delivered makes the amount due again; before, nothing is owed any more")
     func lostDispute() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             let request = try await Self.paid(house)
             try await Self.deliver(request, house)
             try await Self.happens(.disputed(reason: "fraudulent"), to: house)
@@ -172,7 +172,7 @@ struct ContestedMoneyTests {
             #expect(house.held() == [.contested, nil])
             #expect(try await Self.attention(house) == [.chargedBack: 1])
             let repository = house.parts.repository
-            #expect(try await house.store.read { db in try repository.outstanding(db, PaymentHouse.organisation) }.map(\.minor) == [622])
+            #expect(try await house.store.read { db in try repository.outstanding(db, PaymentHarness.organisation) }.map(\.minor) == [622])
             #expect(try await house.pay(request, by: .paypal).stored.bill.status == .paid)
             #expect(house.payPal.charges == 1 && house.released().count == 2)
             #expect(try await house.invoices().map(\.kind) == [.invoice], "the invoice stands")
@@ -181,7 +181,7 @@ struct ContestedMoneyTests {
             try await Self.order(house, request) { try $0.refundOrdered(at: $1) }
             #expect(try await house.bill(request).status == .refunded)
         }
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             let request = try await Self.paid(house)
             try await Self.happens(.lost, to: house)
             #expect(try await house.bill(request).status == .refunded && house.held() == [.givenBack])
@@ -193,7 +193,7 @@ struct ContestedMoneyTests {
     @Test("PAY-09: what is withdrawn while it is contested goes back whatever the bank decides, and only once")
     func withdrawnWhileContested() async throws {
         for isWon in [true, false] {
-            try await PaymentHouse.play { house in
+            try await PaymentHarness.play { house in
                 let request = try await Self.paid(house)
                 try await Self.happens(.disputed(reason: "duplicate"), to: house)
                 try await house.close(request, as: .revoked)
@@ -216,7 +216,7 @@ struct ContestedMoneyTests {
 
     @Test("PAY-05: a refund that is refused since the bank contests the charge waits for the bank, not for ever")
     func refundOfContested() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             let request = try await Self.paid(house)
             house.card.stands(.disputed(reason: "fraudulent"), "process1")
             try await house.close(request, as: .revoked)
@@ -233,7 +233,7 @@ struct ContestedMoneyTests {
         "PAY-09: a charge of another amount or currency than was asked for pays nothing, goes back and is seen",
         arguments: [Amount(minor: 623, currency: "EUR"), Amount(minor: 100, currency: "EUR"), Amount(minor: 622, currency: "USD")])
     func otherAmount(taken: Amount) async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
@@ -270,28 +270,28 @@ struct ContestedMoneyTests {
 
     @Test("PAY-07: what became of each way of paying is remembered with its times, through restarts")
     func history() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             let request = try await Self.paid(house)
             house.pass(.seconds(60))
             try await Self.happens(.disputed(reason: "fraudulent"), to: house)
             try await house.restart()
             let marks = try await house.bill(request).attempts[0].marks ?? []
             #expect(marks.map(\.state) == [.opening, .open, .confirming, .succeeded, .disputed])
-            #expect(marks.last?.at == PaymentHouse.start + .seconds(60) && marks.last?.reason == "fraudulent")
-            #expect(marks.first?.at == PaymentHouse.start)
+            #expect(marks.last?.at == PaymentHarness.start + .seconds(60) && marks.last?.reason == "fraudulent")
+            #expect(marks.first?.at == PaymentHarness.start)
         }
     }
 
     @Test("PAY-05: a call that was put off by a clock that has been set back since is made all the same")
     func clockSetBack() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
             house.card.become(.losesAnswers)
             house.pass(.seconds(86_400))
             try await house.pay(request)
-            house.clock.withLock { $0 = PaymentHouse.start }
+            house.clock.withLock { $0 = PaymentHarness.start }
             let (jobs, now) = (house.parts.service.ledger.jobs, house.now)
             #expect(try await house.store.read { db in try jobs.due(db, at: now, longest: .seconds(300), limit: 10) }.count == 1)
         }

@@ -11,7 +11,7 @@ private struct ContestedWorld {
     /// Where the money of the one charge is, as the world outside knows it.
     enum Truth { case ours, payers, banks }
 
-    private static let now = PaymentHouse.start
+    private static let now = PaymentHarness.start
 
     private(set) var bill: Bill
     private(set) var truth = Truth.ours

@@ -37,7 +37,7 @@ final class HandlerServer: Sendable {
     static func play(_ paths: [(Route.Method, String)], keyHeader: String, _ body: (HandlerServer) async throws -> Void) async throws {
         let server = HandlerServer()
         await server.open(paths, keyHeader)
-        try await withHouse(server, body) { await $0.close() }
+        try await withHarness(server, body) { await $0.close() }
     }
 
     var url: String { "http://127.0.0.1:\(door.withLock { $0?.port ?? 0 })" }
@@ -56,7 +56,7 @@ final class HandlerServer: Sendable {
         let server = HTTPServer(
             .init(title: "Handler", version: "1", summary: "For tests.", prefix: "handler"),
             routes: paths.map { route($0.0, $0.1, keyHeader) }, port: 0, health: Health(missing: { [] }, metrics: { "" }),
-            authenticate: { _, _ in throw Problem.unauthorised }, logger: PaymentHouse.quiet)
+            authenticate: { _, _ in throw Problem.unauthorised }, logger: PaymentHarness.quiet)
         let running = Running([server])
         let port = await server.boundPort
         door.withLock { $0 = (running, port) }
@@ -109,7 +109,7 @@ extension PayPalProvider {
             server.answer("POST /v1/oauth2/token", .init(body: #"{"access_token":"A21AA","token_type":"Bearer","expires_in":31668}"#))
             let provider = PayPalProvider(
                 url: server.url, credentials: "client:secret", returnURL: "https://suite.example/back", calls: server.calls(),
-                clock: { PaymentHouse.start })
+                clock: { PaymentHarness.start })
             try await body(server, provider)
         }
     }

@@ -16,7 +16,7 @@ import Testing
 struct LostMoneyTests {
     @Test("PAY-09: a charge that shows only after its process was called off is looked at on a hint, and goes back")
     func chargedAfterCancel() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
@@ -44,7 +44,7 @@ struct LostMoneyTests {
 
     @Test("PAY-09: a request withdrawn while its charge is on its way is not called off at the same time: the charge is known first")
     func oneAfterTheOther() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
@@ -83,7 +83,7 @@ struct LostMoneyTests {
 
     @Test("PAY-09: a word about what was called off is wanted only where the handler knows the process")
     func wanted() throws {
-        let now = PaymentHouse.start
+        let now = PaymentHarness.start
         var bill = Bill(
             payment: PaymentID(bits: 1), request: RequestID(bits: 2), organisation: OrganisationID(bits: 3),
             amount: Amount(minor: 1000, currency: "EUR"), priceListVersion: 1, at: now)

@@ -152,7 +152,7 @@ struct PayPalProviderTests {
             #expect(server.lines.filter { $0.hasSuffix("token") }.count == 2)
             server.answer("POST /v1/oauth2/token", .init(status: 401, body: "{}"))
             let stranger = PayPalProvider(
-                url: server.url, credentials: "x:y", returnURL: "", calls: server.calls(), clock: { PaymentHouse.start })
+                url: server.url, credentials: "x:y", returnURL: "", calls: server.calls(), clock: { PaymentHarness.start })
             #expect(await stranger.carry(look) == .unreachable)
         }
     }

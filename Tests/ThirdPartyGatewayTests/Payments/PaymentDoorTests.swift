@@ -17,14 +17,14 @@ private struct Door: Sendable {
     private let sender: HTTPSender
 
     static func play(
-        _ environment: [String: String] = [:], _ body: (PaymentHouse, Door) async throws -> Void
+        _ environment: [String: String] = [:], _ body: (PaymentHarness, Door) async throws -> Void
     ) async throws {
-        try await PaymentHouse.play(environment) { house in
+        try await PaymentHarness.play(environment) { house in
             let server = HTTPServer(
                 .init(title: "Payments", version: "1", summary: "For tests.", prefix: "thirdparty"), routes: house.parts.routes, port: 0,
-                health: Health(missing: { [] }, metrics: { "" }), authenticate: Self.authenticate, logger: PaymentHouse.quiet)
+                health: Health(missing: { [] }, metrics: { "" }), authenticate: Self.authenticate, logger: PaymentHarness.quiet)
             let running = Running([server])
-            try await withHouse(Door(port: await server.boundPort), { door in try await body(house, door) }) { _ in await running.stop() }
+            try await withHarness(Door(port: await server.boundPort), { door in try await body(house, door) }) { _ in await running.stop() }
         }
     }
 
@@ -39,7 +39,7 @@ private struct Door: Sendable {
         return .client(ClientID(bits: 1), organisation, scopes: rights)
     }
 
-    static func token(_ organisation: OrganisationID = PaymentHouse.organisation, readOnly: Bool = false) -> String {
+    static func token(_ organisation: OrganisationID = PaymentHarness.organisation, readOnly: Bool = false) -> String {
         "\(organisation)" + (readOnly ? ".read" : "")
     }
 
@@ -222,7 +222,7 @@ struct PaymentDoorTests {
 
     @Test("PAY-09: a notification with the right signature pays, and again changes nothing")
     func signedNotification() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
@@ -255,7 +255,7 @@ struct PaymentDoorTests {
 
     @Test("prices, payments and invoices are described: every route has an answer and says which right it needs")
     func described() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             for route in house.parts.routes where route.access == .organisation {
                 #expect(route.description.contains("Needs `payments:"), "\(route.path)")
             }

@@ -20,7 +20,7 @@ struct PaymentHistoryTests {
 
     @Test("INV-20, PAY-09: whatever is killed when, nothing leaves unpaid and nothing is charged twice", arguments: UInt64(0)..<6)
     func histories(seed: UInt64) async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             var luck = SeededGenerator(seed: seed)
             var known: [Known] = []
@@ -56,7 +56,7 @@ struct PaymentHistoryTests {
     }
 
     /// Whatever it is, it may be cut short by a crash.
-    private static func act(_ what: Int, on one: inout Known, in house: PaymentHouse, _ luck: inout SeededGenerator) async {
+    private static func act(_ what: Int, on one: inout Known, in house: PaymentHarness, _ luck: inout SeededGenerator) async {
         let request = one.request
         switch what {
         case 0, 1:
@@ -85,14 +85,14 @@ struct PaymentHistoryTests {
         }
     }
 
-    private static func check(_ request: PayableRequest, _ house: PaymentHouse) async throws {
+    private static func check(_ request: PayableRequest, _ house: PaymentHarness) async throws {
         let bill = try await house.bill(request)
         let (charges, refunds) = money(bill, house)
         #expect(charges <= 1, "PAY-09: charged \(charges) times")
         if try await house.isPaid(request) { #expect(charges > refunds, "INV-20: data may leave unpaid") }
     }
 
-    private static func settled(_ request: PayableRequest, _ house: PaymentHouse) async throws {
+    private static func settled(_ request: PayableRequest, _ house: PaymentHarness) async throws {
         try await check(request, house)
         let bill = try await house.bill(request)
         let (charges, refunds) = money(bill, house)
@@ -100,7 +100,7 @@ struct PaymentHistoryTests {
         #expect(bill.status != .refunding)
     }
 
-    private static func money(_ bill: Bill, _ house: PaymentHouse) -> (charges: Int, refunds: Int) {
+    private static func money(_ bill: Bill, _ house: PaymentHarness) -> (charges: Int, refunds: Int) {
         let (card, payPal) = (house.card.money(bill.payment), house.payPal.money(bill.payment))
         return (card.charges + payPal.charges, card.refunds + payPal.refunds)
     }

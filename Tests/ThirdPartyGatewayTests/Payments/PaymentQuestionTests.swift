@@ -11,8 +11,8 @@ import Testing
 
 @Suite("The operator and money")
 struct PaymentQuestionTests {
-    private static func play(_ body: (PaymentHouse, BusClient) async throws -> Void) async throws {
-        try await PaymentHouse.play { house in
+    private static func play(_ body: (PaymentHarness, BusClient) async throws -> Void) async throws {
+        try await PaymentHarness.play { house in
             var methods = Methods(memory: house.answers)
             house.parts.register(in: &methods)
             try await house.runtime.answer(methods)

@@ -15,7 +15,7 @@ import Testing
 struct PaymentStories {
     @Test("PAY-02, PAY-03, PAY-04: a process at submission, due at acceptance, data only once paid, receipt and invoice")
     func life() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             #expect(house.card.kinds() == [.open] && house.card.charges == 0)
@@ -38,7 +38,7 @@ struct PaymentStories {
 
     @Test("CON-25: what costs nothing is paid with its acceptance, without a handler and without an invoice")
     func free() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             let request = try await house.request()
             #expect(try await house.isPaid(request) == false)
             try await house.accept(request)
@@ -50,7 +50,7 @@ struct PaymentStories {
 
     @Test("PAY-02: not feasible is told, the request goes on, and another method can be taken")
     func notFeasible() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             house.card.become(.refusesToOpen("amount-too-small"))
             let request = try await house.request()
@@ -65,7 +65,7 @@ struct PaymentStories {
 
     @Test("PAY-05: a declined charge says why and costs nothing; another card or method is taken")
     func declined() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
@@ -81,7 +81,7 @@ struct PaymentStories {
 
     @Test("PAY-05, NFR-20: a handler that cannot be reached leaves the amount due, with another try or another method")
     func unreachable() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             house.card.become(.away)
             let request = try await house.request()
@@ -102,7 +102,7 @@ struct PaymentStories {
 
     @Test("PAY-09: the gateway is killed between the call and its answer: the amount is charged once")
     func killed() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
@@ -130,7 +130,7 @@ struct PaymentStories {
 
     @Test("PAY-09: answers that are lost are asked for again under the same key, with growing pauses")
     func lostAnswers() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
@@ -150,7 +150,7 @@ struct PaymentStories {
 
     @Test("PAY-09: a notification that comes again, late or for nobody has no effect")
     func notifications() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
@@ -168,7 +168,7 @@ struct PaymentStories {
 
     @Test("PAY-09: where no notification comes, the handler is asked what became of it")
     func watched() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
@@ -182,7 +182,7 @@ struct PaymentStories {
 
     @Test("PAY-09: declined, expired and withdrawn requests cost nothing, and their processes are called off")
     func closed() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             for outcome in [RequestStatus.declined, .expired, .revoked] {
                 let request = try await house.request()
@@ -198,7 +198,7 @@ struct PaymentStories {
 
     @Test("SHR-25: what the third party itself has ended stays due and is shown as a debt")
     func debts() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             for _ in 0..<2 {
                 let request = try await house.request()
@@ -207,7 +207,7 @@ struct PaymentStories {
                 #expect(try await house.bill(request).status == .due)
             }
             let repository = house.parts.repository
-            let owed = try await house.store.read { db in try repository.outstanding(db, PaymentHouse.organisation) }
+            let owed = try await house.store.read { db in try repository.outstanding(db, PaymentHarness.organisation) }
             #expect(owed == [Amount(minor: 1244, currency: "EUR")])
             #expect(try await house.store.read { db in try repository.outstanding(db, OrganisationID(bits: 5)) } == [])
         }
@@ -215,7 +215,7 @@ struct PaymentStories {
 
     @Test("CON-21: what is withdrawn after payment goes back with a credit note, unless something was delivered")
     func refunds() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let repository = house.parts.repository
             let (kept, returned, empty) = (try await house.request(), try await house.request(), try await house.request())
@@ -242,7 +242,7 @@ struct PaymentStories {
 
     @Test("PAY-06: invoices of a year are numbered without gaps, whatever was undone in between")
     func numbers() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             for index in 0..<6 {
                 if index == 3 { house.clock.withLock { $0 = Timestamp(milliseconds: 1_798_761_600_000) } }  // 2027-01-01
@@ -268,7 +268,7 @@ struct PaymentStories {
 
     @Test("PAY-01: a quote names its list; the price of a request stays when the list changes, and an old quote is honoured for a time")
     func versions() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let first = try await house.request()
             var dearer = PaymentSamples.prices
@@ -281,7 +281,7 @@ struct PaymentStories {
             let repository = house.parts.repository
             let scope = first.scope
             #expect(try await house.store.read { db in try repository.quote(db, scope) }.priceListVersion == 2)
-            let honoured = PayableRequest(id: .random(), organisation: PaymentHouse.organisation, scope: scope)
+            let honoured = PayableRequest(id: .random(), organisation: PaymentHarness.organisation, scope: scope)
             try await house.store.write { db in try repository.opened(db, honoured, priceListVersion: 1) }
             #expect(try await house.bill(honoured).amount.minor == 622)
             #expect(
@@ -293,7 +293,7 @@ struct PaymentStories {
                         == "price-changed")
             }
             // What was agreed to in time holds, however long it took to reach the person.
-            let late = PayableRequest(id: .random(), organisation: PaymentHouse.organisation, scope: scope)
+            let late = PayableRequest(id: .random(), organisation: PaymentHarness.organisation, scope: scope)
             try await house.store.write { db in try repository.opened(db, late, priceListVersion: 1) }
             #expect(try await house.bill(late).amount.minor == 622)
         }
@@ -301,7 +301,7 @@ struct PaymentStories {
 
     @Test("PAY-08: a handler's token and secrets are in no file, before the answer and after it")
     func sealed() async throws {
-        try await PaymentHouse.play { house in
+        try await PaymentHarness.play { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
@@ -320,7 +320,7 @@ struct PaymentStories {
 
     @Test("pay.when: due at submission, or never anything to pay")
     func whenDue() async throws {
-        try await PaymentHouse.play(["TRACKME_PAY_WHEN": "on_submit"]) { house in
+        try await PaymentHarness.play(["TRACKME_PAY_WHEN": "on_submit"]) { house in
             try await house.setPrices()
             let request = try await house.request()
             #expect(try await house.pay(request).stored.bill.status == .paid)
@@ -332,7 +332,7 @@ struct PaymentStories {
             try await house.close(declined, as: .declined)
             #expect(try await house.bill(declined).status == .refunded && house.card.refunds == 1)
         }
-        try await PaymentHouse.play(["TRACKME_PAY_WHEN": "free"]) { house in
+        try await PaymentHarness.play(["TRACKME_PAY_WHEN": "free"]) { house in
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)

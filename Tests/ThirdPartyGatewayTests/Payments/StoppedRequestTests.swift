@@ -30,7 +30,7 @@ private struct AcceptedSubscription: Sendable {
     }
 
     static func run(_ body: (AcceptedSubscription) async throws -> Void) async throws {
-        try await MatrixHouse.run { house in
+        try await MatrixHarness.run { house in
             let organisation = try await house.organisation(.active, named: "clinic", vatNumber: "IT00743110157")
             try await body(AcceptedSubscription(house.parts, of: organisation.id))
         }

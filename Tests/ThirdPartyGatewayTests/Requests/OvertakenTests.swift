@@ -15,17 +15,17 @@ import Testing
 @Suite("What overtakes a request")
 struct OvertakenTests {
     /// Sent while consent is silent; consent opens it, and the answer is lost.
-    private static func lostAnswer(_ house: RequestHouse) async throws -> (list: JobID, request: RequestID) {
+    private static func lostAnswer(_ house: RequestHarness) async throws -> (list: JobID, request: RequestID) {
         house.world.silenceConsent(true)
         let answer = try await house.call("POST", "/requests", house.form())
         guard answer.status == 202, let list = (answer.json["list"] as? String).flatMap({ JobID($0) }),
             let intent = try await house.opened.store.read({ db in try PendingRequestStore().waiting(db, limit: 1) }).first
-        else { throw RequestHouse.Missing(answer: answer.text) }
+        else { throw RequestHarness.Missing(answer: answer.text) }
         house.world.silenceConsent(false)
         let reply = try house.world.open(
             Hex.encode(intent.question),
             OpenRequest(
-                organisation: house.organisation, organisationName: "Istituto Prova", fiscalCode: RequestHouse.code, types: [.heartRate],
+                organisation: house.organisation, organisationName: "Istituto Prova", fiscalCode: RequestHarness.code, types: [.heartRate],
                 from: house.world.now - .seconds(30 * 86_400), to: house.world.now - .seconds(86_400), granularity: .minutes,
                 purpose: "A study of sleep"))
         return (list, reply.request)
@@ -33,8 +33,8 @@ struct OvertakenTests {
 
     @Test("ACC-31, PAY-09: an answer that comes after its person was erased keeps nothing of whom it was about, and costs nothing")
     func erasedBeforeTheAnswer() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let (list, request) = try await Self.lostAnswer(house)
             // Consent names nobody any more when it says that the request is over.
             let declined = try house.world.change(request, to: .declined)
@@ -50,21 +50,21 @@ struct OvertakenTests {
 
     @Test("an answer that comes after the refusal of somebody who is known keeps its target, and costs nothing")
     func declinedBeforeTheAnswer() async throws {
-        try await RequestHouse.run { house in
-            let person = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            let person = house.world.add(RequestHarness.code)
             let (list, request) = try await Self.lostAnswer(house)
             let declined = try house.world.change(request, to: .declined)
             try await house.hear(declined.state, of: person)
             _ = try await house.parts.service.askNow(list)
-            #expect(try await house.call("GET", "/requests/\(request)").json["fiscalCode"] as? String == RequestHouse.code)
+            #expect(try await house.call("GET", "/requests/\(request)").json["fiscalCode"] as? String == RequestHarness.code)
             #expect(house.world.closed.last == request)
         }
     }
 
     @Test("ACC-31: a fact about somebody who is erased here already leaves nothing of whom the request was about")
     func erasedBeforeTheFact() async throws {
-        try await RequestHouse.run { house in
-            let person = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            let person = house.world.add(RequestHarness.code)
             let request = try await house.open(house.form())
             #expect(try await house.stored(request)?.particulars != nil)
             _ = try await house.opened.keys.makeKey(for: person)
@@ -77,8 +77,8 @@ struct OvertakenTests {
 
     @Test("SHR-17: a request that was opened while a snapshot was on its way is not taken for one that is over")
     func openedDuringASnapshot() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let request = try await house.open(house.form())
             try await house.takeSnapshot([])
             #expect(try await house.stored(request)?.request.status == .pending)
@@ -92,8 +92,8 @@ struct OvertakenTests {
 
     @Test("ORG-16: nobody is asked any more for an organisation that is gone, and its forms are forgotten")
     func organisationGone() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             house.world.silenceConsent(true)
             let answer = try await house.call("POST", "/requests", house.form())
             let list = try #require((answer.json["list"] as? String).flatMap { JobID($0) })
@@ -110,8 +110,8 @@ struct OvertakenTests {
 
     @Test("SHR-S: one delivered request that consent does not end keeps no other from ending")
     func endsTheOthers() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let (gone, other) = (
                 try await house.granted(house.form()), try await house.granted(house.form(types: [.glucose]))
             )
@@ -131,8 +131,8 @@ struct OvertakenTests {
 
     @Test("PAY-04: a first page whose money has begun to go back while it was read does not leave")
     func givenBackMeanwhile() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             house.world.put([Sample(type: .heartRate, at: house.world.now - .seconds(5 * 86_400), value: 60)])
             let id = try await house.granted(house.form())
             let data = house.parts.data
@@ -148,8 +148,8 @@ struct OvertakenTests {
 
     @Test("SHR-16, INV-04: files do not leave while consent is not heard, and a withdrawal stops one that is on its way")
     func filesStop() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             house.world.put([Sample(type: .heartRate, at: house.world.now - .seconds(5 * 86_400), value: 60)])
             let id = try await house.granted(house.form())
             let begun = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
@@ -170,7 +170,7 @@ struct OvertakenTests {
     }
 }
 
-extension RequestHouse {
+extension RequestHarness {
     /// As the follower takes a snapshot.
     func takeSnapshot(_ events: [StreamEvent]) async throws {
         let news = parts.news

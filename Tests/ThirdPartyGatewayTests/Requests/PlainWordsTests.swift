@@ -14,8 +14,8 @@ import Testing
 struct PlainWordsTests {
     @Test("UI-14: a page beyond the period's end blames `to`, one before its beginning `from`; a file of another type blames its place")
     func pointers() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let path = "/requests/\(try await house.granted(house.form()))"
             let late = try await house.call("GET", path + "/data?type=heart-rate&to=2090-01-01T00:00:00Z")
             #expect(late.status == 403 && late.pointers == ["query:to"], "\(late.text)")
@@ -36,7 +36,7 @@ struct PlainWordsTests {
     func columns() {
         let table = """
             fiscalCode,types,from,to,granularity,purpose
-            \(RequestHouse.code),heart-rate mood joy,2026-01-01T00:00:00Z,P3X,hours,Sleep
+            \(RequestHarness.code),heart-rate mood joy,2026-01-01T00:00:00Z,P3X,hours,Sleep
 
             """
         do {
@@ -49,8 +49,8 @@ struct PlainWordsTests {
 
     @Test("SHR-08: a request whose fact has overtaken its answer is not shown in events before it is whole")
     func wholeEvents() async throws {
-        try await RequestHouse.run { house in
-            let person = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            let person = house.world.add(RequestHarness.code)
             let repository = house.parts.repository
             let feed = try #require(RequestFeed(of: house.organisation, seen: 0, repository: repository, watchers: house.parts.watchers))
             let coming = Task { try await feed.next() }
@@ -61,15 +61,15 @@ struct PlainWordsTests {
             try await house.hear(early, of: person)
             let id = try await house.open(house.form())
             let shown = try #require(try await coming.value)
-            #expect(shown.request.id == id && shown.particulars?.fiscalCode == RequestHouse.code)
+            #expect(shown.request.id == id && shown.particulars?.fiscalCode == RequestHarness.code)
             #expect(shown.particulars?.purpose.isEmpty == false)
         }
     }
 
     @Test("PAY-04: `changedAt` moves when a payment makes a request `ready`")
     func changedAt() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.open(house.form())
             try await house.become(.approved, id)
             let before = try await house.call("GET", "/requests/\(id)")
@@ -84,7 +84,7 @@ struct PlainWordsTests {
 
     @Test("SHR-15: an event stream says why a subscription is over, also where the end of the grant is heard before its reason")
     func reasons() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let events = try #require(SubscriptionEvents(of: feed, after: 0, service: house.service))
             guard case .heartbeat = try await events.next() else {
@@ -111,7 +111,7 @@ struct PlainWordsTests {
     @Test("ORG-02, UI-14: a short password is named together with everything else that is wrong")
     func passwords() throws {
         func pointers(_ password: String) throws -> [String] {
-            let form = OrganisationHouse.form { form in
+            let form = OrganisationHarness.form { form in
                 form["vatNumber"] = "00743110158"
                 form["password"] = password
                 form["passwordAgain"] = password

@@ -16,13 +16,13 @@ struct RequestDoorTests {
         "SHR-01, SHR-02, INV-07: a valid form becomes one PENDING request, with who, what, when, how fine and why, and changes nothing else"
     )
     func opens() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let answer = try await house.call(
                 "POST", "/requests", house.form(types: [.heartRate, .bodyTemperature], days: -3..<30, granularity: "hours"))
             #expect(answer.status == 201, "\(answer.text)")
             #expect(answer.json["status"] as? String == "PENDING")
-            #expect(answer.json["fiscalCode"] as? String == RequestHouse.code)
+            #expect(answer.json["fiscalCode"] as? String == RequestHarness.code)
             #expect(answer.json["delivery"] as? String == "waiting")
             #expect(answer.json["isSubscription"] as? Bool == true, "SHR-13: the period reaches into the future")
             #expect(answer.json["granularity"] as? String == "hours")
@@ -44,8 +44,8 @@ struct RequestDoorTests {
             ("/granularity", "\"granularity\":\"milliseconds\""), ("/purpose", "\"purpose\":\"  \""),
         ])
     func namesFields(pointer: String, member: String) async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let name = member.prefix { $0 != ":" }
             let members = house.form().dropFirst().dropLast().components(separatedBy: ",\"").enumerated().map { place, text in
                 let whole = (place == 0 ? "" : "\"") + text
@@ -62,8 +62,8 @@ struct RequestDoorTests {
 
     @Test("SHR-02: a ready-made length stands for the end of the period; both, or neither, is refused")
     func takesLengths() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             func form(_ end: String) -> String {
                 """
                 {"fiscalCode":"rssmra80a01h501u","types":["heart-rate"],"from":"2026-01-31T10:00:00Z"\(end),"granularity":"seconds","purpose":"x"}
@@ -80,8 +80,8 @@ struct RequestDoorTests {
 
     @Test("SHR-03, CON-15: an unknown code is told, back to its field; past the day's limit every code, known or not, gets the same 429")
     func tellsUnknownCodes() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             for _ in 0..<RequestWorld.unknownPerDay {
                 let answer = try await house.call("POST", "/requests", house.form("VRDLGI75C12F205U"))
                 #expect(answer.status == 422, "\(answer.text)")
@@ -100,8 +100,8 @@ struct RequestDoorTests {
 
     @Test("SHR-18, INV-05: an open request that covers a part is named; other types and other times go through")
     func namesTheCoveringRequest() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let first = try await house.open(house.form(days: -30 ..< -10))
             let second = try await house.call("POST", "/requests", house.form(days: -20 ..< -5))
             #expect(second.status == 409)
@@ -116,8 +116,8 @@ struct RequestDoorTests {
 
     @Test("SHR-22: the same form under its Idempotency-Key is asked once, another form under it is refused")
     func asksOnce() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let key = ["Idempotency-Key": "form-1"]
             let form = house.form()
             let first = try await house.call("POST", "/requests", form, headers: key)
@@ -135,9 +135,9 @@ struct RequestDoorTests {
     func survivesARestart() async throws {
         try await withTemporaryFolder { folder in
             let (world, organisation) = (RequestWorld(), OrganisationID.random())
-            _ = world.add(RequestHouse.code)
+            _ = world.add(RequestHarness.code)
             world.silenceConsent(true)
-            let list = try await RequestHouse.run(in: folder, world: world, of: organisation) { house in
+            let list = try await RequestHarness.run(in: folder, world: world, of: organisation) { house in
                 let answer = try await house.call("POST", "/requests", house.form())
                 #expect(answer.status == 202, "\(answer.text)")
                 #expect(answer.json["sending"] as? Int == 1)
@@ -145,7 +145,7 @@ struct RequestDoorTests {
                 return answer.json["list"] as? String ?? ""
             }
             world.silenceConsent(false)
-            try await RequestHouse.run(in: folder, world: world, of: organisation) { house in
+            try await RequestHarness.run(in: folder, world: world, of: organisation) { house in
                 let asking = Task { try await house.parts.service.run() }
                 defer { asking.cancel() }
                 try await eventually("the form is asked") {
@@ -154,7 +154,7 @@ struct RequestDoorTests {
                 let item = try #require(try await house.call("GET", "/requests/lists/\(list)").items.first)
                 #expect(item["outcome"] as? String == "opened")
                 let request = try await house.call("GET", "/requests/\(item["request"] as? String ?? "")")
-                #expect(request.json["fiscalCode"] as? String == RequestHouse.code)
+                #expect(request.json["fiscalCode"] as? String == RequestHarness.code)
             }
             #expect(world.asked.count == 1)
         }
@@ -162,8 +162,8 @@ struct RequestDoorTests {
 
     @Test("SHR-22: killed between consent's commit and its answer, the form is asked under the same id and opened once")
     func asksUnderTheSameID() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.open(house.form())
             let question = try #require(house.world.asked.first?.question)
             // As if the answer had never been written down: the row is gone, the form waits again.
@@ -172,7 +172,7 @@ struct RequestDoorTests {
                     form: try TypedForm(
                         types: ["heart-rate"], from: "2026-01-01T00:00:00Z", to: nil, length: "P1D", granularity: "minutes",
                         purpose: "A study of sleep"
-                    ).read(fiscalCode: RequestHouse.code, at: house.world.now), askedBy: "cli_x"),
+                    ).read(fiscalCode: RequestHarness.code, at: house.world.now), askedBy: "cli_x"),
                 of: try #require(Self.bytes(question)))
             try await house.opened.store.write { db in
                 try db.execute(sql: "DELETE FROM requests")
@@ -194,8 +194,8 @@ struct RequestDoorTests {
 
     @Test("SHR-03: the fact may overtake the answer; the request is one, with its target")
     func takesFactsFirst() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.open(house.form())
             let particulars = try await house.stored(id)?.particulars
             try await house.opened.store.write { db in try db.execute(sql: "DELETE FROM requests") }
@@ -205,14 +205,14 @@ struct RequestDoorTests {
                 if let particulars { try RequestStore().keep(db, particulars, isSubscription: false, of: id) }
             }
             try await house.parts.sealer.takeAll()
-            #expect(try await house.call("GET", "/requests/\(id)").json["fiscalCode"] as? String == RequestHouse.code)
+            #expect(try await house.call("GET", "/requests/\(id)").json["fiscalCode"] as? String == RequestHarness.code)
         }
     }
 
     @Test("ORG-11, ORG-19, ORG-23: others' requests do not exist, rights are asked for, a suspended organisation is refused")
     func keepsOthersOut() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.open(house.form())
             let stranger = OrganisationID.random()
             for (method, path) in [
@@ -231,7 +231,7 @@ struct RequestDoorTests {
 
     @Test("ORG-19: the data types that can be asked for are listed with names, units and LOINC codes")
     func listsTypes() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             let items = try await house.call("GET", "/data-types").items
             #expect(items.count == Metric.all.count)
             #expect(items.first { $0["type"] as? String == "heart-rate" }?["loinc"] as? String == "8867-4")

@@ -15,7 +15,7 @@ import Testing
 struct RequestListTests {
     private static let other = "VRDLGI75C12F205U"
 
-    private static func settled(_ house: RequestHouse, _ list: String) async throws -> [[String: Any]] {
+    private static func settled(_ house: RequestHarness, _ list: String) async throws -> [[String: Any]] {
         let asking = Task { try await house.parts.service.run() }
         defer { asking.cancel() }
         try await eventually("the list is settled") {
@@ -26,13 +26,14 @@ struct RequestListTests {
 
     @Test("SHR-19: a list in JSON asks each person by itself: one opens, one is unknown, one is covered")
     func sendsLists() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let third = "BNCNNA90D41L219R"
             _ = house.world.add(third)
             let covered = try await house.open(house.form(third))
             let form = house.form().replacing(
-                "\"fiscalCode\":\"\(RequestHouse.code)\"", with: "\"fiscalCodes\":[\"\(RequestHouse.code)\",\"\(Self.other)\",\"\(third)\"]"
+                "\"fiscalCode\":\"\(RequestHarness.code)\"",
+                with: "\"fiscalCodes\":[\"\(RequestHarness.code)\",\"\(Self.other)\",\"\(third)\"]"
             )
             let answer = try await house.call("POST", "/requests/lists", form)
             #expect(answer.status == 202, "\(answer.text)")
@@ -50,12 +51,12 @@ struct RequestListTests {
 
     @Test("SHR-19: a CSV has one form a line; a wrong line is named by its number and nothing is sent")
     func sendsTables() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             _ = house.world.add(Self.other)
             let table = """
                 fiscalCode,types,from,to,granularity,purpose
-                \(RequestHouse.code),heart-rate weight,2026-01-01T00:00:00Z,P3M,hours,"Sleep, and more"
+                \(RequestHarness.code),heart-rate weight,2026-01-01T00:00:00Z,P3M,hours,"Sleep, and more"
                 \(Self.other),distance,2026-01-01T00:00:00Z,2026-02-01T00:00:00Z,minutes,Walking
                 """
             let answer = try await house.call("POST", "/requests/lists", table, type: "text/csv")
@@ -84,18 +85,18 @@ struct RequestListTests {
         let now = Timestamp(milliseconds: 1_790_000_000_000)
         #expect(throws: FormFaults.self) { try PersonList(form, fiscalCodes: [], at: now) }
         #expect(throws: FormFaults.self) {
-            try PersonList(form, fiscalCodes: [RequestHouse.code, RequestHouse.code.lowercased()], at: now)
+            try PersonList(form, fiscalCodes: [RequestHarness.code, RequestHarness.code.lowercased()], at: now)
         }
         #expect(throws: FormFaults.self) {
-            try PersonList(form, fiscalCodes: Array(repeating: RequestHouse.code, count: PersonList.most + 1), at: now)
+            try PersonList(form, fiscalCodes: Array(repeating: RequestHarness.code, count: PersonList.most + 1), at: now)
         }
-        #expect(try PersonList(form, fiscalCodes: [RequestHouse.code, Self.other], at: now).forms.count == 2)
+        #expect(try PersonList(form, fiscalCodes: [RequestHarness.code, Self.other], at: now).forms.count == 2)
     }
 
     @Test("ORG-17, ORG-18: the console lists target, month, status and subscription, pages and filters, and what was acquired apart")
     func listsAndFilters() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let old = try await house.open(house.form(days: -30 ..< -1))
             let flowing = try await house.open(house.form(types: [.glucose], days: -1..<30))
             let refused = try await house.open(house.form(types: [.distance]))
@@ -103,7 +104,7 @@ struct RequestListTests {
             try await house.become(.declined, refused)
             let all = try await house.call("GET", "/requests").items
             #expect(all.map { $0["request"] as? String } == [refused, flowing, old].map(\.description))
-            #expect(all.allSatisfy { $0["fiscalCode"] as? String == RequestHouse.code })
+            #expect(all.allSatisfy { $0["fiscalCode"] as? String == RequestHarness.code })
             #expect(all.map { $0["delivery"] as? String } == ["closed", "waiting", "payment-outstanding"])
             func found(_ query: String) async throws -> [String] {
                 try await house.call("GET", "/requests?\(query)").items.compactMap { $0["request"] as? String }
@@ -129,8 +130,8 @@ struct RequestListTests {
 
     @Test("SHR-20: whoever polls with the ETag is told that nothing has changed, and sees each change")
     func pollsWithTags() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.open(house.form())
             let first = try await house.call("GET", "/requests/\(id)")
             let tag = try #require(first.header("etag"))
@@ -146,8 +147,8 @@ struct RequestListTests {
 
     @Test("SHR-08, SHR-09, SHR-20: watched live, each request comes as it is after each change; who reconnects misses no last state")
     func watchesLive() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.open(house.form())
             let repository = house.parts.repository
             let last = try await repository.lastChange()
@@ -177,7 +178,7 @@ struct RequestListTests {
 
     @Test("SHR-20: an organisation has so many event streams open and no more")
     func boundsStreams() async throws {
-        try await RequestHouse.run { house in
+        try await RequestHarness.run { house in
             func feed(of organisation: OrganisationID) -> RequestFeed? {
                 RequestFeed(of: organisation, seen: 0, repository: house.parts.repository, watchers: house.parts.watchers)
             }

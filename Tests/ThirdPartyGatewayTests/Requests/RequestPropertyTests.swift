@@ -31,7 +31,7 @@ struct RequestPropertyTests {
                 ])
             }
             for _ in 0..<4 {
-                try await RequestHouse.run(in: folder, world: world, of: organisation) { house in
+                try await RequestHarness.run(in: folder, world: world, of: organisation) { house in
                     for _ in 0..<12 { try await Self.step(house, &generator) }
                     try await Self.check(house)
                 }
@@ -39,7 +39,7 @@ struct RequestPropertyTests {
         }
     }
 
-    private static func step(_ house: RequestHouse, _ generator: inout SeededGenerator) async throws {
+    private static func step(_ house: RequestHarness, _ generator: inout SeededGenerator) async throws {
         let before = try await all(house)
         let some = before.randomElement(using: &generator)
         switch Int.random(in: 0..<8, using: &generator) {
@@ -74,13 +74,13 @@ struct RequestPropertyTests {
         }
     }
 
-    private static func all(_ house: RequestHouse) async throws -> [MadeRequest] {
+    private static func all(_ house: RequestHarness) async throws -> [MadeRequest] {
         try await house.opened.store.read { db in
             try RequestStore().page(db, of: house.organisation, RequestFilter(), before: nil, limit: 10_000).map(\.request)
         }
     }
 
-    private static func check(_ house: RequestHouse) async throws {
+    private static func check(_ house: RequestHarness) async throws {
         let requests = try await all(house)
         for request in requests {
             let known = try house.world.current(request.id)

@@ -15,14 +15,14 @@ import Testing
 
 @Suite("States of requests")
 struct RequestStateTests {
-    private static func mails(_ house: RequestHouse) -> [MessageTemplate] {
+    private static func mails(_ house: RequestHarness) -> [MessageTemplate] {
         house.world.mails.map(\.template)
     }
 
     @Test("SHR-08, SHR-09: acceptance is mailed with the amount due, refusal and expiry without a reason; no mail names the person")
     func mails() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let accepted = try await house.open(house.form())
             let declined = try await house.open(house.form(types: [.glucose]))
             let expired = try await house.open(house.form(types: [.distance]))
@@ -38,7 +38,7 @@ struct RequestStateTests {
             #expect(first.values["amount"] == "12.00 EUR")
             #expect(first.values["link"]?.hasSuffix("/thirdparty/v1/requests/\(accepted)") == true)
             for mail in house.world.mails {
-                #expect(!mail.values.values.contains { $0.contains(RequestHouse.code) })
+                #expect(!mail.values.values.contains { $0.contains(RequestHarness.code) })
                 #expect(Set(mail.values.keys).union(["organisation"]) == mail.template.values, "\(mail.template)")
             }
             #expect(house.world.approved == [accepted])
@@ -48,8 +48,8 @@ struct RequestStateTests {
 
     @Test("SHR-15, SHR-16: withdrawal of types and of everything, and the end, are mailed once, and the other subjects hear of it")
     func tellsEnds() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.granted(house.form(types: [.heartRate, .glucose]))
             try await house.become(.approved, id, types: [.glucose])
             #expect(try await house.call("GET", "/requests/\(id)").json["sharedTypes"] as? [String] == ["glucose"])
@@ -65,8 +65,8 @@ struct RequestStateTests {
 
     @Test("SHR-25: the organisation stops an approved request, again is the same as once; what is not approved cannot be stopped (SHR-17)")
     func stops() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.open(house.form(days: -1..<30))
             #expect(try await house.call("POST", "/requests/\(id)/end").problem == "request-not-approved")
             try await house.become(.approved, id)
@@ -84,8 +84,8 @@ struct RequestStateTests {
 
     @Test("SHR-S: after everything of a past period was handed out, the request ends by itself once its time is over")
     func endsDelivered() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.granted(house.form(types: [.heartRate, .glucose]))
             let at = house.world.now - .seconds(5 * 86_400)
             house.world.put([Sample(type: .heartRate, at: at, value: 60), Sample(type: .glucose, at: at, value: 80)])
@@ -103,8 +103,8 @@ struct RequestStateTests {
 
     @Test("PAY-09: where everything was read and there was nothing, that is told, so that nothing is kept for it")
     func tellsNothing() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let id = try await house.granted(house.form())
             #expect(try await house.call("GET", "/requests/\(id)/data?type=heart-rate").items.isEmpty)
             #expect(house.world.undeliverable == [id])
@@ -141,7 +141,7 @@ struct RequestStateTests {
 
     // MARK: Erasure
 
-    private static func erasing(_ house: RequestHouse) -> (follower: ErasureFollower, confirmed: @Sendable () -> Int) {
+    private static func erasing(_ house: RequestHarness) -> (follower: ErasureFollower, confirmed: @Sendable () -> Int) {
         let count = Mutex(0)
         let box = Box(count)
         let follower = ErasureFollower(
@@ -158,7 +158,7 @@ struct RequestStateTests {
         var value: Int { count.withLock { $0 } }
     }
 
-    private static func erase(_ house: RequestHouse, _ person: PersonID, _ scope: ErasureScope) async throws {
+    private static func erase(_ house: RequestHarness, _ person: PersonID, _ scope: ErasureScope) async throws {
         let (follower, confirmed) = erasing(house)
         let order = PersonErased(erasure: .random(), person: person, scope: scope, orderedAt: house.world.now)
         try await house.opened.store.write { db in try follower.add(db, order) }
@@ -169,8 +169,8 @@ struct RequestStateTests {
 
     @Test("ACC-31: erasing the account closes its requests, tells the requester by mail, and leaves nothing that tells who it was")
     func erasesAccounts() async throws {
-        try await RequestHouse.run { house in
-            let person = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            let person = house.world.add(RequestHarness.code)
             let pending = try await house.open(house.form(types: [.glucose]))
             try await house.become(.pending, pending)
             let approved = try await house.granted(house.form())
@@ -202,23 +202,23 @@ struct RequestStateTests {
 
     @Test("ACC-31: erasing what was collected takes files, and leaves the requests of an account that stays, with their target")
     func erasesData() async throws {
-        try await RequestHouse.run { house in
-            let person = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            let person = house.world.add(RequestHarness.code)
             let waiting = try await house.open(house.form(types: [.glucose]))
             try await house.become(.pending, waiting)
             #expect(try await house.stored(waiting)?.particulars?.isPersons == true)
             try await Self.erase(house, person, .data)
-            #expect(try await house.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHouse.code)
+            #expect(try await house.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHarness.code)
             try await house.parts.sealer.takeAll()
             #expect(try await house.stored(waiting)?.particulars?.isPersons == true, "under the new key")
-            #expect(try await house.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHouse.code)
+            #expect(try await house.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHarness.code)
         }
     }
 
     @Test("ACC-31: a snapshot that no longer holds an open request closes it and forgets whom it was about")
     func snapshotsClose() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             let gone = try await house.granted(house.form())
             let stays = try await house.open(house.form(types: [.glucose]))
             let known = try house.world.current(stays)
@@ -236,8 +236,8 @@ struct RequestStateTests {
 
     @Test("NFR-11: neither fiscal code nor purpose stands readable in any file, while they wait, are kept and are handed out as files")
     func keepsSecrets() async throws {
-        try await RequestHouse.run { house in
-            _ = house.world.add(RequestHouse.code)
+        try await RequestHarness.run { house in
+            _ = house.world.add(RequestHarness.code)
             house.world.silenceConsent(true)
             _ = try await house.call("POST", "/requests", house.form(types: [.distance]))
             house.world.silenceConsent(false)
@@ -246,7 +246,7 @@ struct RequestStateTests {
             _ = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
             #expect(try await house.parts.files.workOff())
             let bytes = try house.everyByte()
-            for secret in [RequestHouse.code, "study of sleep", "61.25"] {
+            for secret in [RequestHarness.code, "study of sleep", "61.25"] {
                 #expect(bytes.firstRange(of: Array(secret.utf8)) == nil, "\(secret)")
             }
         }

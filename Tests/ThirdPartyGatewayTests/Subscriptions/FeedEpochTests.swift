@@ -19,7 +19,7 @@ struct FeedEpochTests {
     private static func values(_ items: [FeedItem]) -> [String] { items.compactMap(\.members).filter { $0.contains(#""value""#) } }
 
     /// Entries of `count` seconds from now on arrive and are read.
-    private static func add(_ house: FeedHouse, _ feed: Feed, _ values: ClosedRange<Int>) async throws {
+    private static func add(_ house: FeedHarness, _ feed: Feed, _ values: ClosedRange<Int>) async throws {
         let now = house.world.clock.now.milliseconds
         try await house.upload(feed, values.enumerated().map { (now + Int64($0.offset) * 1000, Double($0.element)) })
         house.world.clock.advance(.seconds(Int64(values.count)))
@@ -29,12 +29,12 @@ struct FeedEpochTests {
     /// A life in which `before` are delivered before a copy is made and `lost` after it, then the copy's life.
     private static func restored(
         before: ClosedRange<Int> = 60...64, lost: ClosedRange<Int> = 65...67,
-        _ body: @Sendable (FeedHouse, Feed, PlayedReceiver, Endpoint, _ seen: [FeedItem]) async throws -> Void
+        _ body: @Sendable (FeedHarness, Feed, PlayedReceiver, Endpoint, _ seen: [FeedItem]) async throws -> Void
     ) async throws {
         try await withTemporaryFolder { folder in
-            let (world, receiver) = (FeedHouse.World(), PlayedReceiver())
+            let (world, receiver) = (FeedHarness.World(), PlayedReceiver())
             let (store, copy) = (folder.appendingPathComponent("gateway.db"), folder.appendingPathComponent("copy.db"))
-            let (feed, endpoint, seen) = try await FeedHouse.run(in: folder, world) { house in
+            let (feed, endpoint, seen) = try await FeedHarness.run(in: folder, world) { house in
                 let feed = try await house.subscribe()
                 let endpoint = try await house.addEndpoint(feed.organisation)
                 let worker = house.worker(endpoint, hand: receiver.hand)
@@ -47,7 +47,7 @@ struct FeedEpochTests {
             }
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store.path + suffix) }
             try FileManager.default.copyItem(at: copy, to: store)
-            try await FeedHouse.run(in: folder, world) { house in
+            try await FeedHarness.run(in: folder, world) { house in
                 let now = world.clock.now
                 try await house.store.write { db in try FeedEpochStore().renew(db, at: now) }
                 try await body(house, feed, receiver, endpoint, seen)
@@ -103,7 +103,7 @@ struct FeedEpochTests {
 
     @Test("a subscription that had nothing when the copy was made does not give the lost numbers again, and its first item is still told")
     func emptyCopy() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let now = house.world.clock.now
             try await house.store.write { db in try FeedEpochStore().renew(db, at: now) }
@@ -159,7 +159,7 @@ struct FeedEpochTests {
     /// of each of some of these days; then what it has is read back.
     /// - Returns: the items after the five, and when the silence began.
     private static func unheard(days: Int64, entriesAfter given: [Int64]) async throws -> (items: [FeedItem], since: Timestamp) {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             try await add(house, feed, 60...64)
             let start = house.world.clock.now

@@ -35,14 +35,14 @@ struct FeedPropertyTests {
     func histories(_ seed: UInt64) async throws {
         try await withTemporaryFolder { folder in
             var dice = SeededGenerator(seed: seed)
-            let world = FeedHouse.World()
+            let world = FeedHarness.World()
             let granularity: GrantGranularity = seed % 3 == 0 ? .minutes : .seconds
             let width = FeedSteps(granularity).width
             var feeds: [Feed] = []
             var readers: [RequestID: Reader] = [:]
             let start = world.clock.now.milliseconds
             for life in 0..<4 {
-                try await FeedHouse.run(in: folder, world) { house in
+                try await FeedHarness.run(in: folder, world) { house in
                     if life == 0 {
                         for _ in 0..<3 {
                             feeds.append(try await house.subscribe(types: [.heartRate, .bodyTemperature], granularity))
@@ -76,7 +76,7 @@ struct FeedPropertyTests {
             }
             world.ingest.set()
             world.clock.advance(.milliseconds(20 * width))
-            try await FeedHouse.run(in: folder, world) { house in
+            try await FeedHarness.run(in: folder, world) { house in
                 try await house.readAll()
                 for feed in feeds {
                     var reader = readers[feed.request] ?? Reader()

@@ -17,7 +17,7 @@ struct FeedTests {
 
     @Test("SHR-14, INV-03: what arrives is in the feed as soon as its second is over, numbered from 1 without gaps")
     func flow() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, [(start, 70), (start + 400, 80)])
@@ -44,7 +44,7 @@ struct FeedTests {
 
     @Test("SHR-12: at minutes the mean of each minute comes once, when the minute is over")
     func minutes() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe(types: [.heartRate], .minutes)
             let start = house.world.clock.now.milliseconds
             for second in 0..<90 {
@@ -64,7 +64,7 @@ struct FeedTests {
         "SHR-14: a late entry in a step that was delivered comes again under a new number and names what it replaces; the same again does not"
     )
     func corrections() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, (0..<5).map { (start + $0 * 1000, 60) })
@@ -91,7 +91,7 @@ struct FeedTests {
 
     @Test("what comes while a stretch is being read is not lost, and what was read is not delivered twice")
     func interruption() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, [(start, 60), (start + 1000, 61)])
@@ -106,7 +106,7 @@ struct FeedTests {
 
     @Test("a backlog comes in pieces, in order, and an ingest whose clock is behind gives the last step later")
     func pieces() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let start = house.world.clock.now.milliseconds
             house.world.ingest.set(lag: .seconds(2), most: 7)
@@ -123,7 +123,7 @@ struct FeedTests {
 
     @Test("SHR-21, INV-04: while ingest denies or is silent nothing is lost: it is read when it may be")
     func denial() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, [(start, 60)])
@@ -142,7 +142,7 @@ struct FeedTests {
 
     @Test("SHR-16, INV-04: from a withdrawal on nothing leaves by any way, also before it is known why")
     func withdrawal() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, [(start, 60)])
@@ -168,7 +168,7 @@ struct FeedTests {
 
     @Test("SHR-16: of a withdrawn type nothing is delivered any more; its numbers stand without content, the others go on")
     func narrowing() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe(types: [.heartRate, .bodyTemperature])
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, .heartRate, [(start, 60)])
@@ -191,7 +191,7 @@ struct FeedTests {
 
     @Test("privacy fails closed: while consent is silent for more than five seconds no item is handed out")
     func silence() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             house.world.silence.withLock { $0 = .milliseconds(5001) }
             await #expect(throws: FeedRefusal.consentSilent) { try await house.items(feed) }
@@ -202,8 +202,8 @@ struct FeedTests {
 
     @Test("SHR-13: a period wholly in the past is no subscription; one whose grant was withdrawn before it was paid delivers nothing")
     func beginnings() async throws {
-        try await FeedHouse.run { house in
-            await #expect(throws: FeedHouse.Absent.self) { try await house.subscribe(ahead: .seconds(-60)) }
+        try await FeedHarness.run { house in
+            await #expect(throws: FeedHarness.Absent.self) { try await house.subscribe(ahead: .seconds(-60)) }
             let feed = try await house.subscribe()
             try await house.store.write { db in try house.repository.begin(db, feed.request) }
             let count = try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM feeds") }
@@ -227,7 +227,7 @@ struct FeedTests {
 
     @Test("a snapshot of consent says everything: a grant that is not in it is over")
     func snapshot() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let (gone, stays) = (try await house.subscribe(), try await house.subscribe(types: [.heartRate, .bodyTemperature]))
             let state = GrantState(
                 grant: stays.grant, request: stays.request, person: stays.person ?? .random(), organisation: stays.organisation,
@@ -249,7 +249,7 @@ struct FeedTests {
         "a subscription begun while a snapshot of grants was on its way stayed held until it was paid again: it goes on with the grant's own fact"
     )
     func begunDuringSnapshot() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let (feed, unpaid) = (try await house.subscribe(), try await house.subscribe())
             let start = house.world.clock.now.milliseconds
             // The snapshot was taken before either was granted.
@@ -275,7 +275,7 @@ struct FeedTests {
 
     @Test("what ingest cannot read of one person holds up nobody else's subscription, and is read once it can be")
     func damage() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             var feeds: [Feed] = []
             for _ in 0..<9 { feeds.append(try await house.subscribe()) }
             house.world.ingest.damage([feeds[3].grant])
@@ -295,7 +295,7 @@ struct FeedTests {
 
     @Test("items are kept for a week; who asks for older ones is told where to go on, and numbers go on without gaps")
     func retention() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, (0..<10).map { (start + $0 * 1000, 60) })
@@ -313,7 +313,7 @@ struct FeedTests {
 
     @Test("ACC-31, CON-02: erasing the person ends the subscription and leaves nothing that was delivered")
     func erasure() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let endpoint = try await house.addEndpoint(feed.organisation)
             let start = house.world.clock.now.milliseconds

@@ -113,7 +113,7 @@ final class SubscriptionStage: Sendable {
 
     static func run<Value>(_ body: (SubscriptionStage) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in
-            try await withHouse(SubscriptionStage(folder), body) { await $0.stop() }
+            try await withHarness(SubscriptionStage(folder), body) { await $0.stop() }
         }
     }
 

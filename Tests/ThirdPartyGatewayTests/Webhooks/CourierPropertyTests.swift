@@ -16,12 +16,12 @@ struct CourierPropertyTests {
     func histories(_ seed: UInt64) async throws {
         try await withTemporaryFolder { folder in
             var dice = SeededGenerator(seed: seed)
-            let world = FeedHouse.World()
+            let world = FeedHarness.World()
             let receivers = [PlayedReceiver(), PlayedReceiver()]
             var (feeds, endpoints): ([Feed], [Endpoint]) = ([], [])
             var revoked: (feed: Feed, attempts: Int)?
             for life in 0..<5 {
-                try await FeedHouse.run(in: folder, world) { house in
+                try await FeedHarness.run(in: folder, world) { house in
                     if life == 0 {
                         let organisation = OrganisationID.random()
                         for _ in 0..<3 { feeds.append(try await house.subscribe(organisation)) }
@@ -47,7 +47,7 @@ struct CourierPropertyTests {
                     }
                 }
             }
-            try await FeedHouse.run(in: folder, world) { house in
+            try await FeedHarness.run(in: folder, world) { house in
                 world.clock.advance(.seconds(1000))
                 try await house.readAll()
                 for (endpoint, receiver) in zip(endpoints, receivers) {

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Subscriptions: what is damaged")
 struct DamagedItemTests {
-    private static func deliver(_ house: FeedHouse, _ feed: Feed, _ count: Int) async throws {
+    private static func deliver(_ house: FeedHarness, _ feed: Feed, _ count: Int) async throws {
         let now = house.world.clock.now.milliseconds
         try await house.upload(feed, (0..<count).map { (now + Int64($0) * 1000, 60) })
         house.world.clock.advance(.seconds(Int64(count)))
@@ -21,7 +21,7 @@ struct DamagedItemTests {
 
     @Test("SHR-14: a damaged item stands as `unreadable` on pages and in messages, and holds up nothing behind it")
     func item() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let (feed, receiver) = (try await house.subscribe(), PlayedReceiver())
             let endpoint = try await house.addEndpoint(feed.organisation)
             let worker = house.worker(endpoint, hand: receiver.hand)
@@ -40,7 +40,7 @@ struct DamagedItemTests {
 
     @Test("a damaged item is told anew as soon as its step is read again")
     func mended() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             try await Self.deliver(house, feed, 3)
             try await house.store.write { db in
@@ -55,7 +55,7 @@ struct DamagedItemTests {
 
     @Test("a message that cannot be read becomes a dead letter that says so; its lane goes on, and data behind it arrive")
     func message() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let (feed, receiver) = (try await house.subscribe(), PlayedReceiver())
             let endpoint = try await house.addEndpoint(feed.organisation)
             let worker = house.worker(endpoint, hand: receiver.hand)

@@ -93,7 +93,7 @@ struct CourierPlacesTests {
 
     @Test("SHR-16: a message that is withdrawn while it waits for a place does not set out")
     func withdrawnWhileWaiting() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let places = DeliveryPermits(Self.few)
             let (feed, receiver) = (try await house.subscribe(), PlayedReceiver())
             let endpoint = try await house.addEndpoint(feed.organisation)
@@ -158,7 +158,7 @@ struct CourierPlacesTests {
 
     @Test("SHR-14: however many receivers hang on real connections, one that answers gets message after message meanwhile")
     func realSockets() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let (hangs, answers) = (Receiver(hangs: true), Receiver(hangs: false))
             let serving = [hangs, answers].map { receiver in Task { try await receiver.server.run() } }

@@ -15,7 +15,7 @@ import Testing
 struct GoneEndpointTests {
     @Test("SHR-14: what was answered 410 waits, is no dead letter, and comes first under the same id once the endpoint is verified again")
     func goesOnWhereItStopped() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let feed = try await house.subscribe()
             let sister = try await house.subscribe(feed.organisation)
             let endpoint = try await house.addEndpoint(feed.organisation)

@@ -32,7 +32,7 @@ struct MatrixOrganisation: Sendable {
     let client: Program
 }
 
-final class MatrixHouse: Sendable {
+final class MatrixHarness: Sendable {
     let parts: GatewayModule
     let logIns: TestLogIns
     let port: Int
@@ -65,8 +65,8 @@ final class MatrixHouse: Sendable {
         await parts.opened.keys.close()
     }
 
-    static func run(_ body: (MatrixHouse) async throws -> Void) async throws {
-        try await withTemporaryFolder { folder in try await withHouse(MatrixHouse(folder), body) { await $0.stop() } }
+    static func run(_ body: (MatrixHarness) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in try await withHarness(MatrixHarness(folder), body) { await $0.stop() } }
     }
 
     var ask: GatewayCaller { GatewayCaller(port: port, declared: declared) }
@@ -76,7 +76,7 @@ final class MatrixHouse: Sendable {
         let organisations = parts.organisations
         let id = OrganisationID.random()
         let address = "\(name)@example.org"
-        let form = OrganisationHouse.form { form in
+        let form = OrganisationHarness.form { form in
             form["businessName"] = name
             form["vatNumber"] = vatNumber
             form["email"] = address

@@ -13,7 +13,7 @@ import TestKit
 @testable import Ingest
 
 /// One running ingest with two peers beside it. Stopping and starting again in the same folder is a restart.
-final class IngestHouse: Sendable {
+final class IngestHarness: Sendable {
     let ingest: IngestModule
     let port: Int
     /// The operator's tool, and the service that hears the streams.
@@ -68,13 +68,13 @@ final class IngestHouse: Sendable {
 
     /// Runs `body` with ingest up in the folder.
     static func run<Value>(
-        in folder: URL, environment: [String: String] = [:], _ body: (IngestHouse) async throws -> Value
+        in folder: URL, environment: [String: String] = [:], _ body: (IngestHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHouse(IngestHouse(folder, environment), body) { await $0.stop() }
+        try await withHarness(IngestHarness(folder, environment), body) { await $0.stop() }
     }
 
     /// As `run(in:)`, in a folder of its own.
-    static func run<Value>(environment: [String: String] = [:], _ body: (IngestHouse) async throws -> Value) async throws -> Value {
+    static func run<Value>(environment: [String: String] = [:], _ body: (IngestHarness) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in try await run(in: folder, environment: environment, body) }
     }
 

@@ -206,7 +206,7 @@ final class RequestWorld: Sendable {
 }
 
 /// One running part of the gateway. Opening it again in the same folder is a restart.
-final class RequestHouse: Sendable {
+final class RequestHarness: Sendable {
     let world: RequestWorld
     let parts: RequestModule
     let opened: OpenedStore
@@ -259,12 +259,12 @@ final class RequestHouse: Sendable {
 
     static func run<Value>(
         in folder: URL, world: RequestWorld, of organisation: OrganisationID, environment: [String: String] = [:],
-        _ body: (RequestHouse) async throws -> Value
+        _ body: (RequestHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHouse(RequestHouse(folder, world, organisation, environment), body) { await $0.stop() }
+        try await withHarness(RequestHarness(folder, world, organisation, environment), body) { await $0.stop() }
     }
 
-    static func run<Value>(environment: [String: String] = [:], _ body: (RequestHouse) async throws -> Value) async throws -> Value {
+    static func run<Value>(environment: [String: String] = [:], _ body: (RequestHarness) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in
             try await run(in: folder, world: RequestWorld(), of: .random(), environment: environment, body)
         }
@@ -294,7 +294,7 @@ final class RequestHouse: Sendable {
 
     /// A form for these days around the world's now.
     func form(
-        _ code: String = RequestHouse.code, types: [Metric] = [.heartRate], days: Range<Int> = -30 ..< -1, granularity: String = "minutes"
+        _ code: String = RequestHarness.code, types: [Metric] = [.heartRate], days: Range<Int> = -30 ..< -1, granularity: String = "minutes"
     ) -> String {
         let from = (world.now + .seconds(days.lowerBound * 86_400)).rfc3339
         let to = (world.now + .seconds(days.upperBound * 86_400)).rfc3339

@@ -13,7 +13,7 @@ import TestKit
 @testable import ThirdPartyGateway
 
 /// One life of the gateway's part; another one in the same folder is a restart.
-final class FeedHouse: Sendable {
+final class FeedHarness: Sendable {
     let store: Store
     let keys: PersonKeys
     let hub = FeedHub()
@@ -103,12 +103,12 @@ final class FeedHouse: Sendable {
         await keys.close()
     }
 
-    static func run<Value>(_ body: (FeedHouse) async throws -> Value) async throws -> Value {
+    static func run<Value>(_ body: (FeedHarness) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in try await run(in: folder, World(), body) }
     }
 
-    static func run<Value>(in folder: URL, _ world: World, _ body: (FeedHouse) async throws -> Value) async throws -> Value {
-        try await withHouse(FeedHouse(folder, world), body) { await $0.close() }
+    static func run<Value>(in folder: URL, _ world: World, _ body: (FeedHarness) async throws -> Value) async throws -> Value {
+        try await withHarness(FeedHarness(folder, world), body) { await $0.close() }
     }
 
     // MARK: What happens

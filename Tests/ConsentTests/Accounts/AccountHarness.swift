@@ -60,7 +60,7 @@ final class AccountNeighbourhood: Sendable {
 }
 
 /// One running part of consent.
-final class AccountHouse: Sendable {
+final class AccountHarness: Sendable {
     static let origin = "https://trackme.test"
     static let password = "una frase che ricordo"
     /// What the edge in front of it shows.
@@ -133,13 +133,13 @@ final class AccountHouse: Sendable {
 
     /// Runs `body` with the service up in the folder; again in the same folder is a restart.
     static func run<Value>(
-        in folder: URL, _ environment: [String: String] = [:], background: Bool = true, _ body: (AccountHouse) async throws -> Value
+        in folder: URL, _ environment: [String: String] = [:], background: Bool = true, _ body: (AccountHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHouse(AccountHouse(folder, environment, background: background), body) { await $0.stop() }
+        try await withHarness(AccountHarness(folder, environment, background: background), body) { await $0.stop() }
     }
 
     static func run<Value>(
-        _ environment: [String: String] = [:], background: Bool = true, _ body: (AccountHouse) async throws -> Value
+        _ environment: [String: String] = [:], background: Bool = true, _ body: (AccountHarness) async throws -> Value
     ) async throws -> Value {
         try await withTemporaryFolder { folder in try await run(in: folder, environment, background: background, body) }
     }
@@ -181,7 +181,7 @@ final class AccountHouse: Sendable {
 
 // MARK: Over HTTP
 
-extension AccountHouse {
+extension AccountHarness {
     typealias Response = HarnessAnswer
 
     func request(
@@ -221,7 +221,7 @@ enum Applicant {
         email: String = "anna@example.org", surname: String = "Esposito", name: String = "Anna", _ changes: [String: Any] = [:]
     ) -> [String: Any] {
         let right: [String: Any] = registrationForm(
-            name: name, surname: surname, email: email, password: AccountHouse.password, terms: Conditions.version)
+            name: name, surname: surname, email: email, password: AccountHarness.password, terms: Conditions.version)
         return right.merging(changes) { $1 }
     }
 

@@ -46,7 +46,7 @@ struct TestLogIns: Sendable {
 }
 
 /// One running gateway as far as organisations go. Opening it again in the same folder is a restart.
-final class OrganisationHouse: Sendable {
+final class OrganisationHarness: Sendable {
     static let password = "una frase che ricordo"
     static let address = "office@example.org"
 
@@ -113,15 +113,15 @@ final class OrganisationHouse: Sendable {
     static func run<Value>(
         in folder: URL, environment: [String: String] = [:], consent: TestConsent = TestConsent(), clock: TestClock = TestClock(),
         neighbours: ClosingEffects = ClosingEffects(), runsJobs: Bool = true,
-        _ body: (OrganisationHouse) async throws -> Value
+        _ body: (OrganisationHarness) async throws -> Value
     ) async throws -> Value {
-        let house = try await OrganisationHouse(folder, environment, consent, clock, neighbours, runsJobs: runsJobs)
-        return try await withHouse(house, body) { await $0.stop() }
+        let house = try await OrganisationHarness(folder, environment, consent, clock, neighbours, runsJobs: runsJobs)
+        return try await withHarness(house, body) { await $0.stop() }
     }
 
     static func run<Value>(
         environment: [String: String] = [:], neighbours: ClosingEffects = ClosingEffects(),
-        _ body: (OrganisationHouse) async throws -> Value
+        _ body: (OrganisationHarness) async throws -> Value
     ) async throws -> Value {
         try await withTemporaryFolder { folder in
             try await run(in: folder, environment: environment, neighbours: neighbours, body)
@@ -169,7 +169,7 @@ struct GatewayCaller: Sendable {
     }
 }
 
-extension OrganisationHouse {
+extension OrganisationHarness {
     var ask: GatewayCaller { GatewayCaller(port: port, declared: declared) }
 
     /// A form in which everything is right.
@@ -190,7 +190,7 @@ extension OrganisationHouse {
         return form
     }
 
-    func register(_ form: [String: Any] = OrganisationHouse.form(), key: String? = nil) async throws -> GatewayResponse {
+    func register(_ form: [String: Any] = OrganisationHarness.form(), key: String? = nil) async throws -> GatewayResponse {
         try await ask(
             "POST", "/thirdparty/v1/organisations", json: form, headers: key.map { ["Idempotency-Key": $0] } ?? [:])
     }
@@ -208,7 +208,7 @@ extension OrganisationHouse {
     }
 
     /// Registered, and confirmed unless told otherwise.
-    func found(_ form: [String: Any] = OrganisationHouse.form(), confirmed: Bool = true) async throws -> Founded {
+    func found(_ form: [String: Any] = OrganisationHarness.form(), confirmed: Bool = true) async throws -> Founded {
         let address = try #require(form["email"] as? String)
         let answer = try await register(form).expect(status: 201)
         let id = try #require(OrganisationID(answer.json["organisation"] as? String ?? ""))

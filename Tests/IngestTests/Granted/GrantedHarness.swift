@@ -18,7 +18,7 @@ extension FactSpeaker {
     }
 }
 
-final class GrantedHouse: Sendable {
+final class GrantedHarness: Sendable {
     let store: Store
     let keys: PersonKeys
     let vault: ChunkVault
@@ -59,9 +59,9 @@ final class GrantedHouse: Sendable {
         await keys.close()
     }
 
-    static func run<Value>(_ body: (GrantedHouse) async throws -> Value) async throws -> Value {
+    static func run<Value>(_ body: (GrantedHarness) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in
-            try await withHouse(GrantedHouse(folder), body) { await $0.stop() }
+            try await withHarness(GrantedHarness(folder), body) { await $0.stop() }
         }
     }
 

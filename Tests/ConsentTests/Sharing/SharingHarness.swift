@@ -76,7 +76,7 @@ final class SharingWorld: Sendable {
 }
 
 /// One running part of consent. Opening it again in the same folder is a restart.
-final class SharingHouse: Sendable {
+final class SharingHarness: Sendable {
     let world: SharingWorld
     let parts: SharingModule
     let opened: OpenedStore
@@ -151,12 +151,12 @@ final class SharingHouse: Sendable {
 
     /// Runs `body` with sharing up in the folder.
     static func run<Value>(
-        in folder: URL, world: SharingWorld, environment: [String: String] = [:], _ body: (SharingHouse) async throws -> Value
+        in folder: URL, world: SharingWorld, environment: [String: String] = [:], _ body: (SharingHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHouse(SharingHouse(folder, world, environment), body) { await $0.stop() }
+        try await withHarness(SharingHarness(folder, world, environment), body) { await $0.stop() }
     }
 
-    static func run<Value>(environment: [String: String] = [:], _ body: (SharingHouse) async throws -> Value) async throws -> Value {
+    static func run<Value>(environment: [String: String] = [:], _ body: (SharingHarness) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in
             try await run(in: folder, world: SharingWorld(), environment: environment, body)
         }

@@ -137,7 +137,7 @@ struct Told: Sendable {
     var held: [PaymentHold?] = []
 }
 
-final class PaymentHouse: Sendable {
+final class PaymentHarness: Sendable {
     static let quiet = Running.quiet
     static let start = Timestamp(milliseconds: 1_767_312_000_000)
     static let migrations = [
@@ -155,7 +155,7 @@ final class PaymentHouse: Sendable {
     let card: ScriptedHandler
     let payPal: ScriptedHandler
     let told = Mutex(Told())
-    let clock = Mutex(PaymentHouse.start)
+    let clock = Mutex(PaymentHarness.start)
     private let harness: Harness
     private let settings: PaymentSettings
     private let current = Mutex<(opened: OpenedStore, parts: PaymentModule)?>(nil)
@@ -210,9 +210,9 @@ final class PaymentHouse: Sendable {
             clock: { [self] in now })
     }
 
-    static func play(_ environment: [String: String] = [:], _ body: (PaymentHouse) async throws -> Void) async throws {
+    static func play(_ environment: [String: String] = [:], _ body: (PaymentHarness) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
-            try await withHouse(PaymentHouse(folder, environment), body) { await $0.close() }
+            try await withHarness(PaymentHarness(folder, environment), body) { await $0.close() }
         }
     }
 
@@ -249,7 +249,7 @@ final class PaymentHouse: Sendable {
 
     @discardableResult
     func request(
-        _ id: RequestID = .random(), of organisation: OrganisationID = PaymentHouse.organisation, types: [Metric] = [.heartRate]
+        _ id: RequestID = .random(), of organisation: OrganisationID = PaymentHarness.organisation, types: [Metric] = [.heartRate]
     ) async throws -> PayableRequest {
         let request = PayableRequest(
             id: id, organisation: organisation,

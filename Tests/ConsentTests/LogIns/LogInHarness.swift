@@ -16,7 +16,7 @@ import Testing
 @testable import Consent
 
 /// One running consent, as far as log-ins go, with two peers beside it.
-final class LogInHouse: Sendable {
+final class LogInHarness: Sendable {
     static let origin = "https://trackme.test"
     static let password = "una frase che ricordo"
 
@@ -88,7 +88,7 @@ final class LogInHouse: Sendable {
         try await own.answer(methods)
         let server = HTTPServer(
             .init(title: "Log-ins", version: "1.0.0", summary: "Under test.", prefix: "consent"), routes: parts.routes, port: 0,
-            publicOrigin: Self.origin, edge: EdgeSecret(AccountHouse.edgeSecret), health: Health(missing: { [] }, metrics: { "" }),
+            publicOrigin: Self.origin, edge: EdgeSecret(AccountHarness.edgeSecret), health: Health(missing: { [] }, metrics: { "" }),
             authenticate: parts.authenticate, logger: own.logger)
         (self.parts, store, keys, self.clock) = (parts, ground.store, ground.keys, clock)
         self.harness = harness
@@ -117,23 +117,23 @@ final class LogInHouse: Sendable {
 
     /// Runs `body` with the service up in the folder; again in the same folder is a restart.
     static func run<Value>(
-        in folder: URL, environment: [String: String] = [:], clock: TestClock = TestClock(), _ body: (LogInHouse) async throws -> Value
+        in folder: URL, environment: [String: String] = [:], clock: TestClock = TestClock(), _ body: (LogInHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHouse(LogInHouse(folder, environment, clock), body) { await $0.stop() }
+        try await withHarness(LogInHarness(folder, environment, clock), body) { await $0.stop() }
     }
 
-    static func run<Value>(environment: [String: String] = [:], _ body: (LogInHouse) async throws -> Value) async throws -> Value {
+    static func run<Value>(environment: [String: String] = [:], _ body: (LogInHarness) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in try await run(in: folder, environment: environment, body) }
     }
 }
 
 // MARK: Accounts
 
-extension LogInHouse {
+extension LogInHarness {
     /// An account as registration leaves it.
     @discardableResult
     func addPerson(
-        _ email: String = "anna@example.org", password: String? = LogInHouse.password, fiscalCode: String? = nil, userName: String? = nil,
+        _ email: String = "anna@example.org", password: String? = LogInHarness.password, fiscalCode: String? = nil, userName: String? = nil,
         state: AccountState = .active, temporary: Bool = false, name: String = "Anna"
     ) async throws -> PersonID {
         let person = PersonID.random()
@@ -166,7 +166,7 @@ extension LogInHouse {
 
 // MARK: HTTP
 
-extension LogInHouse {
+extension LogInHarness {
     typealias Response = HarnessAnswer
 
     func request(
@@ -178,18 +178,18 @@ extension LogInHouse {
 
     /// A log-in, whatever comes of it.
     func tryLogIn(
-        _ login: String = "anna@example.org", _ password: String = LogInHouse.password, kind: String? = nil,
+        _ login: String = "anna@example.org", _ password: String = LogInHarness.password, kind: String? = nil,
         from address: String = "10.0.0.1",
         device: String = "phone"
     ) async throws -> Response {
         var body = ["login": login, "password": password, "device": device]
         body["kind"] = kind
-        return try await request("POST", "/consent/v1/sessions", json: body, headers: AccountHouse.forwarded(address))
+        return try await request("POST", "/consent/v1/sessions", json: body, headers: AccountHarness.forwarded(address))
     }
 
     /// A log-in that must succeed.
     func logIn(
-        _ login: String = "anna@example.org", _ password: String = LogInHouse.password, device: String = "phone"
+        _ login: String = "anna@example.org", _ password: String = LogInHarness.password, device: String = "phone"
     ) async throws -> SessionAnswer {
         let response = try await tryLogIn(login, password, device: device)
         guard response.status == 200 else { throw Unexpected(status: response.status, text: response.text) }
