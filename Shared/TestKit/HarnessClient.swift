@@ -67,7 +67,7 @@ package struct HarnessClient: Sendable {
     }
 
     package func send(_ request: URLRequest) async throws -> HarnessAnswer {
-        // All services of tests have one address, and none may get another's cookies.
+        // All services of tests have one address, and none may get another's cookies, nor one log-in those of the last.
         HTTPCookieStorage.shared.cookieAcceptPolicy = .never
         let (data, response) = try await URLSession.shared.data(for: request)
         let http = response as? HTTPURLResponse

@@ -5,6 +5,7 @@ import Foundation
 import Sealing
 
 extension HarnessClient {
+    /// Asks for a session; whether there is one, the answer says.
     package func logIn(_ login: String, _ password: String) async throws -> HarnessAnswer {
         try await ask("POST", "/consent/v1/sessions", json: ["login": login, "password": password])
     }

@@ -3,7 +3,6 @@
 import Bus
 import Contracts
 import Foundation
-import FoundationNetworking
 import GRDB
 import HTTPKit
 import Sealing
@@ -53,8 +52,6 @@ final class LogInHarness: Sendable {
             "TRACKME_ACC_LOG_INS_IN_ALL_PER_MINUTE": "10000", "TRACKME_ACC_SECOND_FACTOR": "offered",
         ]
         let harness = Harness(folder, usual.merging(environment) { $1 })
-        // What one log-in is given must not go with the next: requests say their cookies themselves.
-        HTTPCookieStorage.shared.cookieAcceptPolicy = .never
         let others = try [Peer.trackme, .thirdPartyGateway, .ingest].map(harness.runtime)
         let own = try harness.runtime(.consent)
         try Self.grant(to: .thirdPartyGateway, [InviteMember.method, RemoveMember.method], in: own.keys)
