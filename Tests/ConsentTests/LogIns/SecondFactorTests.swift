@@ -112,10 +112,10 @@ struct SecondFactorTests {
 
     @Test("X2: a wrong code at an enrolment waited for the store's writer and made recovery codes: it is refused by reading alone")
     func wrongAtEnrolment() async throws {
-        try await LogInHouse.run { house in
+        try await LogInHarness.run { house in
             try await house.addPerson()
             let token = try await house.logIn().accessToken
-            func confirm(_ code: String) async throws -> LogInHouse.Response {
+            func confirm(_ code: String) async throws -> LogInHarness.Response {
                 try await house.request("POST", "/consent/v1/second-factor/confirmation", token: token, json: ["code": code])
             }
             let writer = HeldWriter()

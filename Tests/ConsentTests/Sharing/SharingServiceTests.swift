@@ -156,7 +156,7 @@ struct SharingServiceTests {
 
     @Test("X4, SHR-06: a stolen access token accepted a request, and the person heard nothing: it is told once, by mail too")
     func acceptanceIsTold() async throws {
-        try await SharingHouse.run { house in
+        try await SharingHarness.run { house in
             let person = try await house.addPerson(Self.code)
             let given = try await house.open(house.form(Self.code, by: .random()))
             let refused = try await house.open(house.form(Self.code, by: .random()))

@@ -52,7 +52,7 @@ import Testing
 
     @Test("X4, ACC-28: a stolen access token paused monitoring without a proof; resuming needs none")
     func stolen() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account)
             let stale = try house.consent.token(of: account.person, session: account.session, proved: .now + .seconds(-301))

@@ -127,7 +127,7 @@ import TestKit
 
     @Test("X4, ACC-25: a stolen access token took heart rate off the watch without a proof; confirming what is, or more, needs none")
     func stolen() async throws {
-        try await IngestHouse.run { house in
+        try await IngestHarness.run { house in
             let account = try await house.account()
             let watch = try await house.pair(account, measures: [.heartRate, .position, .respirationRate])
             let band = try await house.pair(account, "Band", measures: [.heartRate])

@@ -68,7 +68,7 @@ struct CredentialStories {
         "X19: 300 wrong client secrets of one address, at both routes and in both spellings: after a hundred they are 429; the right one gets its token there"
     )
     func guessedSecrets() async throws {
-        try await OrganisationHouse.run { house in
+        try await OrganisationHarness.run { house in
             let founded = try await house.found()
             let made = try await house.ask(
                 "POST", "/thirdparty/v1/clients", token: founded.token, json: ["name": "nightly", "scopes": ["organisation:manage"]])
