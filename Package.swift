@@ -150,7 +150,7 @@ let package = Package(
         // MARK: Benchmarks
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "ServiceKit", .argumentParser, .logging],
+            dependencies: ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "ServiceKit", .argumentParser, .grdb, .logging],
             path: "Benchmarks", exclude: ["README.md", "reference", "thresholds.json"], swiftSettings: house),
 
         // MARK: Tests

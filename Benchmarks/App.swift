@@ -28,7 +28,7 @@ struct App: AsyncParsableCommand {
     var batches = [1, 10, 100, 1000]
     @Option(help: "Folder for results and, below it, for everything that is stored meanwhile.")
     var folder = "var/bench"
-    @Flag(help: "Fail where a figure is more than 20 % worse than in Benchmarks/thresholds.json, or where a process lost something.")
+    @Flag(help: "Fail where a figure is 20 % worse than in Benchmarks/thresholds.json, a promise is missed, or something was lost.")
     var check = false
 
     func validate() throws {
@@ -57,9 +57,9 @@ struct App: AsyncParsableCommand {
 }
 
 enum BenchmarkName: String, ExpressibleByArgument, CaseIterable {
-    case bus, ingest, query, sos, burst, subscriptions, pages, restart, all
+    case bus, ingest, query, sos, burst, subscriptions, pages, accesses, grants, restart, all
 
-    static let each: [BenchmarkName] = [.bus, .ingest, .query, .sos, .burst, .subscriptions, .pages, .restart]
+    static let each: [BenchmarkName] = [.bus, .ingest, .query, .sos, .burst, .subscriptions, .pages, .accesses, .grants, .restart]
 
     func measure(on stage: Stage) async throws -> [Row] {
         switch self {
@@ -70,6 +70,8 @@ enum BenchmarkName: String, ExpressibleByArgument, CaseIterable {
         case .burst: try await BurstBenchmark(stage: stage).rows()
         case .subscriptions: try await SubscriptionsBenchmark(stage: stage).rows()
         case .pages: try await PagesBenchmark(stage: stage).rows()
+        case .accesses: try await AccessesBenchmark(stage: stage).rows()
+        case .grants: try await GrantsBenchmark(stage: stage).rows()
         case .restart: try await RestartBenchmark(stage: stage).rows()
         case .all: []
         }

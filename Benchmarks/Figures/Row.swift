@@ -20,14 +20,16 @@ struct Row: Codable, Sendable {
     var beside: String
     var higherIsBetter: Bool
     var demand: Demand
+    /// A promise: a run that checks fails where it is missed.
+    var isJudged: Bool
 
     init(
         _ name: String, _ unit: String, _ ours: [Double], reference: [Double] = [], beside: String = "", higherIsBetter: Bool = false,
-        _ demand: Demand = .none
+        _ demand: Demand = .none, isJudged: Bool = false
     ) {
         (self.name, self.unit, self.ours, self.beside, self.demand) = (name, unit, Spread(ours), beside, demand)
         self.reference = reference.isEmpty ? nil : Spread(reference)
-        self.higherIsBetter = higherIsBetter
+        (self.higherIsBetter, self.isJudged) = (higherIsBetter, isJudged)
     }
 
     var ratio: Double? { reference.map { ours.median / $0.median } }

@@ -16,7 +16,8 @@ struct Thresholds {
         return Thresholds(figures: try JSONDecoder().decode([String: Double].self, from: data))
     }
 
-    /// Prints what became worse and ends with 1 where anything did. Rows without a threshold are too noisy to be compared.
+    /// Prints what became worse, was lost or misses a promise, and ends with 1 where anything did. Rows without a threshold are too noisy
+    /// to be compared.
     func check(_ rows: [Row]) throws {
         let regressions = rows.compactMap { row -> String? in
             guard let known = figures[row.name],
@@ -25,9 +26,13 @@ struct Thresholds {
             return "\(row.name): \(Report.short(row.figure)), was \(Report.short(known))"
         }
         let lost = rows.filter { $0.unit == "lost" && $0.ours.most > 0 }.map { "\($0.name): \(Report.short($0.ours.most)) lost" }
-        guard !(regressions + lost).isEmpty else { return print("no regression past 20 %") }
+        let missed = rows.filter { $0.isJudged && $0.isMet == false }.map {
+            "\($0.name): \(Report.short($0.ours.most)) \($0.unit), promised \($0.demandInWords)"
+        }
+        let faults = regressions + lost + missed
+        guard !faults.isEmpty else { return print("no regression past 20 %, no promise missed") }
         print("regressions:")
-        for line in regressions + lost { print("  \(line)") }
+        for line in faults { print("  \(line)") }
         throw ExitCode(1)
     }
 }

@@ -33,7 +33,7 @@ struct SharingSuite: Sendable {
 
     static let peers: [Peer] = [.ingest, .consent, .thirdPartyGateway]
     /// Quotas and throttles that are for strangers, not for measuring.
-    private static let settings: [Peer: [String: String]] = [
+    static let settings: [Peer: [String: String]] = [
         .consent: [
             "TRACKME_ACC_REGISTRATIONS_PER_HOUR": "1000000", "TRACKME_ACC_LOG_INS_PER_MINUTE": "100000",
             "TRACKME_ACC_LOG_INS_IN_ALL_PER_MINUTE": "1000000", "TRACKME_ACC_CONFIRM_REQUIRED": "false",
@@ -46,7 +46,7 @@ struct SharingSuite: Sendable {
     ]
     private static let rights = ["requests:read", "requests:write", "data:read", "subscriptions:manage"]
     /// Passwords are hashed two at a time; twenty may wait.
-    private static let logInsAtOnce = 4
+    static let logInsAtOnce = 4
 
     let suite: SuiteUnderTest
     let programs: [Peer: Program]
@@ -60,11 +60,11 @@ struct SharingSuite: Sendable {
         for peer in Self.peers {
             programs[peer] = try await suite.start(peer, (Self.settings[peer] ?? [:]).merging(peer == .ingest ? settings : [:]) { $1 })
         }
-        let terms: Version = try await suite.consent.get("/consent/v1/terms")
+        let terms = try await Self.terms(of: suite)
         let conditions: Version = try await suite.gateway.get("/thirdparty/v1/conditions")
         let ingest = try await suite.operatorSeat.client(of: .ingest)
         wearers = try await SuiteUnderTest.each(0..<people, atOnce: Self.logInsAtOnce) { number in
-            (number, try await Self.wearer(number, terms.version, suite, ingest))
+            (number, try await Self.wearer(number, terms, suite, ingest))
         }.sorted { $0.0 < $1.0 }.map(\.1)
         let gateway = try await suite.operatorSeat.client(of: .thirdPartyGateway)
         firms = try await SuiteUnderTest.each(0..<count, atOnce: Self.logInsAtOnce) { number in
@@ -83,10 +83,21 @@ struct SharingSuite: Sendable {
 
     // MARK: People
 
+    /// The version that whoever registers accepts.
+    static func terms(of suite: SuiteUnderTest) async throws -> String {
+        let terms: Version = try await suite.consent.get("/consent/v1/terms")
+        return terms.version
+    }
+
+    /// Registers the person: the token of their log-in.
+    static func account(of person: MadeUpPerson, acceptedTerms terms: String, _ suite: SuiteUnderTest) async throws -> String {
+        _ = try await suite.consent.call("POST", "/consent/v1/accounts", json: person.form(acceptedTerms: terms), expecting: 201)
+        return try await logIn(person.email, person.password, suite)
+    }
+
     private static func wearer(_ number: Int, _ terms: String, _ suite: SuiteUnderTest, _ ingest: BusClient) async throws -> Wearer {
         let person = MadeUpPerson(number)
-        _ = try await suite.consent.call("POST", "/consent/v1/accounts", json: person.form(acceptedTerms: terms), expecting: 201)
-        let token = try await logIn(person.email, person.password, suite)
+        let token = try await account(of: person, acceptedTerms: terms, suite)
         // The first call makes the person known to ingest, which may hear of the account a moment after it was made.
         try await Stage.wait("ingest to know the person", every: .milliseconds(50)) {
             try await suite.ingest.send("GET", "/ingest/v1/devices", token: token).status == 200
@@ -204,10 +215,13 @@ struct SharingSuite: Sendable {
     private func accept(all count: Int, by wearer: Wearer) async throws {
         let pending: Items = try await suite.consent.get("/consent/v1/requests?show=pending&limit=100", token: wearer.token)
         guard pending.items.count == count else { throw BenchmarkError("\(pending.items.count) of \(count) requests came to a person") }
-        for item in pending.items {
-            _ = try await suite.consent.call(
-                "POST", "/consent/v1/requests/\(item.request)/answer", token: wearer.token, json: ["answer": "accept"], expecting: 200)
-        }
+        for item in pending.items { try await Self.accept(item.request, token: wearer.token, suite) }
+    }
+
+    /// The person whose token it is accepts what they were asked.
+    static func accept(_ request: String, token: String, _ suite: SuiteUnderTest) async throws {
+        _ = try await suite.consent.call(
+            "POST", "/consent/v1/requests/\(request)/answer", token: token, json: ["answer": "accept"], expecting: 200)
     }
 
     func upload(_ body: [UInt8], of wearer: Wearer, lines: Bool = false) async throws {

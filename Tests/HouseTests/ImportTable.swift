@@ -39,7 +39,7 @@ enum ImportTable {
         case "Services":
             return allowedInService(parts)
         case "Benchmarks":
-            return toolchain.union(free).union(services).union(["ArgumentParser"])
+            return toolchain.union(free).union(services).union(["ArgumentParser"]).union(isStore(parts) ? ["GRDB"] : [])
         default:
             return allowedInTests(parts)
         }
