@@ -39,7 +39,7 @@ SEEDS ?= 20000
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help up install demo test check docs bench bench-check fuzz simulate chaos attack-http clean build build-tests lint interop
+.PHONY: help up install demo test check docs bench bench-check fuzz simulate chaos attack-http upgrade clean build build-tests lint interop
 
 help: ## what each verb does
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ chaos: build-tests ## the fault matrix: real processes killed, halted, starved o
 
 attack-http: build-tests ## a standing stranger: every route attacked for ATTACK_SECONDS=60 seconds while hearts fail; prints a table
 	@ATTACK_SECONDS=$(ATTACK_SECONDS) .ci/interop attack_http.py
+
+upgrade: ## a running suite of an old release goes on under a new one: TRACKME_OLD_BUILD=/old/.build/release, TRACKME_BUILD=.build/release
+	@TRACKME_BUILD=$(or $(TRACKME_BUILD),$(RELEASE)) .ci/interop upgrade.py
 
 clean: ## delete what was built; data under var/ stays
 	@rm -rf .build

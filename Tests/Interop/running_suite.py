@@ -86,12 +86,16 @@ class Suite:
         # People register and log in at once; what confirming an address is about has tests of its own.
         environment.setdefault("TRACKME_ACC_CONFIRM_REQUIRED", "false")
         environment.setdefault("TRACKME_ACC_SECOND_FACTOR", "offered")
+        self.environment, self.arguments = environment, [
+            "--data", self.data, "--only", *parts, "--consent-port", str(self.ports[0]), "--ingest-port", str(self.ports[1]),
+            "--sos-port", str(self.ports[2]), "--notifier-port", str(self.ports[3])]
         self.log = open(os.path.join(self.folder, "up.log"), "wb")
+        self.launch()
+
+    def launch(self):
         self.up = subprocess.Popen(
-            [self.executable("trackme"), "up", "--data", self.data, "--only", *parts,
-             "--consent-port", str(self.ports[0]), "--ingest-port", str(self.ports[1]), "--sos-port", str(self.ports[2]),
-             "--notifier-port", str(self.ports[3])],
-            env=environment, stdout=self.log, stderr=self.log, start_new_session=True)
+            [self.executable("trackme"), "up", *self.arguments], env=self.environment, stdout=self.log, stderr=self.log,
+            start_new_session=True)
 
     @staticmethod
     def executable(name):
