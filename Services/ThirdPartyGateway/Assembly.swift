@@ -38,30 +38,22 @@ struct GatewayModule: Sendable {
         let opened = try await OpenedStore(
             on: runtime, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations,
             restored: { db in try FeedEpochStore().renew(db, at: .now) })
-        let outbox = try await MessageOutbox(in: opened.store, on: runtime)
+        let stores = try GatewayStores(
+            settings, opened: opened, outbox: try await MessageOutbox(in: opened.store, on: runtime), on: runtime)
         let checker = try TokenChecker(store: opened.store, issuer: runtime.settings.publicOrigin)
-        let effects = GatewayEffects()
-        organisations = try await OrganisationModule(
-            settings.organisations, on: .init(opened: opened, outbox: outbox, runtime: runtime, effects: effects.closing))
-        let (repository, door) = (organisations.repository, organisations.door)
-        let admit: Admit = { exchange, right in try await door.admit(exchange, needing: right) }
-        payments = try PaymentModule(
-            settings.payments, on: opened, runtime: runtime, effects: effects.payment(repository), admit: admit)
-        effects.join(payments.repository)
-        subscriptions = try await SubscriptionModule(
-            settings.subscriptions, opened: opened, runtime: runtime, effects: effects.subscription(repository, admit: admit))
-        effects.join(subscriptions.repository)
+        organisations = try await OrganisationModule(settings.organisations, on: stores, runtime: runtime)
+        let admit: Admit = { [door = organisations.door] exchange, right in try await door.admit(exchange, needing: right) }
+        payments = try PaymentModule(settings.payments, on: stores, runtime: runtime, admit: admit)
+        subscriptions = try await SubscriptionModule(settings.subscriptions, on: stores, runtime: runtime, admit: admit)
         requests = try RequestModule(
-            settings.requests, opened: opened, runtime: runtime,
-            on: RequestDependencies(
-                questions: try await RequestBusRoutes(on: runtime), data: try await GrantedData(on: runtime),
-                effects: effects.request(repository),
-                admit: admit, isConsentHeard: { [gate = subscriptions.gate] in gate.isOpen }))
-        effects.join(requests.news)
+            settings.requests, on: stores, runtime: runtime,
+            dependencies: RequestDependencies(
+                questions: try await RequestBusRoutes(on: runtime), data: try await GrantedData(on: runtime), admit: admit,
+                isConsentHeard: { [gate = subscriptions.gate] in gate.isOpen }))
         var methods = Methods(memory: opened.answers)
         organisations.register(in: &methods)
         payments.register(in: &methods)
-        JobRoutes(opened.store, organisations.jobs.all + [outbox.jobs]).register(in: &methods)
+        JobRoutes(opened.store, organisations.jobs.all + [stores.outbox.jobs]).register(in: &methods)
         try await runtime.answer(methods)
         let erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys, steps: .all([subscriptions.erasure, requests.erasure]))
@@ -75,7 +67,7 @@ struct GatewayModule: Sendable {
                 clientCredentials: .init(tokenPath: TokenRoutes.path, scopes: Right.allCases.map { ($0.rawValue, $0.summary) })),
             routes: routes.all, webhooks: WebhookEvent.allCases.map(\.documentation), store: opened.store, tokens: checker,
             authenticate: organisations.authenticate(checker))
-        let background = [Background(outbox.run), Background(accounts.run), Background(erasures.run)]
+        let background = [Background(stores.outbox.run), Background(accounts.run), Background(erasures.run)]
         services =
             opened.parts(publishing: []) + background + organisations.services + payments.services + subscriptions.services
             + requests.services + [server]

@@ -13,13 +13,13 @@ struct OpenedAccess: Sendable {
 struct DataService: Sendable {
     let store: Store
     let data: GrantedData
-    let effects: RequestEffects
+    let payments: PaymentRepository
     let memory: RequestMemory
     let clock: @Sendable () -> Timestamp
     private let table = RequestStore()
 
-    init(store: Store, data: GrantedData, effects: RequestEffects, clock: @escaping @Sendable () -> Timestamp) {
-        (self.store, self.data, self.effects, self.clock) = (store, data, effects, clock)
+    init(store: Store, data: GrantedData, payments: PaymentRepository, clock: @escaping @Sendable () -> Timestamp) {
+        (self.store, self.data, self.payments, self.clock) = (store, data, payments, clock)
         memory = RequestMemory(store: store)
     }
 
@@ -36,9 +36,9 @@ struct DataService: Sendable {
     /// Nil where there is no such request of this organisation.
     func find(_ id: RequestID, of organisation: OrganisationID) async throws -> PayableState? {
         let found = try await memory.find(id) {
-            try await store.readBriefly { [table, effects] db in
+            try await store.readBriefly { [table, payments] db in
                 guard let stored = try table.stored(db, id) else { return nil }
-                return PayableState(stored: stored, isPaid: try effects.isPaid(db, id))
+                return PayableState(stored: stored, isPaid: try payments.isPaid(db, id))
             }
         }
         return found?.stored.request.organisation == organisation ? found : nil
@@ -63,14 +63,14 @@ struct DataService: Sendable {
         let isFirst = stored.values == 0 && values > 0
         let isFinished = isLast && access.isWhole(stored.request, at: now) && !stored.delivered.contains(access.type)
         guard isFirst || isFinished else { return }
-        try await store.write { [table, effects] db in
+        try await store.write { [table, payments] db in
             // Other pages may have come meanwhile.
             guard let current = try table.stored(db, access.request) else { return }
-            _ = try DataAccess.grant(of: current.request, isPaid: try effects.isPaid(db, access.request))
+            _ = try DataAccess.grant(of: current.request, isPaid: try payments.isPaid(db, access.request))
             try table.delivered(db, current, values: values, finished: isFinished ? [access.type] : [], at: now)
-            if values > 0 { try effects.delivered(db, access.request) }
+            if values > 0 { try payments.delivered(db, access.request) }
             let after = try table.stored(db, access.request)
-            if let after, after.values == 0, after.request.deliveredAt != nil { try effects.undeliverable(db, access.request) }
+            if let after, after.values == 0, after.request.deliveredAt != nil { try payments.undeliverable(db, access.request) }
         }
     }
 }

@@ -16,14 +16,14 @@ struct FeedReadingStore: Sendable {
     private static let afterEarly = Duration.milliseconds(100)
 
     let keys: PersonKeys
-    /// Told of a request whose first item is there.
-    let delivered: @Sendable (Database, RequestID) throws -> Void
+    /// Learn of a request whose first item is there.
+    let bills: BillStore
     private let feeds = FeedStore()
     private let news = FeedEventStore()
     private let items = FeedItemStore()
 
-    init(keys: PersonKeys, delivered: @escaping @Sendable (Database, RequestID) throws -> Void) {
-        (self.keys, self.delivered) = (keys, delivered)
+    init(keys: PersonKeys, bills: BillStore) {
+        (self.keys, self.bills) = (keys, bills)
     }
 
     /// What can be read by now.
@@ -61,7 +61,7 @@ struct FeedReadingStore: Sendable {
             let wasEmpty = feed.newest == nil
             if try items.append(db, outcome.samples, to: &feed, key: key, at: now) > 0 {
                 grown[feed.number] = feed
-                if wasEmpty { try delivered(db, feed.request) }
+                if wasEmpty { try bills.delivered(db, feed.request, at: now) }
             }
             try news.settle(db, one, readTo: readTo.milliseconds, retryAt: now + Self.afterEarly)
         }

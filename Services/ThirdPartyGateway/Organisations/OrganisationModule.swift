@@ -10,15 +10,6 @@ import ServiceLifecycle
 import Storage
 
 struct OrganisationModule: Sendable {
-    /// What they stand on.
-    struct Dependencies: Sendable {
-        var opened: OpenedStore
-        var outbox: MessageOutbox
-        var runtime: Runtime
-        var effects = ClosingEffects()
-        var now: @Sendable () -> Timestamp = { .now }
-    }
-
     let door: OrganisationDoor
     let repository: OrganisationRepository
     let directory: OrganisationRegister
@@ -32,15 +23,11 @@ struct OrganisationModule: Sendable {
     let unconfirmed: UnconfirmedOrganisations
     private let now: @Sendable () -> Timestamp
 
-    init(_ settings: OrganisationSettings, on dependencies: Dependencies) async throws {
-        let (runtime, store, now) = (dependencies.runtime, dependencies.opened.store, dependencies.now)
-        let key = try runtime.key("organisations")
-        let table = OrganisationStore(
-            key: key, names: try runtime.lookupKey(for: "business-name"), vatNumbers: try runtime.lookupKey(for: "vat-number"),
-            addresses: try runtime.lookupKey(for: "corporate-address"))
-        let memberTable = MemberStore(key: key)
+    init(_ settings: OrganisationSettings, on stores: GatewayStores, runtime: Runtime) async throws {
+        let (store, now, table) = (stores.opened.store, stores.clock, stores.organisations.table)
+        let memberTable = MemberStore(key: table.key)
         let consent = ConsentClient(client: try await runtime.client(of: .consent))
-        repository = OrganisationRepository(table: table, outbox: dependencies.outbox)
+        repository = stores.organisations
         directory = OrganisationRegister(store: store, organisations: table, members: memberTable)
         door = OrganisationDoor(directory: directory)
         jobs = OrganisationJobs(store: store, table: table, consent: consent, logger: runtime.logger, now: now)
@@ -51,17 +38,17 @@ struct OrganisationModule: Sendable {
         accounts = OrganisationService(
             settings: settings, publicOrigin: runtime.settings.publicOrigin, store: store, table: table, members: memberTable,
             repository: repository,
-            directory: directory, consent: consent, jobs: jobs, effects: dependencies.effects, answersKey: answersKey,
-            logger: runtime.logger)
+            closing: OrganisationClosingStore(members: memberTable, bills: stores.bills, subscriptions: stores.subscriptions),
+            directory: directory, consent: consent, jobs: jobs, answersKey: answersKey, logger: runtime.logger)
         members = MemberService(
             store: store, table: memberTable, organisations: table, directory: directory, consent: consent, jobs: jobs.queues,
             logger: runtime.logger)
         clients = ClientService(
-            settings: settings, store: store, table: ClientStore(key: key), directory: directory, answersKey: answersKey,
+            settings: settings, store: store, table: ClientStore(key: table.key), directory: directory, answersKey: answersKey,
             logger: runtime.logger)
         service = OrganisationReviewService(
             store: store, table: table, members: memberTable, repository: repository, consent: consent, directory: directory,
-            answers: dependencies.opened.answers, logger: runtime.logger, now: now)
+            answers: stores.opened.answers, logger: runtime.logger, now: now)
         allowance = Allowance(perMinute: settings.callsPerMinute, perDay: settings.callsPerDay)
         support = SupportRoutes(settings: settings)
         self.now = now

@@ -37,11 +37,11 @@ struct OrganisationService: Sendable {
     let table: OrganisationStore
     let members: MemberStore
     let repository: OrganisationRepository
+    let closingStore: OrganisationClosingStore
     let mail: OrganisationMailStore
     let directory: OrganisationRegister
     let consent: ConsentClient
     let jobs: OrganisationJobs
-    let effects: ClosingEffects
     let firstAnswers: FirstAnswers<RegistrationReceipt>
     let logger: Logger
     private let links = OrganisationLinkStore()
@@ -51,13 +51,13 @@ struct OrganisationService: Sendable {
 
     init(
         settings: OrganisationSettings, publicOrigin: String, store: Store, table: OrganisationStore, members: MemberStore,
-        repository: OrganisationRepository, directory: OrganisationRegister, consent: ConsentClient, jobs: OrganisationJobs,
-        effects: ClosingEffects, answersKey: SymmetricKey, logger: Logger
+        repository: OrganisationRepository, closing: OrganisationClosingStore, directory: OrganisationRegister, consent: ConsentClient,
+        jobs: OrganisationJobs, answersKey: SymmetricKey, logger: Logger
     ) {
         (self.settings, self.store, self.table) = (settings, store, table)
         mail = OrganisationMailStore(repository: repository, publicOrigin: publicOrigin, lasting: settings.confirmTime)
         (self.members, self.repository, self.directory, self.consent) = (members, repository, directory, consent)
-        (self.jobs, self.effects, self.logger) = (jobs, effects, logger)
+        (closingStore, self.jobs, self.logger) = (closing, jobs, logger)
         firstAnswers = FirstAnswers(secret: answersKey)
         let perHour = Double(settings.registrationsPerHour)
         limiter = RateLimiter(rate: perHour / 3600, burst: perHour)
@@ -287,10 +287,7 @@ struct OrganisationService: Sendable {
     func closing(_ id: OrganisationID) async throws -> ClosingPreview {
         try await store.read { [self] db in
             guard let row = try table.find(db, id) else { throw Problem.notFound }
-            let open = try effects.openRequests(db, id)
-            return ClosingPreview(
-                businessName: row.details.businessName, pendingRequests: open.pending, approvedRequests: open.approved,
-                members: try members.count(db, of: id), debts: try effects.debts(db, id))
+            return try closingStore.preview(db, row)
         }
     }
 
@@ -308,14 +305,9 @@ struct OrganisationService: Sendable {
             }
             var life = OrganisationLife(row.state)
             try life.closed()
-            let open = try effects.openRequests(db, id)
-            let preview = ClosingPreview(
-                businessName: row.details.businessName, pendingRequests: open.pending, approvedRequests: open.approved,
-                members: try members.count(db, of: id), debts: try effects.debts(db, id))
+            let preview = try closingStore.preview(db, row)
             try repository.mail(db, to: id, .organisationClosed, ["debts": preview.debtsInWords])
-            for closed in effects.closed { try closed(db, id) }
-            try members.deleteAll(db, of: id)
-            try ClientStore.deleteAll(db, of: id)
+            try closingStore.end(db, id)
             for purpose in OrganisationLinkPurpose.allCases { try links.forget(db, purpose, of: id) }
             try table.close(db, row, at: at)
             try jobs.queues.close(db, id)

@@ -112,6 +112,13 @@ struct BillStore: Sendable {
         }
     }
 
+    /// Something of what was paid for has left, so that it does not go back by itself any more.
+    func delivered(_ db: Database, _ request: RequestID, at now: Timestamp) throws {
+        guard try isDelivered(db, request) == false, var bill = try find(db, of: request)?.bill else { return }
+        bill.delivered(at: now)
+        try save(db, bill)
+    }
+
     /// How many wait for the operator, by what they wait for.
     func attention(_ db: Database) throws -> [PaymentAttention: Int] {
         try Row.fetchAll(
@@ -144,6 +151,11 @@ struct BillStore: Sendable {
         try String.fetchOne(
             db.cachedStatement(sql: "SELECT status FROM payments WHERE request = ?"), arguments: [Data(request.bytes)]
         ).flatMap(PaymentStatus.init(rawValue:))
+    }
+
+    /// Whether data of this request may leave as far as money goes (PAY-04, INV-20). False for a request that is not known here.
+    func isPaid(_ db: Database, _ request: RequestID) throws -> Bool {
+        try status(db, of: request) == .paid
     }
 
     /// Nil where there is no payment.

@@ -16,22 +16,12 @@ struct PaymentModule: Sendable {
     let repository: PaymentRepository
     let service: PaymentService
     let jobs: PaymentJobRunner
-    let providers: PaymentProviders
     private let prices: PriceBusRoutes
     private let ownRoutes: [Route]
 
-    /// - Parameter providers: other than those of the settings; for tests.
-    init(
-        _ settings: PaymentSettings, on opened: OpenedStore, runtime: Runtime, effects: PaymentEffects, admit: @escaping Admit,
-        providers: PaymentProviders? = nil, clock: @escaping @Sendable () -> Timestamp = { .now }
-    ) throws {
-        let key = try runtime.key("payments")
-        self.providers = try providers ?? Self.providers(settings, runtime, clock: clock)
-        let ledger = PaymentStore(
-            table: BillStore(key: key.derived(for: "attempts")), jobs: PaymentJobStore(sealKey: key.derived(for: "errands")),
-            invoices: InvoiceStore(key: key.derived(for: "invoices")), providers: self.providers, requestEffects: effects,
-            settings: settings, publicOrigin: runtime.settings.publicOrigin, wakeUp: WakeUpSignal())
-        repository = PaymentRepository(ledger: ledger, prices: PriceRepository(), settings: settings, clock: clock)
+    init(_ settings: PaymentSettings, on stores: GatewayStores, runtime: Runtime, admit: @escaping Admit) throws {
+        let (opened, clock, ledger) = (stores.opened, stores.clock, stores.payments.ledger)
+        repository = stores.payments
         jobs = PaymentJobRunner(
             store: opened.store, ledger: ledger, lookEvery: settings.lookEvery, logger: runtime.logger, clock: clock)
         service = PaymentService(
@@ -56,11 +46,11 @@ struct PaymentModule: Sendable {
     var services: [any Service] {
         [Background(jobs.run), Background(jobs.watch)]
     }
+}
 
+extension PaymentProviders {
     /// Those that the operator has set up.
-    private static func providers(
-        _ settings: PaymentSettings, _ runtime: Runtime, clock: @escaping @Sendable () -> Timestamp
-    ) throws -> PaymentProviders {
+    init(_ settings: PaymentSettings, on runtime: Runtime, clock: @escaping @Sendable () -> Timestamp) throws {
         // The operator names these addresses; they may well be on this machine or network.
         var trusted = OutboundSettings()
         trusted.policy = .anywhere
@@ -82,6 +72,6 @@ struct PaymentModule: Sendable {
         if byMethod.isEmpty {
             runtime.logger.warning("no way of paying is set up: what is due stays due")
         }
-        return PaymentProviders(byMethod)
+        self.init(byMethod)
     }
 }

@@ -10,6 +10,12 @@ struct PayableRequest: Hashable, Sendable {
     let scope: RequestScope
 }
 
+extension PayableRequest {
+    init(_ request: MadeRequest) {
+        self.init(id: request.id, organisation: request.organisation, scope: request.scope)
+    }
+}
+
 /// What the price of a form follows from that was sent and has not been answered.
 struct AgreedPrice: Hashable, Sendable {
     /// Asked for at once.
@@ -32,6 +38,13 @@ struct PaymentRepository: Sendable {
         try prices.quote(db, scope, persons: persons, settings.when)
     }
 
+    /// Whether the price that was shown is still honoured.
+    /// - Throws: `price-changed`.
+    func check(_ db: Database, _ scope: RequestScope, persons: Int, version: Int?) throws {
+        _ = try prices.quote(
+            db, scope, persons: persons, settings.when, version: version, honoured: settings.quoteTime, at: clock())
+    }
+
     /// The request was sent and waits for its answer: its price is fixed, and the handler is asked whether the payment is feasible
     /// (PAY-02).
     /// - Parameters:
@@ -46,6 +59,15 @@ struct PaymentRepository: Sendable {
         let quote = try prices.quote(
             db, request.scope, persons: persons, settings.when, version: priceListVersion, honoured: Self.always, at: now)
         try ledger.open(db, request, quote, at: now)
+    }
+
+    /// As `opened`; where the price that was agreed to is no longer honoured the list in force counts, since the person is asked already.
+    func asked(_ db: Database, _ request: PayableRequest, persons: Int, priceListVersion: Int?) throws {
+        do {
+            try opened(db, request, persons: persons, priceListVersion: priceListVersion)
+        } catch is Problem {
+            try opened(db, request, persons: persons)
+        }
     }
 
     /// The person has accepted: what is to be paid is due, what costs nothing is paid (PAY-03).
@@ -79,12 +101,7 @@ struct PaymentRepository: Sendable {
 
     /// Something of what was paid for has left, so that it does not go back by itself any more.
     func delivered(_ db: Database, _ request: RequestID) throws {
-        guard try ledger.table.isDelivered(db, request) == false else { return }
-        let now = clock()
-        try ledger.change(db, of: request) { bill in
-            bill.delivered(at: now)
-            return []
-        }
+        try ledger.table.delivered(db, request, at: clock())
     }
 
     /// The period is over and there was nothing in it: nothing is owed, and what was paid goes back.
@@ -93,9 +110,9 @@ struct PaymentRepository: Sendable {
         try ledger.change(db, of: request) { $0.undeliverable(at: now) }
     }
 
-    /// Whether data of this request may leave as far as money goes (PAY-04, INV-20). False for a request that is not known here.
+    /// As `BillStore.isPaid`.
     func isPaid(_ db: Database, _ request: RequestID) throws -> Bool {
-        try ledger.table.status(db, of: request) == .paid
+        try ledger.table.isPaid(db, request)
     }
 
     /// What an organisation still owes, one amount for each currency; it stays due when the organisation leaves (ORG-16).

@@ -7,19 +7,6 @@ import Sealing
 import ServiceKit
 import Storage
 
-/// What payments need of requests and organisations; each closure runs in the caller's transaction.
-struct PaymentEffects: Sendable {
-    /// To whom an invoice is made out.
-    var billing: @Sendable (Database, OrganisationID) throws -> BillingAddress
-    var preferred: @Sendable (Database, OrganisationID) throws -> PaymentMethod
-    /// To the corporate address.
-    var mail: @Sendable (Database, OrganisationID, MessageTemplate, [String: String]) throws -> Void
-    /// Data may leave from now on: subscriptions begin, downloads open. Called once for each request.
-    var released: @Sendable (Database, RequestID) throws -> Void
-    /// What was paid goes back or is contested, or is due again (nil): nothing more may leave.
-    var withdrawn: @Sendable (Database, RequestID, PaymentHold?) throws -> Void = { _, _, _ in }
-}
-
 /// A payment with its invoices, as it is shown.
 struct ShownPayment: Sendable {
     let stored: StoredBill
@@ -35,7 +22,9 @@ struct PaymentStore: Sendable {
     let jobs: PaymentJobStore
     let invoices: InvoiceStore
     let providers: PaymentProviders
-    let requestEffects: PaymentEffects
+    let organisations: OrganisationRepository
+    let releases: RequestReleaseStore
+    let subscriptions: SubscriptionRepository
     let settings: PaymentSettings
     /// Of the suite's pages, for links in mails.
     let publicOrigin: String
@@ -48,7 +37,7 @@ struct PaymentStore: Sendable {
             payment: .random(), request: request.id, organisation: request.organisation, amount: quote.perPerson,
             priceListVersion: quote.priceListVersion, at: now)
         try table.add(db, bill, quote, request.scope, at: now)
-        let method = try requestEffects.preferred(db, request.organisation)
+        let method = try organisations.preferredMethod(db, request.organisation)
         var effects: [PaymentEffect] = []
         if let provider = providers.provider(for: method) {
             effects += bill.submitted(paidBy: method, through: provider.name, at: now)
@@ -98,7 +87,7 @@ struct PaymentStore: Sendable {
         ShownPayment(
             stored: stored,
             preset: stored.bill.status == .due
-                ? try stored.bill.live?.method ?? requestEffects.preferred(db, stored.bill.organisation) : nil,
+                ? try stored.bill.live?.method ?? organisations.preferredMethod(db, stored.bill.organisation) : nil,
             invoice: try invoices.find(db, .invoice, of: stored.bill.payment)?.number,
             creditNote: try invoices.find(db, .creditNote, of: stored.bill.payment)?.number)
     }
@@ -114,16 +103,34 @@ struct PaymentStore: Sendable {
             try table.save(db, bill)
         }
         if bill.status != .paid, stored.bill.status == .paid || stored.bill.hold != bill.hold {
-            try requestEffects.withdrawn(db, bill.request, bill.hold)
+            try withdraw(db, bill.request, bill.hold)
         }
         for effect in effects {
             switch effect {
             case .ask(let kind, let attempt): try ask(db, kind, bill, attempt, token: kind == .confirm ? token : nil)
             case .paid: try receipt(db, stored, bill, at: now)
-            case .release: try requestEffects.released(db, bill.request)
+            case .release: try release(db, bill.request)
             case .refunded: try creditNote(db, stored, bill, at: now)
             case .tell(let notice): try tell(db, bill, notice)
             }
+        }
+    }
+
+    /// Data may leave from now on: downloads open, a subscription begins.
+    private func release(_ db: Database, _ request: RequestID) throws {
+        // What is due for a request that was stopped can be paid still (SHR-25); nothing begins by that.
+        guard try releases.table.find(db, request)?.status == .approved else { return }
+        try releases.paid(db, request)
+        try subscriptions.begin(db, request)
+    }
+
+    /// What was paid goes back or is contested, or is due again (nil): nothing more may leave.
+    private func withdraw(_ db: Database, _ request: RequestID, _ hold: PaymentHold?) throws {
+        try releases.unpaid(db, request, hold)
+        switch hold {
+        case .givenBack: try subscriptions.end(db, request, .unpaid)
+        // It goes on once it is decided, or paid again.
+        case .contested, nil: try subscriptions.hold(db, request)
         }
     }
 
@@ -134,11 +141,11 @@ struct PaymentStore: Sendable {
 
     private func receipt(_ db: Database, _ stored: StoredBill, _ bill: Bill, at now: Timestamp) throws {
         let content = Invoice.Content(
-            seller: settings.seller, buyer: try requestEffects.billing(db, bill.organisation), request: bill.request, scope: stored.scope,
+            seller: settings.seller, buyer: try organisations.billing(db, bill.organisation), request: bill.request, scope: stored.scope,
             quote: stored.quote, method: bill.paying?.method ?? .card)
         let invoice = try invoices.issue(db, .invoice, content, for: bill.payment, of: bill.organisation, at: now)
-        try requestEffects.mail(
-            db, bill.organisation, .paymentReceived,
+        try organisations.mail(
+            db, to: bill.organisation, .paymentReceived,
             [
                 "amount": bill.amount.text, "request": "\(bill.request)", "invoice": "\(invoice.number)",
                 "link": link(invoice.number),
@@ -151,8 +158,8 @@ struct PaymentStore: Sendable {
         var content = invoice.content
         content.takesBack = "\(invoice.number)"
         let note = try invoices.issue(db, .creditNote, content, for: bill.payment, of: bill.organisation, at: now)
-        try requestEffects.mail(
-            db, bill.organisation, .paymentRefunded,
+        try organisations.mail(
+            db, to: bill.organisation, .paymentRefunded,
             ["amount": bill.amount.text, "request": "\(bill.request)", "invoice": "\(note.number)", "link": link(note.number)])
     }
 
@@ -165,7 +172,7 @@ struct PaymentStore: Sendable {
         case .disputed: template = .paymentDisputed
         case .chargedBack: template = .paymentChargedBack
         }
-        try requestEffects.mail(db, bill.organisation, template, values)
+        try organisations.mail(db, to: bill.organisation, template, values)
     }
 
     private func link(_ number: InvoiceNumber) -> String {

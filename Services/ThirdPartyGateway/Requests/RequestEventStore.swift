@@ -6,14 +6,16 @@ import ServiceKit
 import Storage
 
 struct RequestEventStore: Sendable {
-    let table: RequestStore
-    let files: DataFileStore
-    let effects: RequestEffects
+    let releases: RequestReleaseStore
+    let payments: PaymentRepository
+    let subscriptions: SubscriptionRepository
+    let organisations: OrganisationRepository
     let keys: PersonKeys
-    let watchers: Watchers<OrganisationID>
     /// Where people find the suite, for links in mails.
     let origin: String
     let clock: @Sendable () -> Timestamp
+    let table = RequestStore()
+    let files = DataFileStore()
 
     // MARK: The stream
 
@@ -60,7 +62,7 @@ struct RequestEventStore: Sendable {
         guard request != before else { return }
         try table.save(db, request)
         try tell(db, request, change)
-        tellWatchers(db, of: request.organisation)
+        releases.tellWatchers(db, of: request.organisation)
     }
 
     /// The fact came before the answer to the question, or this store was restored: every request begins as PENDING.
@@ -70,46 +72,39 @@ struct RequestEventStore: Sendable {
             to: state.to, granularity: state.granularity, isSubscription: state.to > state.changedAt, status: .pending, grant: nil,
             answerBy: state.answerBy, createdAt: state.changedAt, changedAt: state.changedAt, paidAt: nil, deliveredAt: nil)
         try table.add(db, request)
-        tellWatchers(db, of: state.organisation)
+        releases.tellWatchers(db, of: state.organisation)
         return request
     }
 
-    /// Nothing is due for it any more: its data may leave.
-    func paid(_ db: Database, _ request: RequestID) throws {
-        try table.paid(db, request, at: clock())
-        guard let made = try table.find(db, request) else { return }
-        tellWatchers(db, of: made.organisation)
-    }
+    // MARK: What follows
 
-    /// What was paid goes back, is contested, or is due again: nothing more may leave.
-    func unpaid(_ db: Database, _ request: RequestID, _ hold: PaymentHold?) throws {
-        try table.unpaid(db, request, hold)
-        try files.removeAll(db, of: request, at: clock())
-        guard let made = try table.find(db, request) else { return }
-        tellWatchers(db, of: made.organisation)
-    }
-
-    // MARK: Who is told
-
-    /// Once what is being written is committed.
-    func tellWatchers(_ db: Database, of organisation: OrganisationID) {
-        db.afterCommit { [watchers] in watchers.notify(organisation) }
+    /// Over, whatever it was before: declined, expired, revoked or ended.
+    func closed(_ db: Database, _ request: MadeRequest) throws {
+        try payments.closed(db, request.id, as: request.status)
+        switch request.status {
+        case .revoked: try subscriptions.end(db, request.id, .revoked)
+        case .ended:
+            try subscriptions.end(db, request.id, .ended)
+            // Run out, not stopped: where nothing came of it in its time, nothing is owed.
+            if request.isSubscription, request.changedAt >= request.to { try payments.undeliverable(db, request.id) }
+        case .pending, .approved, .declined, .expired: break
+        }
     }
 
     private func tell(_ db: Database, _ request: MadeRequest, _ change: RequestChange) throws {
         switch change {
         case .none: return
-        case .approved(let grant):
-            let amount = try effects.approved(db, request, grant)
-            try mail(db, request, .requestAccepted, ["amount": amount])
+        case .approved:
+            let waiting = try PendingRequestStore().agreed(db, of: request.organisation)
+            let amount = try payments.due(db, PayableRequest(request), agreedIn: waiting)
+            try mail(db, request, .requestAccepted, ["amount": amount.text])
         case .narrowed:
             // What was written before the withdrawal is not handed out after it (SHR-16).
             try files.removeAll(db, of: request.id, at: clock())
-            try effects.narrowed(db, request)
             try mail(db, request, .accessNarrowed)
         case .closed(let end):
             try files.removeAll(db, of: request.id, at: clock())
-            try effects.closed(db, request)
+            try closed(db, request)
             try mail(db, request, end.template)
         }
     }
@@ -119,7 +114,7 @@ struct RequestEventStore: Sendable {
         var values = more
         values["request"] = request.id.description
         if template.values.contains("link") { values["link"] = "\(origin)/thirdparty/v1/requests/\(request.id)" }
-        try effects.mail(db, request.organisation, template, values)
+        try organisations.mail(db, to: request.organisation, template, values)
     }
 }
 

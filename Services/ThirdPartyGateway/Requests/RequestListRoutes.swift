@@ -14,12 +14,11 @@ struct RequestListRoutes: Sendable {
 
     let store: Store
     let service: RequestService
-    let firstAnswers: FirstAnswers<JobID>
     let admit: Admit
     private let pending = PendingRequestStore()
 
-    init(store: Store, service: RequestService, firstAnswers: FirstAnswers<JobID>, admit: @escaping Admit) {
-        (self.store, self.service, self.firstAnswers, self.admit) = (store, service, firstAnswers, admit)
+    init(store: Store, service: RequestService, admit: @escaping Admit) {
+        (self.store, self.service, self.admit) = (store, service, admit)
     }
 
     var all: [Route] { [send, find] }
@@ -49,7 +48,7 @@ struct RequestListRoutes: Sendable {
             let bytes = Array(try await exchange.body().readableBytesView)
             let (list, version) = try await Self.read(exchange, bytes)
             let (id, isRepeated) = try await service.send(
-                list.forms, of: standing, priceListVersion: version, repeated: try firstAnswers.sending(exchange, bytes, "send-list"))
+                list.forms, of: standing, priceListVersion: version, try RepeatableRequest(exchange, bytes, "send-list"))
             service.wake()
             guard let item = try await item(id, of: standing.id, from: 0, limit: PageLimits.usual) else { throw Problem.absent }
             let answer = try HTTPAnswer.json(item, status: 202).with(.location, "/thirdparty/v1/requests/lists/\(id)")

@@ -7,11 +7,10 @@ import ServiceKit
 import ServiceLifecycle
 import Storage
 
-/// What requests need of others: consent and ingest to ask, the gateway's other subjects in its transactions.
+/// What requests need of others: consent and ingest to ask, organisations to admit.
 struct RequestDependencies: Sendable {
     var questions: RequestBusRoutes
     var data: GrantedData
-    var effects: RequestEffects
     var admit: Admit
     /// Whether what consent says is known here now; nothing is handed out otherwise.
     var isConsentHeard: @Sendable () -> Bool
@@ -30,39 +29,31 @@ struct RequestModule: Sendable {
     let routes: [Route]
     private let follower: Follower
 
-    init(
-        _ settings: RequestSettings, opened: OpenedStore, runtime: Runtime, on dependencies: RequestDependencies,
-        clock: @escaping @Sendable () -> Timestamp = { .now }
-    ) throws {
-        let (store, logger, effects) = (opened.store, runtime.logger, dependencies.effects)
-        let vault = RequestVault(keys: opened.keys, serviceKey: try runtime.key("requests"))
+    init(_ settings: RequestSettings, on stores: GatewayStores, runtime: Runtime, dependencies: RequestDependencies) throws {
+        let (store, keys, logger, clock) = (stores.opened.store, stores.opened.keys, runtime.logger, stores.clock)
+        let vault = RequestVault(keys: keys, serviceKey: try runtime.key("requests"))
         let sealedFiles = SealedFiles(in: runtime.settings.storeFolder, named: "data-files")
-        // Event streams that one organisation may have open.
-        let watchers = Watchers<OrganisationID>(limit: 20)
-        let fileTable = DataFileStore()
+        let (watchers, fileTable) = (stores.releases.watchers, DataFileStore())
         let news = RequestEventStore(
-            table: RequestStore(), files: fileTable, effects: effects, keys: opened.keys, watchers: watchers,
-            origin: runtime.settings.publicOrigin, clock: clock)
-        let sealer = RequestSealer(store: store, keys: opened.keys, vault: vault, logger: logger)
+            releases: stores.releases, payments: stores.payments, subscriptions: stores.subscriptions,
+            organisations: stores.organisations, keys: keys, origin: runtime.settings.publicOrigin, clock: clock)
+        let sealer = RequestSealer(store: store, keys: keys, vault: vault, logger: logger)
         let service = RequestService(
-            store: store, vault: vault, news: news, effects: effects, questions: dependencies.questions, sealer: sealer, logger: logger,
-            clock: clock)
-        let data = DataService(store: store, data: dependencies.data, effects: effects, clock: clock)
+            store: store, vault: vault, news: news, payments: stores.payments, questions: dependencies.questions, sealer: sealer,
+            firstAnswers: FirstAnswers(secret: try runtime.key("answers")), logger: logger, clock: clock)
+        let data = DataService(store: store, data: dependencies.data, payments: stores.payments, clock: clock)
         let files = DataFileService(
-            store: store, keys: opened.keys, files: sealedFiles, data: data, isConsentHeard: dependencies.isConsentHeard,
+            store: store, keys: keys, files: sealedFiles, data: data, isConsentHeard: dependencies.isConsentHeard,
             settings: settings, logger: logger, clock: clock)
         let repository = RequestRepository(store: store, vault: vault)
-        let firstAnswers = FirstAnswers<JobID>(secret: try runtime.key("answers"))
         let keeper = RequestFileKeeper(sealedFiles: sealedFiles) {
             try await store.read { db in try fileTable.withFiles(db) }
         }
         erasure =
             RequestErasureStore(table: RequestStore(), files: fileTable, sealer: sealer, keeper: keeper, memory: data.memory).steps
         routes =
-            RequestRoutes(
-                repository: repository, service: service, watchers: watchers, firstAnswers: firstAnswers, admit: dependencies.admit
-            ).all
-            + RequestListRoutes(store: store, service: service, firstAnswers: firstAnswers, admit: dependencies.admit).all
+            RequestRoutes(repository: repository, service: service, watchers: watchers, admit: dependencies.admit).all
+            + RequestListRoutes(store: store, service: service, admit: dependencies.admit).all
             + DataRoutes(service: data, admit: dependencies.admit).all
             + DataFileRoutes(service: files, data: data, admit: dependencies.admit).all
         follower = Follower(

@@ -29,7 +29,6 @@ struct RequestRoutes: Sendable {
     let repository: RequestRepository
     let service: RequestService
     let watchers: Watchers<OrganisationID>
-    let firstAnswers: FirstAnswers<JobID>
     let admit: Admit
 
     var all: [Route] { [open, list, find, events, end, dataTypes] }
@@ -66,7 +65,7 @@ struct RequestRoutes: Sendable {
             }
             let (list, isRepeated) = try await service.send(
                 [form], of: standing, priceListVersion: body.priceListVersion,
-                repeated: try firstAnswers.sending(exchange, bytes, "open-request"))
+                try RepeatableRequest(exchange, bytes, "open-request"))
             guard let entry = try await service.askNow(list) else { throw Problem.absent }
             let answer = try await self.answer(entry, standing, exchange)
             return isRepeated ? answer.with(.idempotencyReplayed, "true") : answer
@@ -259,14 +258,9 @@ struct RequestRoutes: Sendable {
     }
 }
 
-extension FirstAnswers<JobID> {
-    /// Whether the same was sent before under its key.
-    func sending(_ exchange: Exchange, _ body: [UInt8], _ operation: String) throws -> RepeatedSending {
-        let request = RepeatableRequest(
-            key: try exchange.idempotencyKey, body: body, scope: IdempotencyRule.scope(exchange.caller, operation))
-        let now = exchange.receivedAt
-        return RepeatedSending(
-            first: { db in try find(db, request) }, remember: { db, list in try remember(db, list, of: request, status: 202, at: now) })
+extension RepeatableRequest {
+    init(_ exchange: Exchange, _ body: [UInt8], _ operation: String) throws {
+        self.init(key: try exchange.idempotencyKey, body: body, scope: IdempotencyRule.scope(exchange.caller, operation))
     }
 }
 

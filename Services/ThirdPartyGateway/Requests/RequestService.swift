@@ -47,9 +47,10 @@ struct RequestService: Sendable {
     let store: Store
     let vault: RequestVault
     let news: RequestEventStore
-    let effects: RequestEffects
+    let payments: PaymentRepository
     let questions: RequestBusRoutes
     let sealer: RequestSealer
+    let firstAnswers: FirstAnswers<JobID>
     let logger: Logger
     let clock: @Sendable () -> Timestamp
     private let wakeUp = WakeUpSignal()
@@ -57,12 +58,12 @@ struct RequestService: Sendable {
     private let pending = PendingRequestStore()
 
     init(
-        store: Store, vault: RequestVault, news: RequestEventStore, effects: RequestEffects, questions: RequestBusRoutes,
-        sealer: RequestSealer,
-        logger: Logger, clock: @escaping @Sendable () -> Timestamp
+        store: Store, vault: RequestVault, news: RequestEventStore, payments: PaymentRepository, questions: RequestBusRoutes,
+        sealer: RequestSealer, firstAnswers: FirstAnswers<JobID>, logger: Logger, clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.store, self.vault, self.news, self.effects) = (store, vault, news, effects)
-        (self.questions, self.sealer, self.logger, self.clock) = (questions, sealer, logger, clock)
+        (self.store, self.vault, self.news, self.payments) = (store, vault, news, payments)
+        (self.questions, self.sealer, self.firstAnswers) = (questions, sealer, firstAnswers)
+        (self.logger, self.clock) = (logger, clock)
     }
 
     // MARK: Sending
@@ -70,10 +71,10 @@ struct RequestService: Sendable {
     /// Keeps the forms of one list; each of them will be asked, whatever is killed when.
     /// - Parameters:
     ///   - priceListVersion: of the price that was shown; nil where none was asked for.
-    ///   - repeated: knows whether the same list was sent before.
+    ///   - request: tells a repetition of the same list.
     /// - Returns: the list; the first one where it was sent before.
     func send(
-        _ forms: [RequestForm], of standing: Standing, priceListVersion: Int?, repeated: RepeatedSending
+        _ forms: [RequestForm], of standing: Standing, priceListVersion: Int?, _ request: RepeatableRequest
     ) async throws -> (list: JobID, isRepeated: Bool) {
         let now = clock()
         let batch = RequestBatch(
@@ -83,16 +84,16 @@ struct RequestService: Sendable {
             let question = Self.randomQuestion()
             return (question, try vault.seal(RequestDraft(form: form, askedBy: standing.actor), of: question))
         }
-        return try await store.write { [pending, effects] db in
-            if let first = try repeated.first(db) { return (first, true) }
+        return try await store.write { [pending, payments, firstAnswers] db in
+            if let first = try firstAnswers.find(db, request) { return (first, true) }
             for form in forms {
-                try effects.opening(db, standing.id, form.scope, forms.count, priceListVersion)
+                try payments.check(db, form.scope, persons: forms.count, version: priceListVersion)
             }
             try pending.add(db, batch)
             for (place, (question, sealed)) in drafts.enumerated() {
                 try pending.add(db, batch.id, place: place, question: question, form: sealed)
             }
-            try repeated.remember(db, batch.id)
+            try firstAnswers.remember(db, batch.id, of: request, status: 202, at: now)
             return (batch.id, false)
         }
     }
@@ -158,7 +159,7 @@ struct RequestService: Sendable {
         let particulars = RequestParticulars(
             fiscalCode: draft.form.fiscalCode, purpose: draft.form.purpose, askedBy: draft.askedBy)
         let sealed = try vault.seal(particulars, of: reply.request)
-        try await store.write { [table, pending, effects, news, clock] db in
+        try await store.write { [table, pending, payments, news, clock] db in
             guard try pending.settle(db, entry.question, .opened, request: reply.request, detail: nil) else { return }
             let form = draft.form
             if try table.find(db, reply.request) == nil {
@@ -177,10 +178,10 @@ struct RequestService: Sendable {
                 try table.keep(db, sealed, isSubscription: reply.isSubscription, of: reply.request)
             }
             guard let request = try table.find(db, reply.request) else { return }
-            try effects.opened(db, request, entry.persons, entry.priceListVersion)
+            try payments.asked(db, PayableRequest(request), persons: entry.persons, priceListVersion: entry.priceListVersion)
             // Refused while its answer was on its way: what was opened just now costs nothing.
-            if request.status == .declined || request.status == .expired { try effects.closed(db, request) }
-            news.tellWatchers(db, of: entry.organisation)
+            if request.status == .declined || request.status == .expired { try news.closed(db, request) }
+            news.releases.tellWatchers(db, of: entry.organisation)
         }
         sealer.wake()
     }

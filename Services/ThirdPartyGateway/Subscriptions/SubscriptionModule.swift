@@ -26,14 +26,11 @@ struct SubscriptionModule: Sendable {
     private let admit: Admit
 
     init(
-        _ settings: SubscriptionSettings, opened: OpenedStore, runtime: Runtime, effects: SubscriptionEffects,
-        clock: @escaping @Sendable () -> Timestamp = { .now }
+        _ settings: SubscriptionSettings, on stores: GatewayStores, runtime: Runtime, admit: @escaping Admit
     ) async throws {
-        let (store, keys, logger) = (opened.store, opened.keys, runtime.logger)
-        let hub = FeedHub()
-        let queue = WebhookQueueStore(hub: hub)
-        let repository = SubscriptionRepository(
-            queue: queue, hub: hub, keep: settings.keepItems, clock: clock, isReleased: effects.isReleased, scope: effects.scope)
+        let (store, keys, logger) = (stores.opened.store, stores.opened.keys, runtime.logger)
+        let (hub, repository, clock) = (stores.hub, stores.subscriptions, stores.clock)
+        let queue = repository.queue
         let grants = Self.grants(repository, keys, on: runtime, store)
         let arrivals = Self.arrivals(repository, hub, on: runtime, store)
         let gate = FeedGate { grants.silentFor }
@@ -41,7 +38,7 @@ struct SubscriptionModule: Sendable {
 
         let (ingest, consent) = (try await runtime.client(of: .ingest), try await runtime.client(of: .consent))
         reading = FeedReading(
-            store: store, keys: keys, hub: hub, table: FeedReadingStore(keys: keys, delivered: effects.delivered), clock: clock,
+            store: store, keys: keys, hub: hub, table: FeedReadingStore(keys: keys, bills: stores.bills), clock: clock,
             logger: logger
         ) { question in
             try await ingest.ask(question, deadline: Self.patience, attempts: 1)
@@ -60,14 +57,14 @@ struct SubscriptionModule: Sendable {
                 store: store,
                 table: WebhookDeliveryStore(
                     queue: queue, endpoints: table, rendering: WebhookRenderingStore(keys: keys, clock: clock), gate: gate,
-                    mayAct: effects.mayAct, mail: effects.mail, schedule: WebhookSchedule(retryFor: settings.retryFor)),
+                    organisations: stores.organisations, schedule: WebhookSchedule(retryFor: settings.retryFor)),
                 hub: hub, hand: { await sender.send($0) }, clock: clock, jitter: { Double.random(in: 0...1) }, logger: logger),
             endpoints: table)
         endpoints = EndpointService(
             store: store, table: table, queue: queue, office: office, guardian: EndpointGuard(allowsPrivate: settings.allowsPrivate),
             handshake: { await sender.sendForAnswer($0) }, firstAnswers: FirstAnswers(secret: try runtime.key("answers")), clock: clock,
             logger: logger)
-        (self.repository, publicKey, admit) = (repository, signingKey.publicKey, effects.admit)
+        (self.repository, self.admit, publicKey) = (repository, admit, signingKey.publicKey)
         services = [
             Background(grants.run), Background(arrivals.run), Background(reading.run), Background(office.run), Background(upkeep.run),
         ]

@@ -6,32 +6,37 @@ import ServiceKit
 import Storage
 
 struct SubscriptionRepository: Sendable {
-    /// What the gateway knows of a granted request; nil where there is no grant.
-    typealias Scope = @Sendable (Database, RequestID) throws -> FeedScope?
-    /// Whether a request is approved and nothing is due for it.
-    typealias IsReleased = @Sendable (Database, RequestID) throws -> Bool
-
     /// Items are removed a little late and never early; clocks of two machines differ a little.
     private static let upkeepMargin = Duration.seconds(3600)
 
-    let scope: Scope
-    let isReleased: IsReleased
+    let bills: BillStore
     let queue: WebhookQueueStore
-    let hub: FeedHub
     let clock: @Sendable () -> Timestamp
     /// How long items are kept.
     let keep: Duration
+    private let requests = RequestStore()
     private let feeds = FeedStore()
     private let grants = GrantProjection()
     private let news = FeedEventStore()
     private let items = FeedItemStore()
 
-    init(
-        queue: WebhookQueueStore, hub: FeedHub, keep: Duration, clock: @escaping @Sendable () -> Timestamp,
-        isReleased: @escaping IsReleased,
-        scope: @escaping Scope
-    ) {
-        (self.queue, self.hub, self.keep, self.clock, self.isReleased, self.scope) = (queue, hub, keep, clock, isReleased, scope)
+    init(bills: BillStore, queue: WebhookQueueStore, keep: Duration, clock: @escaping @Sendable () -> Timestamp) {
+        (self.bills, self.queue, self.keep, self.clock) = (bills, queue, keep, clock)
+    }
+
+    private var hub: FeedHub { queue.hub }
+
+    /// What is known of a granted request; nil where there is no grant.
+    private func scope(_ db: Database, _ id: RequestID) throws -> FeedScope? {
+        guard let made = try requests.find(db, id), let grant = made.grant else { return nil }
+        return FeedScope(
+            request: made.id, organisation: made.organisation, person: made.person, grant: grant, types: made.types,
+            from: made.from, to: made.to, granularity: made.granularity, isSubscription: made.isSubscription)
+    }
+
+    /// Whether a request is approved and nothing is due for it.
+    private func isReleased(_ db: Database, _ id: RequestID) throws -> Bool {
+        try requests.find(db, id)?.status == .approved && bills.isPaid(db, id)
     }
 
     /// The amount due is paid: from here on everything new is delivered. Once is as good as often; nothing happens where the request

@@ -52,8 +52,7 @@ struct EndpointRoutes: Sendable {
             let standing = try await admit(exchange, .subscriptionsManage)
             let bytes = Array(try await exchange.body().readableBytesView)
             let body: EndpointBody = try await exchange.json(in: Data(bytes))
-            let request = RepeatableRequest(
-                key: try exchange.idempotencyKey, body: bytes, scope: IdempotencyRule.scope(exchange.caller, "register-endpoint"))
+            let request = try RepeatableRequest(exchange, bytes, "register-endpoint")
             let (item, isRepeated) = try await service.register(
                 body.url, description: body.description ?? "", for: standing.id, request)
             let answer = try HTTPAnswer.json(item, status: 201)

@@ -22,19 +22,16 @@ struct WebhookDeliveryStore: Sendable {
         case message(WebhookMessage, Endpoint, WebhookRenderingStore.Rendered?)
     }
 
-    typealias Mail = @Sendable (Database, OrganisationID, MessageTemplate, [String: String]) throws -> Void
-
     let queue: WebhookQueueStore
     let endpoints: EndpointStore
     let rendering: WebhookRenderingStore
     let gate: FeedGate
-    let mayAct: @Sendable (Database, OrganisationID) throws -> Bool
-    let mail: Mail
+    let organisations: OrganisationRepository
     let schedule: WebhookSchedule
 
     func look(_ db: Database, _ id: WebhookEndpointID, _ lane: WebhookLane, at now: Timestamp) throws -> Look {
         guard let endpoint = try endpoints.find(db, id), endpoint.state == .active else { return .stopped }
-        guard try mayAct(db, endpoint.organisation) else { return .notAllowed }
+        guard try organisations.mayAct(db, endpoint.organisation) else { return .notAllowed }
         guard let message = try queue.first(db, of: id, lane) else {
             guard lane == .items else { return .idle }
             if try queue.hasNews(db, for: id, of: endpoint.organisation) { return .news }
@@ -91,7 +88,8 @@ struct WebhookDeliveryStore: Sendable {
             if endpoint.state == .active {
                 endpoint.state = .paused
                 let hours = schedule.retryFor.components.seconds / 3600
-                try mail(db, endpoint.organisation, .endpointPaused, ["address": endpoint.details.url, "hours": "\(hours)"])
+                try organisations.mail(
+                    db, to: endpoint.organisation, .endpointPaused, ["address": endpoint.details.url, "hours": "\(hours)"])
             }
         case .gone:
             // It waits: whoever verifies the endpoint again misses nothing.
@@ -99,7 +97,7 @@ struct WebhookDeliveryStore: Sendable {
             try queue.save(db, message, isDead: false)
             if endpoint.state == .active {
                 endpoint.state = .gone
-                try mail(db, endpoint.organisation, .endpointGone, ["address": endpoint.details.url])
+                try organisations.mail(db, to: endpoint.organisation, .endpointGone, ["address": endpoint.details.url])
             }
         }
         try endpoints.save(db, endpoint)

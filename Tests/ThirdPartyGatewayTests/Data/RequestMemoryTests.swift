@@ -25,7 +25,7 @@ struct RequestMemoryTests {
         try await memory.find(id) {
             count.add()
             return try await house.opened.store.read { db in
-                try RequestStore().stored(db, id).map { PayableState(stored: $0, isPaid: try house.world.hooks.isPaid(db, id)) }
+                try RequestStore().stored(db, id).map { PayableState(stored: $0, isPaid: try house.stores.bills.isPaid(db, id)) }
             }
         }
     }
@@ -61,8 +61,7 @@ struct RequestMemoryTests {
             // The store says that it is paid, and before that is remembered the money goes back.
             let read = try await memory.find(id) {
                 let stored = try await house.stored(id)
-                house.world.giveBack(id)
-                try await house.opened.store.write { [parts = house.parts] db in try parts.news.unpaid(db, id, .givenBack) }
+                try await house.giveBack(id)
                 return stored.map { PayableState(stored: $0, isPaid: true) }
             }
             #expect(read?.isPaid == true)
@@ -101,10 +100,9 @@ struct RequestMemoryTests {
             }
             for _ in 0..<5 {
                 for _ in 0..<3 { #expect(try await page(.heartRate) == 200) }
-                house.world.giveBack(id)
-                try await house.opened.store.write { [parts = house.parts] db in try parts.news.unpaid(db, id, .contested) }
+                try await house.contest(id)
                 #expect(try await page(.heartRate) == 402)
-                try await house.pay(id)
+                try await house.contest(id, .kept)
             }
             #expect(try await page(.glucose) == 200)
             try await house.become(.approved, id, types: [.heartRate])

@@ -52,6 +52,7 @@ final class OrganisationHarness: Sendable {
 
     let parts: OrganisationModule
     let opened: OpenedStore
+    let stores: GatewayStores
     let logIns: TestLogIns
     let mail = Mailbox()
     let consent: TestConsent
@@ -65,8 +66,7 @@ final class OrganisationHarness: Sendable {
     private let harness: Harness
 
     private init(
-        _ folder: URL, _ environment: [String: String], _ consent: TestConsent, _ clock: TestClock, _ neighbours: ClosingEffects,
-        runsJobs: Bool
+        _ folder: URL, _ environment: [String: String], _ consent: TestConsent, _ clock: TestClock, runsJobs: Bool
     ) async throws {
         let logger = log.logger
         let origin = ["TRACKME_HTTP_PUBLIC_ORIGIN": TestLogIns.origin]
@@ -79,9 +79,9 @@ final class OrganisationHarness: Sendable {
             on: own, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations)
         outbox = MessageOutbox(in: opened.store, sealedUnder: try own.key("outbox"), logger: logger) { [mail] in mail.take($0) }
         var reader = harness.reader
-        let parts = try await OrganisationModule(
-            OrganisationSettings(&reader),
-            on: .init(opened: opened, outbox: outbox, runtime: own, effects: neighbours, now: { clock.now }))
+        let settings = GatewaySettings(&reader)
+        stores = try GatewayStores(settings, opened: opened, outbox: outbox, on: own, clock: { clock.now })
+        let parts = try await OrganisationModule(settings.organisations, on: stores, runtime: own)
         var methods = Methods(memory: opened.answers)
         parts.register(in: &methods)
         JobRoutes(opened.store, parts.jobs.all + [outbox.jobs]).register(in: &methods)
@@ -112,19 +112,17 @@ final class OrganisationHarness: Sendable {
     /// Runs `body` with the gateway up in the folder; again in the same folder is a restart.
     static func run<Value>(
         in folder: URL, environment: [String: String] = [:], consent: TestConsent = TestConsent(), clock: TestClock = TestClock(),
-        neighbours: ClosingEffects = ClosingEffects(), runsJobs: Bool = true,
-        _ body: (OrganisationHarness) async throws -> Value
+        runsJobs: Bool = true, _ body: (OrganisationHarness) async throws -> Value
     ) async throws -> Value {
-        let house = try await OrganisationHarness(folder, environment, consent, clock, neighbours, runsJobs: runsJobs)
+        let house = try await OrganisationHarness(folder, environment, consent, clock, runsJobs: runsJobs)
         return try await withHarness(house, body) { await $0.stop() }
     }
 
     static func run<Value>(
-        environment: [String: String] = [:], neighbours: ClosingEffects = ClosingEffects(),
-        _ body: (OrganisationHarness) async throws -> Value
+        environment: [String: String] = [:], _ body: (OrganisationHarness) async throws -> Value
     ) async throws -> Value {
         try await withTemporaryFolder { folder in
-            try await run(in: folder, environment: environment, neighbours: neighbours, body)
+            try await run(in: folder, environment: environment, body)
         }
     }
 }

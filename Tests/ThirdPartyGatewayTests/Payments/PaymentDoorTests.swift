@@ -165,7 +165,7 @@ struct PaymentDoorTests {
             try await house.setPrices()
             let request = try await house.request()
             try await house.accept(request)
-            #expect(house.parts.providers.methods.count == 3)
+            #expect(house.parts.repository.ledger.providers.methods.count == 3)
         }
     }
 

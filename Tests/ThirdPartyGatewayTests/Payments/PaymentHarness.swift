@@ -130,44 +130,27 @@ final class ScriptedHandler: PaymentProvider {
     }
 }
 
-/// What the neighbours were told.
-struct Told: Sendable {
-    var mails: [(template: MessageTemplate, values: [String: String])] = []
-    var released: [RequestID] = []
-    var held: [PaymentHold?] = []
-}
-
 final class PaymentHarness: Sendable {
     static let quiet = Running.quiet
     static let start = Timestamp(milliseconds: 1_767_312_000_000)
-    static let migrations = [
-        Migration(1, "payments") { db in
-            try StreamLog.create(in: db)
-            try Confirmations.create(in: db)
-            try AnswerTable.create(in: db)
-            try PaymentMigration.create(in: db)
-        },
-        Migration(2, "what waits for the operator") { db in try PaymentMigration.addAttention(to: db) },
-    ]
 
     let runtime: Runtime
     let folder: URL
     let card: ScriptedHandler
     let payPal: ScriptedHandler
-    let told = Mutex(Told())
     let clock = Mutex(PaymentHarness.start)
     private let harness: Harness
-    private let settings: PaymentSettings
-    private let current = Mutex<(opened: OpenedStore, parts: PaymentModule)?>(nil)
+    private let settings: GatewaySettings
+    private let current = Mutex<(stores: GatewayStores, parts: PaymentModule)?>(nil)
 
-    private var open: (opened: OpenedStore, parts: PaymentModule) {
+    private var open: (stores: GatewayStores, parts: PaymentModule) {
         guard let open = current.withLock({ $0 }) else { preconditionFailure("the house is open from its beginning") }
         return open
     }
 
     var parts: PaymentModule { open.parts }
-    var store: Store { open.opened.store }
-    var answers: StoredAnswers { open.opened.answers }
+    var store: Store { open.stores.opened.store }
+    var answers: StoredAnswers { open.stores.opened.answers }
     var now: Timestamp { clock.withLock { $0 } }
 
     private init(_ folder: URL, _ environment: [String: String]) async throws {
@@ -180,34 +163,28 @@ final class PaymentHarness: Sendable {
         try harness.introducePeers()
         runtime = try harness.runtime(.thirdPartyGateway)
         var reader = harness.reader
-        settings = PaymentSettings(&reader)
+        settings = GatewaySettings(&reader)
         (card, payPal) = (ScriptedHandler(), ScriptedHandler("other"))
         try await reopen()
     }
 
     private func reopen() async throws {
-        let opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: Self.migrations)
-        let parts = try build(opened)
-        current.withLock { $0 = (opened, parts) }
-    }
-
-    private func build(_ store: OpenedStore) throws -> PaymentModule {
-        let neighbours = PaymentEffects(
-            billing: { _, _ in PaymentSamples.billing }, preferred: { _, _ in .card },
-            mail: { [self] _, _, template, values in told.withLock { $0.mails.append((template, values)) } },
-            released: { [self] _, request in told.withLock { $0.released.append(request) } },
-            withdrawn: { [self] _, _, hold in told.withLock { $0.held.append(hold) } })
-        let bank = settings.bank.map { BankTransferProvider(bank: $0) }
-        return try PaymentModule(
-            settings, on: store, runtime: runtime, effects: neighbours,
+        let opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: GatewaySchema.migrations)
+        let bank = settings.payments.bank.map { BankTransferProvider(bank: $0) }
+        let stores = try GatewayStores(
+            settings, opened: opened,
+            outbox: MessageOutbox(in: opened.store, sealedUnder: try runtime.key("outbox"), logger: Self.quiet) { _ in }, on: runtime,
+            providers: PaymentProviders([.card: card, .paypal: payPal, .bankTransfer: bank ?? card]), clock: { [self] in now })
+        let parts = try PaymentModule(
+            settings.payments, on: stores, runtime: runtime,
             admit: { exchange, right in
                 guard case .client(let client, let organisation, let scopes) = exchange.caller, scopes.contains(right.rawValue) else {
                     throw Problem.forbidden
                 }
                 return Standing(
                     id: organisation, name: "Cardiolab", actor: "\(client)", rights: Right.named(by: scopes), role: nil)
-            }, providers: PaymentProviders([.card: card, .paypal: payPal, .bankTransfer: bank ?? card]),
-            clock: { [self] in now })
+            })
+        current.withLock { $0 = (stores, parts) }
     }
 
     static func play(_ environment: [String: String] = [:], _ body: (PaymentHarness) async throws -> Void) async throws {
@@ -218,14 +195,14 @@ final class PaymentHarness: Sendable {
 
     private func close() async {
         await store.close()
-        await open.opened.keys.close()
+        await open.stores.opened.keys.close()
         await harness.stop()
     }
 
     /// As after a kill: whatever was not committed is gone, the file is opened anew.
     func restart() async throws {
         await store.close()
-        await open.opened.keys.close()
+        await open.stores.opened.keys.close()
         try await reopen()
     }
 
@@ -254,22 +231,44 @@ final class PaymentHarness: Sendable {
         let request = PayableRequest(
             id: id, organisation: organisation,
             scope: RequestScope(types: types, from: Self.start, to: Self.start + .seconds(86_400), granularity: .minutes))
-        let repository = parts.repository
-        try await store.write { db in try repository.opened(db, request) }
+        let (repository, organisations, now) = (parts.repository, open.stores.organisations, now)
+        try await store.write { db in
+            try organisations.put(db, organisation, name: PaymentSamples.buyer)
+            try RequestStore().add(
+                db,
+                MadeRequest(
+                    id: id, organisation: organisation, person: nil, asked: types, types: types, from: request.scope.from,
+                    to: request.scope.to, granularity: .minutes, isSubscription: false, status: .pending, grant: nil, answerBy: now,
+                    createdAt: now, changedAt: now, paidAt: nil, deliveredAt: nil))
+            try repository.opened(db, request)
+        }
         try await carryAll()
         return request
     }
 
     func accept(_ request: PayableRequest) async throws {
         let repository = parts.repository
-        try await store.write { db in _ = try repository.due(db, request) }
+        try await store.write { db in
+            try Self.become(.approved, db, request)
+            try repository.due(db, request)
+        }
         try await carryAll()
     }
 
     func close(_ request: PayableRequest, as outcome: RequestStatus) async throws {
         let repository = parts.repository
-        try await store.write { db in try repository.closed(db, request.id, as: outcome) }
+        try await store.write { db in
+            try Self.become(outcome, db, request)
+            try repository.closed(db, request.id, as: outcome)
+        }
         try await carryAll()
+    }
+
+    /// What consent says of it.
+    private static func become(_ status: RequestStatus, _ db: Database, _ request: PayableRequest) throws {
+        guard var made = try RequestStore().find(db, request.id) else { return }
+        (made.status, made.grant) = (status, made.grant ?? (status == .approved ? .random() : nil))
+        try RequestStore().save(db, made)
     }
 
     func isPaid(_ request: PayableRequest) async throws -> Bool {
@@ -305,9 +304,24 @@ final class PaymentHarness: Sendable {
         return try await store.read { db in try jobs.waiting(db) }
     }
 
-    func mails() -> [MessageTemplate] { told.withLock { $0.mails.map(\.template) } }
-    func held() -> [PaymentHold?] { told.withLock { $0.held } }
-    func released() -> [RequestID] { told.withLock { $0.released } }
+    func messages() async throws -> [SendMessage] {
+        let key = try runtime.key("outbox")
+        return try await store.read { db in try OrganisationRepository.waitingMails(db, sealedUnder: key) }
+    }
+
+    func mails() async throws -> [MessageTemplate] { try await messages().map(\.template) }
+
+    /// Why nothing of it leaves although it was paid once.
+    func hold(_ request: PayableRequest) async throws -> PaymentHold? {
+        try await store.read { db in try RequestStore().find(db, request.id)?.hold }
+    }
+
+    /// Whose data may leave.
+    func released() async throws -> [RequestID] {
+        try await store.read { db in
+            try RequestStore().page(db, of: Self.organisation, RequestFilter(), before: nil, limit: 1000)
+        }.filter { $0.request.paidAt != nil }.map(\.request.id)
+    }
 
     func invoices() async throws -> [Invoice] {
         let table = parts.service.ledger.invoices
@@ -317,11 +331,7 @@ final class PaymentHarness: Sendable {
 
 /// What everybody in the stories has.
 enum PaymentSamples {
-    static let billing = BillingAddress(
-        name: "Cardiolab", vatNumber: "IT00743110157",
-        address: PostalAddress(street: "Via Larga 1", city: "Milano", postalCode: "20122", country: "IT"),
-        email: "office@cardiolab.example",
-        language: .italian)
+    static let buyer = "Cardiolab"
     static let prices = PriceList(
         currency: "EUR", perRequest: 500, usual: .init(seconds: 20, minutes: 10, hours: 5), taxBasisPoints: 2200)
 }

@@ -39,12 +39,12 @@ struct OvertakenTests {
             // Consent names nobody any more when it says that the request is over.
             let declined = try house.world.change(request, to: .declined)
             try await house.hear(declined.state, of: nil)
-            #expect(house.world.closed == [request])
+            #expect(try await house.bill(request) == nil)
             _ = try await house.parts.service.askNow(list)
             let stored = try #require(try await house.stored(request))
             #expect(stored.particulars == nil && stored.request.person == nil && stored.request.status == .declined)
             #expect(try await house.call("GET", "/requests/\(request)").json["fiscalCode"] == nil)
-            #expect(house.world.closed == [request, request], "its price was fixed only now, and is dropped")
+            #expect(try await house.bill(request)?.status == .void, "its price was fixed only now, and is dropped")
         }
     }
 
@@ -57,7 +57,7 @@ struct OvertakenTests {
             try await house.hear(declined.state, of: person)
             _ = try await house.parts.service.askNow(list)
             #expect(try await house.call("GET", "/requests/\(request)").json["fiscalCode"] as? String == RequestHarness.code)
-            #expect(house.world.closed.last == request)
+            #expect(try await house.bill(request)?.status == .void)
         }
     }
 
@@ -82,7 +82,8 @@ struct OvertakenTests {
             let request = try await house.open(house.form())
             try await house.takeSnapshot([])
             #expect(try await house.stored(request)?.request.status == .pending)
-            #expect(try await house.stored(request)?.particulars != nil && house.world.mails.isEmpty)
+            #expect(try await house.stored(request)?.particulars != nil)
+            #expect(try await house.mails().isEmpty)
             house.world.pass(.seconds(301))
             try await house.takeSnapshot([])
             #expect(try await house.stored(request)?.request.status == .declined)
@@ -137,12 +138,18 @@ struct OvertakenTests {
             let id = try await house.granted(house.form())
             let data = house.parts.data
             let opened = try #require(try await data.open(id, of: house.organisation, type: .heartRate, from: nil, to: nil))
-            house.world.giveBack(id)
-            await #expect(throws: DataAccess.Refusal.paymentOutstanding) { try await data.page(opened, after: nil, limit: 10) }
-            #expect(house.world.delivered.isEmpty)
-            house.world.pay(id)
+            try await house.contest(id)
+            await #expect(throws: DataAccess.Refusal.held(.contested)) { try await data.page(opened, after: nil, limit: 10) }
+            #expect(try await house.bill(id)?.isDelivered == false)
+            try await house.contest(id, .kept)
             #expect(try await data.page(opened, after: nil, limit: 10).columns.count == 1)
-            #expect(house.world.delivered == [id])
+            #expect(try await house.bill(id)?.isDelivered == true)
+            let other = try await house.granted(house.form(days: -60 ..< -31))
+            house.world.put([Sample(type: .heartRate, at: house.world.now - .seconds(45 * 86_400), value: 60)])
+            let again = try #require(try await data.open(other, of: house.organisation, type: .heartRate, from: nil, to: nil))
+            try await house.giveBack(other)
+            await #expect(throws: DataAccess.Refusal.held(.givenBack)) { try await data.page(again, after: nil, limit: 10) }
+            #expect(try await house.bill(other)?.isDelivered == false)
         }
     }
 

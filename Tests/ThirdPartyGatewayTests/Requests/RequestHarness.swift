@@ -16,12 +16,6 @@ import TestKit
 
 /// What the test decides from outside, and consent and ingest as far as requests need them.
 final class RequestWorld: Sendable {
-    struct Mail: Hashable, Sendable {
-        var organisation: OrganisationID
-        var template: MessageTemplate
-        var values: [String: String]
-    }
-
     struct Asked: Sendable {
         var question: String
         var form: OpenRequest
@@ -42,13 +36,6 @@ final class RequestWorld: Sendable {
         var denies: String?
         var (samples, damaged): ([Metric: [Sample]], [Metric: [DamagedPeriod]]) = ([:], [:])
         var reads: [ReadSamples] = []
-        var mails: [Mail] = []
-        var closed: [RequestID] = []
-        var narrowed: [RequestID] = []
-        var approved: [RequestID] = []
-        var delivered: [RequestID] = []
-        var undeliverable: [RequestID] = []
-        var paid: Set<RequestID> = []
         var suspended: Set<OrganisationID> = []
     }
 
@@ -59,12 +46,6 @@ final class RequestWorld: Sendable {
     var now: Timestamp { state.withLock { $0.now } }
     var asked: [Asked] { state.withLock { $0.asked } }
     var reads: [ReadSamples] { state.withLock { $0.reads } }
-    var mails: [Mail] { state.withLock { $0.mails } }
-    var closed: [RequestID] { state.withLock { $0.closed } }
-    var narrowed: [RequestID] { state.withLock { $0.narrowed } }
-    var approved: [RequestID] { state.withLock { $0.approved } }
-    var delivered: [RequestID] { state.withLock { $0.delivered } }
-    var undeliverable: [RequestID] { state.withLock { $0.undeliverable } }
 
     func pass(_ time: Duration) { state.withLock { $0.now = $0.now + time } }
     func silenceConsent(_ silent: Bool) { state.withLock { $0.consentIsSilent = silent } }
@@ -76,8 +57,6 @@ final class RequestWorld: Sendable {
         state.withLock { state in for sample in samples { state.samples[sample.type, default: []].append(sample) } }
     }
     func damage(_ type: Metric, _ periods: [DamagedPeriod]) { state.withLock { $0.damaged[type] = periods } }
-    func pay(_ request: RequestID) { state.withLock { _ = $0.paid.insert(request) } }
-    func giveBack(_ request: RequestID) { state.withLock { _ = $0.paid.remove(request) } }
 
     /// Somebody with a fiscal code.
     func add(_ code: String) -> PersonID {
@@ -170,29 +149,11 @@ final class RequestWorld: Sendable {
         }
     }
 
-    // MARK: The gateway's other subjects
-
-    var hooks: RequestEffects {
-        RequestEffects(
-            approved: { [self] _, request, _ in
-                state.withLock { $0.approved.append(request.id) }
-                return "12.00 EUR"
-            },
-            narrowed: { [self] _, request in state.withLock { $0.narrowed.append(request.id) } },
-            closed: { [self] _, request in state.withLock { $0.closed.append(request.id) } },
-            delivered: { [self] _, request in state.withLock { $0.delivered.append(request) } },
-            undeliverable: { [self] _, request in state.withLock { $0.undeliverable.append(request) } },
-            isPaid: { [self] _, request in state.withLock { $0.paid.contains(request) } },
-            mail: { [self] _, organisation, template, values in
-                state.withLock { $0.mails.append(Mail(organisation: organisation, template: template, values: values)) }
-            })
-    }
-
-    var neighbours: RequestDependencies {
+    var dependencies: RequestDependencies {
         RequestDependencies(
             questions: RequestBusRoutes(
                 open: { [self] question, form in try open(question, form) }, end: { [self] _, asked in try end(asked) }),
-            data: GrantedData { [self] asked in try read(asked) }, effects: hooks,
+            data: GrantedData { [self] asked in try read(asked) },
             admit: { [self] exchange, right in
                 guard case .client(let client, let organisation, let scopes) = exchange.caller else { throw Problem.notForThisAccount }
                 guard !state.withLock({ $0.suspended.contains(organisation) }) else {
@@ -210,33 +171,30 @@ final class RequestHarness: Sendable {
     let world: RequestWorld
     let parts: RequestModule
     let opened: OpenedStore
+    let stores: GatewayStores
     let runtime: Runtime
     let port: Int
     private let declared: DeclaredAnswers
     let organisation: OrganisationID
     private let harness: Harness
 
-    static let migrations = [
-        Migration(1, "what requests stand on") { db in
-            try StreamLog.create(in: db)
-            try Confirmations.create(in: db)
-            try ConsumerPositions.create(in: db)
-            try AnswerTable.create(in: db)
-            try IdempotencyKeys.create(in: db)
-            try ErasureFollower.create(in: db)
-            for step in [RequestMigration.create(in:), RequestMigration.addHold(to:), RequestMigration.addDamaged(to:)] { try step(db) }
-        }
-    ]
+    /// What every request costs.
+    static let price = PriceList(currency: "EUR", perRequest: 1200, usual: PriceList.free.usual)
 
     private init(_ folder: URL, _ world: RequestWorld, _ organisation: OrganisationID, _ environment: [String: String]) async throws {
         (self.world, self.organisation) = (world, organisation)
         harness = Harness(folder, environment)
         runtime = try harness.runtime(.thirdPartyGateway)
         var reader = harness.reader
-        let settings = RequestSettings(&reader)
-        opened = try await OpenedStore(on: runtime, applicationID: 0x5465_7374, migrations: Self.migrations)
-        parts = try RequestModule(
-            settings, opened: opened, runtime: runtime, on: world.neighbours, clock: { world.now })
+        let settings = GatewaySettings(&reader)
+        opened = try await OpenedStore(on: runtime, applicationID: 0x5465_7374, migrations: GatewaySchema.migrations)
+        let outbox = MessageOutbox(in: opened.store, sealedUnder: try runtime.key("outbox"), logger: harness.logger) { _ in }
+        stores = try GatewayStores(settings, opened: opened, outbox: outbox, on: runtime, clock: { world.now })
+        parts = try RequestModule(settings.requests, on: stores, runtime: runtime, dependencies: world.dependencies)
+        try await opened.store.write { [stores] db in
+            try stores.organisations.put(db, organisation)
+            if try PriceListStore().current(db).version == 0 { _ = try PriceListStore().add(db, Self.price, at: world.now) }
+        }
         let server = HTTPServer(
             .init(title: "Gateway", version: "1", summary: "Test.", prefix: "thirdparty"), routes: parts.routes, port: 0,
             health: Health(missing: { [] }, metrics: { "" }),
@@ -339,9 +297,35 @@ final class RequestHarness: Sendable {
         return id
     }
 
+    /// By transfer.
     func pay(_ id: RequestID) async throws {
-        world.pay(id)
-        try await opened.store.write { [parts] db in try parts.news.paid(db, id) }
+        try await bill(id) { try $0.transferred(at: $1) }
+    }
+
+    func giveBack(_ id: RequestID) async throws {
+        try await bill(id) { try $0.refundOrdered(at: $1) }
+    }
+
+    /// The payer's bank contests what was paid, or has decided for us.
+    func contest(_ id: RequestID, _ standing: MoneyStatus = .disputed(reason: "fraudulent")) async throws {
+        try await bill(id) { bill, now in bill.heard(.stands(standing), of: 1, at: now) }
+    }
+
+    private func bill(_ id: RequestID, _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]) async throws {
+        let (ledger, now) = (stores.payments.ledger, world.now)
+        try await opened.store.write { db in _ = try ledger.change(db, of: id) { try event(&$0, now) } }
+    }
+
+    /// What came of the money for it; nil where it has no price.
+    func bill(_ id: RequestID) async throws -> Bill? {
+        try await opened.store.read { [stores] db in try stores.payments.bill(db, of: id) }
+    }
+
+    /// To the organisation, oldest first; those about money are not among them.
+    func mails() async throws -> [SendMessage] {
+        let key = try runtime.key("outbox")
+        return try await opened.store.read { db in try OrganisationRepository.waitingMails(db, sealedUnder: key) }
+            .filter { $0.template != .paymentReceived }
     }
 
     func stored(_ id: RequestID) async throws -> StoredMadeRequest? {

@@ -23,6 +23,9 @@ final class FeedHarness: Sendable {
     let service: SubscriptionService
     let upkeep: FeedUpkeep
     let courierStore: WebhookDeliveryStore
+    let organisations: OrganisationRepository
+    private let bills: BillStore
+    private let key: SymmetricKey
     let world: World
     let endpoints: EndpointStore
 
@@ -32,11 +35,6 @@ final class FeedHarness: Sendable {
         let ingest: SmallIngest
         let requests = Mutex<[RequestID: FeedScope]>([:])
         let silence = Mutex(Duration.zero)
-        let mails = Mutex<[(OrganisationID, MessageTemplate)]>([])
-        let mayAct = Mutex(true)
-        /// What is not paid (any more).
-        let due = Mutex<Set<RequestID>>([])
-        let delivered = Mutex<[RequestID]>([])
         let stopped = Mutex<[RequestID]>([])
 
         init() {
@@ -54,47 +52,32 @@ final class FeedHarness: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         store = try Store.open(
             folder.appendingPathComponent("gateway.db"), applicationID: 7,
-            migrations: [
-                Migration(1, "the service's own") { db in
-                    try IdempotencyKeys.create(in: db)
-                    try ConsumerPositions.create(in: db)
-                },
-                Migration(2, "subscriptions") { db in try SubscriptionMigration.create(in: db) },
-                Migration(3, "epochs") { db in try SubscriptionMigration.addEpochs(to: db) },
-                Migration(4, "grants") { db in
-                    try GrantProjection.create(in: db)
-                    try GrantProjection.addMissing(to: db)
-                },
-            ], logger: logger)
+            migrations: GatewaySchema.migrations, logger: logger)
         keys = try PersonKeys(
             folder.appendingPathComponent("gateway-keys.db"), wrappedBy: KeyEncryptionKey(bytes: [UInt8](repeating: 7, count: 32)),
             settings: StoreSettings(), logger: logger)
         let (hub, clock) = (hub, world.clock)
-        queue = WebhookQueueStore(hub: hub)
-        repository = SubscriptionRepository(
-            queue: queue, hub: hub, keep: .seconds(7 * 86_400), clock: { clock.now },
-            isReleased: { _, request in world.due.withLock { !$0.contains(request) } }
-        ) { _, request in
-            world.requests.withLock { $0[request] }
-        }
+        key = try SymmetricKey(bytes: [UInt8](repeating: 9, count: 32))
+        (queue, bills) = (WebhookQueueStore(hub: hub), BillStore(key: key))
+        organisations = OrganisationRepository(
+            table: OrganisationStore(
+                key: key, names: LookupKey(key, purpose: "names"), vatNumbers: LookupKey(key, purpose: "numbers"),
+                addresses: LookupKey(key, purpose: "addresses")),
+            outbox: MessageOutbox(in: store, sealedUnder: key, logger: logger) { _ in })
+        repository = SubscriptionRepository(bills: bills, queue: queue, keep: .seconds(7 * 86_400), clock: { clock.now })
         let gate = FeedGate { world.silence.withLock { $0 } }
         reading = FeedReading(
             store: store, keys: keys, hub: hub,
-            table: FeedReadingStore(keys: keys) { _, request in world.delivered.withLock { $0.append(request) } }, clock: { clock.now },
-            logger: logger
+            table: FeedReadingStore(keys: keys, bills: bills), clock: { clock.now }, logger: logger
         ) { try await world.ingest.answer($0, world.grants) }
         service = SubscriptionService(store: store, keys: keys, gate: gate, hub: hub, clock: { clock.now }) { question, _ in
             world.stopped.withLock { $0.append(question.request) }
         }
         upkeep = FeedUpkeep(store: store, keep: .seconds(7 * 86_400), clock: { clock.now }, logger: logger)
-        endpoints = EndpointStore(key: try SymmetricKey(bytes: [UInt8](repeating: 9, count: 32)))
+        endpoints = EndpointStore(key: key)
         courierStore = WebhookDeliveryStore(
             queue: queue, endpoints: endpoints, rendering: WebhookRenderingStore(keys: keys) { clock.now }, gate: gate,
-            mayAct: { _, _ in world.mayAct.withLock { $0 } },
-            mail: { _, organisation, template, values in
-                precondition(Set(values.keys).union(["organisation"]) == template.values)
-                world.mails.withLock { $0.append((organisation, template)) }
-            }, schedule: WebhookSchedule())
+            organisations: organisations, schedule: WebhookSchedule())
         self.world = world
     }
 
@@ -113,18 +96,38 @@ final class FeedHarness: Sendable {
 
     // MARK: What happens
 
-    /// A granted and paid request; its subscription runs.
+    /// A granted request, and a paid one unless told otherwise; its subscription runs.
     func subscribe(
         _ organisation: OrganisationID = .random(), types: [Metric] = [.heartRate], _ granularity: GrantGranularity = .seconds,
-        past: Duration = .seconds(3600), ahead: Duration = .seconds(30 * 86_400)
+        past: Duration = .seconds(3600), ahead: Duration = .seconds(30 * 86_400), isPaid: Bool = true
     ) async throws -> Feed {
         let now = world.clock.now
         let scope = FeedScope(
             request: .random(), organisation: organisation, person: .random(), grant: .random(), types: types, from: now - past,
             to: now + ahead, granularity: granularity, isSubscription: ahead > .zero)
         world.requests.withLock { $0[scope.request] = scope }
-        try await store.write { [repository] db in try repository.begin(db, scope.request) }
+        try await store.write { [repository, organisations, bills] db in
+            try organisations.put(db, organisation)
+            try RequestStore().add(db, MadeRequest(approved: scope, at: now))
+            try bills.put(db, of: scope.request, organisation, Amount(minor: isPaid ? 0 : 500, currency: "EUR"))
+            try repository.begin(db, scope.request)
+        }
         return try await feed(scope.request)
+    }
+
+    func isDelivered(_ feed: Feed) async throws -> Bool? {
+        try await store.read { [bills] db in try bills.isDelivered(db, feed.request) }
+    }
+
+    /// To owners of endpoints.
+    func mails() async throws -> [MessageTemplate] {
+        let mails = try await store.read { [key] db in try OrganisationRepository.waitingMails(db, sealedUnder: key) }
+        for mail in mails { precondition(Set(mail.values.keys) == mail.template.values) }
+        return mails.map(\.template)
+    }
+
+    func set(_ organisation: OrganisationID, _ state: OrganisationState) async throws {
+        try await store.write { [organisations] db in try organisations.table.setState(db, organisation, state, at: .now) }
     }
 
     struct Absent: Error {}
@@ -181,7 +184,8 @@ final class FeedHarness: Sendable {
             id: .random(), organisation: organisation, state: state,
             details: .init(url: url, description: "", secrets: [.init(text: WebhookSecret.random().text)]),
             health: EndpointHealth(), createdAt: world.clock.now)
-        try await store.write { [endpoints] db in
+        try await store.write { [endpoints, organisations] db in
+            try organisations.put(db, organisation)
             try endpoints.insert(db, endpoint)
             try endpoints.join(db, endpoint.id, of: organisation)
         }

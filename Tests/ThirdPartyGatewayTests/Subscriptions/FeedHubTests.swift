@@ -32,7 +32,7 @@ struct FeedHubTests {
 
     @Test("what was on its way of a subscription was called back for a hold that was undone")
     func undone() async throws {
-        try await FeedHouse.run { house in
+        try await FeedHarness.run { house in
             let (feed, repository) = (try await house.subscribe(), house.repository)
             let ends = Mutex<[Int64]>([])
             house.hub.whenEnded { feed, _ in ends.withLock { $0.append(feed) } }

@@ -38,7 +38,7 @@ struct FeedTests {
             #expect(Self.numbers(try await house.items(feed, after: 15, limit: 3)) == [16, 17, 18])
             let known = try await house.feed(feed.request)
             #expect(known.head == 21 && known.newest == Timestamp(milliseconds: start + 20_000))
-            #expect(house.world.delivered.withLock { $0 } == [feed.request], "payment is told once that something was delivered")
+            #expect(try await house.isDelivered(feed) == true, "payment learns that something was delivered")
         }
     }
 
@@ -211,7 +211,7 @@ struct FeedTests {
             let scope = FeedScope(
                 request: .random(), organisation: .random(), person: .random(), grant: .random(), types: [.heartRate],
                 from: house.world.clock.now, to: house.world.clock.now + .seconds(1000), granularity: .seconds, isSubscription: true)
-            house.world.requests.withLock { $0[scope.request] = scope }
+            try await house.store.write { db in try RequestStore().add(db, MadeRequest(approved: scope, at: scope.from)) }
             let over = GrantState(
                 grant: scope.grant, request: scope.request, person: scope.person ?? .random(), organisation: scope.organisation, types: [],
                 from: scope.from, to: scope.to, granularity: .seconds, active: false, version: 3)
@@ -250,14 +250,13 @@ struct FeedTests {
     )
     func begunDuringSnapshot() async throws {
         try await FeedHarness.run { house in
-            let (feed, unpaid) = (try await house.subscribe(), try await house.subscribe())
+            let (feed, unpaid) = (try await house.subscribe(), try await house.subscribe(isPaid: false))
             let start = house.world.clock.now.milliseconds
             // The snapshot was taken before either was granted.
             try await house.store.write { db in
                 for grant in try house.repository.known(db, after: [], limit: .max) { try house.repository.ended(db, grant) }
                 try house.repository.hold(db, unpaid.request)
             }
-            house.world.due.withLock { _ = $0.insert(unpaid.request) }
             for held in [feed, unpaid] { #expect(try await house.feed(held.request).state == .held) }
             try await house.upload(feed, [(start, 60)])
             for held in [feed, unpaid] { try await house.say(held, active: true) }

@@ -18,6 +18,7 @@ import TestKit
 final class SubscriptionStage: Sendable {
     let parts: SubscriptionModule
     let opened: OpenedStore
+    private let stores: GatewayStores
     let port: Int
     private let declared: DeclaredAnswers
     let hook: Hook
@@ -59,25 +60,14 @@ final class SubscriptionStage: Sendable {
         ingestSays = try await FactSpeaker(.arrivals, harness.runtime(.ingest), folder, methods: ingestMethods)
         let own = try harness.runtime(.thirdPartyGateway)
         opened = try await OpenedStore(
-            on: own, applicationID: 7,
-            migrations: [
-                GatewaySchema.migrations[0], Migration(2, "subscriptions") { try SubscriptionMigration.create(in: $0) },
-                Migration(3, "epochs") { db in
-                    try StoreLife.create(in: db)
-                    try SubscriptionMigration.addEpochs(to: db)
-                },
-                Migration(4, "grants") { db in
-                    try GrantProjection.create(in: db)
-                    try GrantProjection.addMissing(to: db)
-                    try SnapshotMarks.create(in: db)
-                },
-            ], restored: { db in try FeedEpochStore().renew(db, at: .now) })
+            on: own, applicationID: 7, migrations: GatewaySchema.migrations,
+            restored: { db in try FeedEpochStore().renew(db, at: .now) })
         var reader = harness.reader
-        let parts = try await SubscriptionModule(
-            SubscriptionSettings(&reader), opened: opened, runtime: own,
-            effects: SubscriptionEffects(
-                scope: { _, request in requests.scopes.withLock { $0[request] } }, isReleased: { _, _ in true }, admit: Self.admit,
-                mayAct: { _, _ in true }, mail: { _, _, _, _ in }))
+        let settings = GatewaySettings(&reader)
+        stores = try GatewayStores(
+            settings, opened: opened,
+            outbox: MessageOutbox(in: opened.store, sealedUnder: .random(), logger: harness.logger) { _ in }, on: own)
+        let parts = try await SubscriptionModule(settings.subscriptions, on: stores, runtime: own, admit: Self.admit)
         let server = HTTPServer(
             .init(title: "Subscriptions", version: "1.0.0", summary: "Under test.", prefix: "thirdparty"), routes: parts.routes, port: 0,
             health: Health(missing: { [] }, metrics: { "" }),
@@ -128,7 +118,12 @@ final class SubscriptionStage: Sendable {
         requests.scopes.withLock { $0[scope.request] = scope }
         try await sayGrant(scope, person, active: true, version: 1)
         try await eventually("consent is heard", isTrue: { [parts] in parts.subscriptions.gate.isOpen })
-        try await opened.store.write { [parts] db in try parts.repository.begin(db, scope.request) }
+        try await opened.store.write { [stores] db in
+            try stores.organisations.put(db, organisation)
+            try RequestStore().add(db, MadeRequest(approved: scope, at: .now))
+            try stores.bills.put(db, of: scope.request, organisation)
+            try stores.subscriptions.begin(db, scope.request)
+        }
         return (scope, person)
     }
 
@@ -181,6 +176,7 @@ final class SubscriptionStage: Sendable {
 
     /// An endpoint at this stage's own receiver, verified.
     func addEndpoint(_ organisation: OrganisationID) async throws -> EndpointItem {
+        try await opened.store.write { [stores] db in try stores.organisations.put(db, organisation) }
         let item: EndpointItem = try await request("POST", "/endpoints", as: organisation, #"{"url":"\#(await hook.url)"}"#).decoded()
         _ = try await request("POST", "/endpoints/\(item.id)/verification", as: organisation)
         return item

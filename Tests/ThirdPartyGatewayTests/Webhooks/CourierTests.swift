@@ -158,10 +158,10 @@ struct CourierTests {
             try await house.drain(scene.worker, .notices)
             #expect(scene.receiver.taken.map(\.message.type) == ["subscription.ended"])
             house.world.silence.withLock { $0 = .zero }
-            house.world.mayAct.withLock { $0 = false }
+            try await house.set(scene.feed.organisation, .suspended)
             try await house.drain(scene.worker)
             #expect(scene.receiver.attempts.count == 1)
-            house.world.mayAct.withLock { $0 = true }
+            try await house.set(scene.feed.organisation, .active)
             try await house.drain(scene.worker)
             #expect(scene.receiver.numbers(scene.feed.request) == [1])
         }
@@ -177,7 +177,7 @@ struct CourierTests {
             #expect(scene.receiver.attempts.count == 1)
             #expect(try await house.endpoint(scene.endpoint.id).state == .gone)
             #expect(try await scene.worker.turn(.items) == .stopped)
-            #expect(house.world.mails.withLock { $0.map(\.1) } == [.endpointGone])
+            #expect(try await house.mails() == [.endpointGone])
         }
     }
 
@@ -195,7 +195,7 @@ struct CourierTests {
                 if case .rest(let pause) = try await scene.worker.turn(.items) { house.world.clock.advance(pause) }
             }
             #expect(try await house.endpoint(scene.endpoint.id).state == .paused)
-            #expect(house.world.mails.withLock { $0.map(\.1) } == [.endpointPaused])
+            #expect(try await house.mails() == [.endpointPaused])
             let dead = try await house.store.read { db in try house.queue.dead(db, of: scene.endpoint.id, after: 0, limit: 10) }
             let letter = try #require(dead.first)
             #expect(dead.count == 1 && letter.content == .items([.init(feed: scene.feed.number, after: 0, through: 2)]))
