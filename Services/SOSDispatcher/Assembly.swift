@@ -100,13 +100,12 @@ struct SOSModule: Sendable {
             settings, names: names, store: store, journal: journal, clock: clock, pair: pair.state, metrics: metrics)
         let drills = DrillService(
             store: database, keys: keys, journal: journal, dispatcher: dispatcher, registry: calling.registry,
-            letterhead: settings.letterhead, names: names, clock: clock, answers: answers, logger: logger)
+            letterhead: settings.letterhead, names: names, clock: clock, answers: answers)
         let supervision = SupervisionService(
             rules: settings.rules, letterhead: settings.letterhead, names: names, keys: keys, store: store,
             journal: journal, dispatcher: dispatcher, clock: clock, pair: pair.state, metrics: metrics, logger: logger)
         await dispatcher.whenAcknowledged { await supervision.acknowledged($0, $1) }
         await dispatcher.whenRejected { await supervision.rejected($0, $1) }
-        await dispatcher.whenDrillEnds(drills.ended)
 
         let people = try await PeopleModule(
             settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, pair: pair.state,

@@ -64,7 +64,7 @@ extension Dispatcher {
                 "emergency": "\(id.emergency)", "message": "\(message.kind.rawValue)", "integrator": "\(integrator.name)",
                 "form": "\(form)", "after_ms": "\(after.wholeMilliseconds)",
             ])
-        if work.drill != nil { return await drillEnded(id.emergency, "acknowledged", after) }
+        if work.drill != nil { return await store.endDrill(id.emergency, "acknowledged", after: after) }
         metrics.acknowledged(after: after)
         if work.file.latestAlert?.id == id { await acknowledged(work.person, id.emergency) }
     }
@@ -80,7 +80,7 @@ extension Dispatcher {
             metadata: ["emergency": "\(id.emergency)", "integrator": "\(integrator.name)", "taken_before": "\(wasTaken)"])
         if work.drill != nil {
             stop(id.emergency)
-            return await drillEnded(id.emergency, "refused", clock.now - work.since)
+            return await store.endDrill(id.emergency, "refused", after: clock.now - work.since)
         }
         // What the other dispatcher was told before counts no more, even if it is heard only now, nor after a restart.
         let last = PairFact.acknowledged(

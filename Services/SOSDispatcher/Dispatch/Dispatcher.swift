@@ -9,7 +9,6 @@ import ServiceLifecycle
 /// integrator, and for each way to it.
 actor Dispatcher: Service {
     typealias Acknowledged = @Sendable (_ person: PersonID, _ emergency: EmergencyID) async -> Void
-    typealias DrillEnded = @Sendable (_ emergency: EmergencyID, _ outcome: String, _ after: Duration) async -> Void
 
     /// What goes on with one integrator, in memory only.
     struct Line {
@@ -67,7 +66,6 @@ actor Dispatcher: Service {
     var acknowledged: Acknowledged = { _, _ in }
     /// Who is told that a call which was acknowledged is taken by nobody any more.
     var rejected: Acknowledged = { _, _ in }
-    var drillEnded: DrillEnded = { _, _, _ in }
     private var isStopping = false
     private var attemptNumber = 0
     /// Whose calls are tests of this very chain.
@@ -91,11 +89,6 @@ actor Dispatcher: Service {
     /// Who is told that the integrator that had acknowledged has rejected, and nobody has taken the call in its place.
     func whenRejected(_ rejected: @escaping Acknowledged) {
         self.rejected = rejected
-    }
-
-    /// Who is told what came of a drill.
-    func whenDrillEnds(_ drillEnded: @escaping DrillEnded) {
-        self.drillEnded = drillEnded
     }
 
     // MARK: What is to be sent
@@ -346,7 +339,7 @@ actor Dispatcher: Service {
             } else if work.drill != nil, !work.file.isOver, now - work.since > Dispatcher.drillPatience {
                 stop(emergency)
                 if let message = work.file.decided.last { note("given-up", message.id, by: "dispatcher", "a drill that nobody answered") }
-                await drillEnded(emergency, "given-up", now - work.since)
+                await store.endDrill(emergency, "given-up", after: now - work.since)
             } else {
                 giveUp(in: emergency)
                 escalate(emergency)

@@ -2,7 +2,6 @@
 
 import Bus
 import Contracts
-import Logging
 import ServiceKit
 import Storage
 
@@ -24,7 +23,6 @@ struct DrillService: Sendable {
     let names: Names
     let clock: SteadyClock
     let answers: StoredAnswers
-    let logger: Logger
 
     func register(in methods: inout Methods) {
         methods.on(RunDrill.self) { request, context in
@@ -42,14 +40,6 @@ struct DrillService: Sendable {
                 drills[index].integrator = registry.integrator(drills[index].integrator)?.name ?? drills[index].integrator
             }
             return ReadDrills.Reply(drills: drills)
-        }
-    }
-
-    func ended(_ emergency: EmergencyID, _ outcome: String, _ after: Duration) async {
-        do {
-            try await store.write { [table] db in try table.end(db, emergency, outcome, after: after) }
-        } catch {
-            logger.error("what came of a drill could not be stored", metadata: ["reason": "\(error.logReason)"])
         }
     }
 

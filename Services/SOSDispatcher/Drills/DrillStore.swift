@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Logging
 import Storage
 
 struct DrillStore: Sendable {
@@ -42,5 +43,16 @@ struct DrillStore: Sendable {
         let rows = try Row.fetchAll(db, sql: "SELECT emergency, integrator FROM drills WHERE outcome IS NULL")
         return Dictionary(
             rows.compactMap { row in EmergencyID(row["emergency"] as Data).map { ($0, row["integrator"]) } }, uniquingKeysWith: { $1 })
+    }
+}
+
+extension SOSStore {
+    /// What came of a drill. Where it cannot be stored, that is logged: a drill holds up no call.
+    func endDrill(_ emergency: EmergencyID, _ outcome: String, after: Duration) async {
+        do {
+            try await store.write { db in try DrillStore().end(db, emergency, outcome, after: after) }
+        } catch {
+            logger.error("what came of a drill could not be stored", metadata: ["reason": "\(error.logReason)"])
+        }
     }
 }

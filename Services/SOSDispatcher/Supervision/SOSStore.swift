@@ -13,7 +13,7 @@ struct SOSStore: Sendable {
     let store: Store
     let pair: PairTables
     let keys: PersonKeys
-    private let logger: Logger
+    let logger: Logger
 
     init(_ store: Store, keys: PersonKeys, pair: PairTables, logger: Logger) {
         (self.store, self.keys, self.pair, self.logger) = (store, keys, pair, logger)
