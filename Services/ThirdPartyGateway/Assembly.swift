@@ -49,7 +49,7 @@ struct GatewayModule: Sendable {
             settings.requests, on: stores, runtime: runtime,
             dependencies: RequestDependencies(
                 questions: try await RequestBusRoutes(on: runtime), data: try await GrantedData(on: runtime), admit: admit,
-                isConsentHeard: { [gate = subscriptions.gate] in gate.isOpen }))
+                gate: subscriptions.gate))
         var methods = Methods(memory: opened.answers)
         organisations.register(in: &methods)
         payments.register(in: &methods)

@@ -20,7 +20,7 @@ struct DataFileRoutes: Sendable {
 
     /// How much was measured and written tells of the person as the values do: it is not told while nobody knows what is allowed.
     private func requireConsentHeard() throws {
-        guard service.isConsentHeard() else {
+        guard service.gate.isOpen else {
             throw Refusal(
                 Problem.consentNotHeard.saying(
                     "What the person allows now is not known for the moment. Ask again in a few seconds.",

@@ -34,7 +34,7 @@ struct DataFileService: Sendable {
     let keys: PersonKeys
     let files: SealedFiles
     let data: DataService
-    let isConsentHeard: @Sendable () -> Bool
+    let gate: FeedGate
     let settings: RequestSettings
     let logger: Logger
     let clock: @Sendable () -> Timestamp
@@ -43,10 +43,10 @@ struct DataFileService: Sendable {
     private let wakeUps = (0..<DataFileService.atOnce).map { _ in WakeUpSignal() }
 
     init(
-        store: Store, keys: PersonKeys, files: SealedFiles, data: DataService, isConsentHeard: @escaping @Sendable () -> Bool,
+        store: Store, keys: PersonKeys, files: SealedFiles, data: DataService, gate: FeedGate,
         settings: RequestSettings, logger: Logger, clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.store, self.keys, self.files, self.data, self.isConsentHeard) = (store, keys, files, data, isConsentHeard)
+        (self.store, self.keys, self.files, self.data, self.gate) = (store, keys, files, data, gate)
         (self.settings, self.logger, self.clock) = (settings, logger, clock)
     }
 
@@ -94,7 +94,7 @@ struct DataFileService: Sendable {
     /// Whether a finished job's files may leave now: looked at again while they are read, so that a withdrawal stops what is on its way
     /// (SHR-16), and so does consent's silence.
     func mayLeave(_ job: DataFileJob) async throws -> Bool {
-        guard isConsentHeard(), try await find(job.job, of: job.request)?.state == .done,
+        guard gate.isOpen, try await find(job.job, of: job.request)?.state == .done,
             let found = try await data.find(job.request, of: job.organisation)
         else { return false }
         return (try? DataAccess.grant(of: found.stored.request, isPaid: found.isPaid)) != nil

@@ -12,8 +12,8 @@ struct RequestDependencies: Sendable {
     var questions: RequestBusRoutes
     var data: GrantedData
     var admit: Admit
-    /// Whether what consent says is known here now; nothing is handed out otherwise.
-    var isConsentHeard: @Sendable () -> Bool
+    /// Nothing is handed out while what consent says is not known here.
+    var gate: FeedGate
 }
 
 struct RequestModule: Sendable {
@@ -43,7 +43,7 @@ struct RequestModule: Sendable {
             firstAnswers: FirstAnswers(secret: try runtime.key("answers")), logger: logger, clock: clock)
         let data = DataService(store: store, data: dependencies.data, payments: stores.payments, clock: clock)
         let files = DataFileService(
-            store: store, keys: keys, files: sealedFiles, data: data, isConsentHeard: dependencies.isConsentHeard,
+            store: store, keys: keys, files: sealedFiles, data: data, gate: dependencies.gate,
             settings: settings, logger: logger, clock: clock)
         let repository = RequestRepository(store: store, vault: vault)
         let keeper = RequestFileKeeper(sealedFiles: sealedFiles) {

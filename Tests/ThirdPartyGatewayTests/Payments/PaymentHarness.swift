@@ -267,7 +267,8 @@ final class PaymentHarness: Sendable {
     /// What consent says of it.
     private static func become(_ status: RequestStatus, _ db: Database, _ request: PayableRequest) throws {
         guard var made = try RequestStore().find(db, request.id) else { return }
-        (made.status, made.grant) = (status, made.grant ?? (status == .approved ? .random() : nil))
+        made.status = status
+        if status == .approved { made.grant = .random() }
         try RequestStore().save(db, made)
     }
 

@@ -162,7 +162,7 @@ final class RequestWorld: Sendable {
                 let rights = Right.named(by: scopes)
                 guard rights.contains(right) else { throw Problem.missingRight.saying("This needs the right `\(right.rawValue)`.") }
                 return Standing(id: organisation, name: "Istituto Prova", actor: client.description, rights: rights, role: nil)
-            }, isConsentHeard: { [self] in state.withLock { !$0.isConsentUnheard } })
+            }, gate: FeedGate { [self] in state.withLock { $0.isConsentUnheard ? .seconds(3600) : .zero } })
     }
 }
 
