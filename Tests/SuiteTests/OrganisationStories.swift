@@ -175,15 +175,12 @@ struct OrganisationStories {
             let grant = try #require(try await patient.shown(running).grant)
             let ingest = try await company.runtime.client(of: .ingest)
             let read: @Sendable () async -> Failure.Code? = {
-                do {
+                await failure {
                     let (from, to) = (Timestamp.now - .seconds(3600), Timestamp.now + .seconds(3600))
                     let asked = ReadSamples(
                         grant: grant, organisation: organisation, type: weight, from: from, to: to, after: nil, limit: 10)
                     _ = try await ingest.ask(asked, deadline: .seconds(5))
-                    return nil
-                } catch {
-                    return error.code
-                }
+                }?.code
             }
 
             let shown = try await eventually("what is due is shown") {

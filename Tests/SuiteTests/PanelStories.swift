@@ -66,7 +66,7 @@ struct PanelStories {
             let offer: Offer = try await suite.say("POST", base, form).decoded()
             let device = try await eventually("ingest knows the account, and the watch is paired") { [suite, token] in
                 let said = try await suite.say("POST", "\(base)/\(offer.pairing)/confirmation", ["number": offer.number], as: token)
-                return said.status == 200 ? try said.decoded(Paired.self).device : nil
+                return said.status == 200 ? try said.decoded(as: Paired.self).device : nil
             }
             let progress: Progress = try await suite.say("POST", "\(base)/\(offer.pairing)/poll", ["secret": offer.secret]).decoded()
             return AddDevice.Reply(person: person, device: device, token: progress.token)
