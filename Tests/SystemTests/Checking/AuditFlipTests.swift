@@ -69,6 +69,9 @@ struct AuditFlipTests {
                 let row = Int.random(in: 0..<places.count, using: &dice)
                 let offset = places[row].randomElement(using: &dice) ?? 0
                 let bit = UInt8.random(in: 0..<8, using: &dice)
+                // The type of the key's column: of types 0 and 8 alike SQLite reads nothing, since the key is the row's number. Nothing that
+                // the row says has changed.
+                if offset == places[row].lowerBound + 4, bit == 3 { continue }
                 var bytes = sound
                 bytes[offset] ^= 1 << bit
                 let (said, heard) = try await named(bytes, in: folder.appendingPathComponent("\(seed)"))
