@@ -94,7 +94,7 @@ clean: ## delete what was built; data under var/ stays
 
 # Steps that the verbs share.
 
-build:
+build: ## everything as a release
 	@deploy/install-missing swift $(RUN_NEEDS)
 	@swift build -c release $(SWIFT_FLAGS)
 
