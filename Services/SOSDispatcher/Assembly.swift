@@ -151,6 +151,7 @@ struct SOSModule: Sendable {
         // Both ways are open before what was due is done: the other dispatcher may have done it, or called it off.
         let hasForgotten = try await store.hasForgotten()
         await supervision.noteStore(wasPutBack: hasForgotten)
+        // A copy may be older than the second dispatcher's first confirmation: who has forgotten asks whether or not it knows of another.
         await link.begin(waiting: try await store.hasOther(pair.place), asks: hasForgotten || !memory.unreadable.isEmpty)
         await dispatcher.resume()
         await supervision.resume(memory)

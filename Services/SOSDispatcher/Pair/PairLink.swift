@@ -49,11 +49,11 @@ actor PairLink {
     ///     knows of people is asked.
     func begin(waiting: Bool, asks: Bool) async {
         following = Task { await follow() }
-        if waiting, asks {
+        if asks {
             isAsking = true
             asking = Task { await askEverything() }
         }
-        let end = ContinuousClock.now + (waiting ? PairLink.patience : .zero)
+        let end = ContinuousClock.now + (waiting || asks ? PairLink.patience : .zero)
         while freshness.age == nil || isAsking, ContinuousClock.now < end {
             // The bus tells nobody when it has caught up.
             try? await Task.sleep(for: PairLink.look)

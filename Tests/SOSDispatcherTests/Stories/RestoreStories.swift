@@ -107,8 +107,11 @@ struct RestoreStories {
         }
     }
 
-    @Test("SOS-24: a restored dispatcher that was stopped before the other could be asked asks it at its next start")
-    func asksAtTheNextStart() async throws {
+    /// - Parameter isKnown: whether the copy was made after the second had confirmed how far it follows the first.
+    @Test(
+        "SOS-24: a restored dispatcher that was stopped before the other could be asked asks it at its next start, though its copy knows of none",
+        arguments: [true, false])
+    func asksAtTheNextStart(isKnown: Bool) async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let person = PersonID.random()
@@ -117,7 +120,11 @@ struct RestoreStories {
             try await stage.subscribe(person)
             try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
             try await first.parts.journal.commitEverything()
+            if isKnown { try await eventually("the first has heard of the second") { try await first.parts.store.hasDeputy() } }
             let copy = try await Self.copy(stage)
+            if !isKnown {
+                try await DatabaseQueue(path: copy.path).write { try $0.execute(sql: "DELETE FROM stream_confirmations") }
+            }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             _ = try await eventually("it is told that all is well") {
                 try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: .first)
