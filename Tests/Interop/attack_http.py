@@ -465,9 +465,9 @@ def main():
     if chosen.data:
         suite = RunningSuite(chosen.data)
         sys.exit(attack(suite, None, suite.edge_url if chosen.through != "direct" else None, chosen))
-    has_edge = chosen.through != "direct" and bool(shutil.which("caddy"))
-    if chosen.through != "direct" and not has_edge:
-        print("SKIPPED: the attack through the edge: caddy is not installed", flush=True)
+    has_edge = chosen.through != "direct"
+    if has_edge and not shutil.which("caddy"):
+        sys.exit("caddy is not installed: apt-get install caddy, or leave the edge out with --through direct")
     desk_port = free_ports(1)[0]
     suite = Suite({"TRACKME_SOS_WEBHOOK_URL": f"http://127.0.0.1:{desk_port}/dispatch"}, whole=True)
     try:

@@ -3,7 +3,9 @@ import importlib.machinery
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from contextlib import redirect_stdout
@@ -133,6 +135,59 @@ class UnsteadyTests(unittest.TestCase):
             {"kind": "event", "payload": {"kind": "testSkipped", "testID": "M.S/t()/F.swift:1:2", "messages": [
                 {"symbol": "skip", "text": "Test t() skipped"}, {"symbol": "details", "text": "needs root"}]}}])
         self.assertEqual({"M.S/t()/F.swift:1:2": "Test t() skipped needs root"}, run.skipped)
+
+
+    def test_a_whole_run_was_green_though_a_test_had_not_run(self):
+        def judge(skipped):
+            run = self.run_of([])
+            run.code, run.skipped = 0, skipped
+            with mock.patch.object(self.runner, "run_all", lambda _: run), mock.patch.object(self.runner, "BUNDLE", sys.executable):
+                return self.runner.main([])
+
+        self.assertEqual(0, judge({}))
+        self.assertEqual(0, judge({"SystemTests.PlantedService/serve()/F.swift:1:2": "runs only as a child"}))
+        self.assertEqual(1, judge({"SystemTests.SystemTests/EdgeTests/t()/F.swift:1:2": "caddy is not installed"}))
+
+
+class PeerTests(unittest.TestCase):
+    """`make interop` and `make attack-http` where what they need is missing."""
+
+    def interop(self, pip, pytest):
+        """Exit code and words of .ci/interop in a tree of its own, with these programs in place of pip and Python."""
+        with tempfile.TemporaryDirectory() as tree:
+            os.makedirs(os.path.join(tree, "Tests", "Interop"))
+            for name in ("requirements.txt", "requirements-alone.txt"):
+                shutil.copy(os.path.join(ROOT, "Tests", "Interop", name), os.path.join(tree, "Tests", "Interop"))
+            os.mkdir(os.path.join(tree, ".ci"))
+            for name in ("interop", "skips", "allowed-skips"):
+                shutil.copy(os.path.join(ROOT, ".ci", name), os.path.join(tree, ".ci"))
+            programs = os.path.join(tree, ".build", "venv", "bin")
+            os.makedirs(programs)
+            for folder, name, script in ((programs, "pip", pip), (programs, "python", pytest), (tree, "python3", "exit 0")):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\n{script}\n")
+                os.chmod(os.path.join(folder, name), 0o755)
+            done = subprocess.run(
+                [os.path.join(tree, ".ci", "interop")], env=os.environ | {"PATH": f"{tree}:{os.environ['PATH']}"}, capture_output=True,
+                text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_peers_that_could_not_run_passed(self):
+        self.assertEqual(0, self.interop("exit 0", "echo 3 passed")[0])
+        code, said = self.interop("exit 1", "echo 3 passed")
+        self.assertEqual(1, code)
+        self.assertIn("PIP_INDEX_URL", said)
+        code, said = self.interop("exit 0", "echo 'SKIPPED [1] Tests/Interop/test_pages.py:34: no chromium'")
+        self.assertEqual(1, code)
+        self.assertIn("NOT ALLOWED TO BE SKIPPED", said)
+        self.assertEqual(2, self.interop("exit 0", "exit 2")[0], "pytest's own verdict")
+
+    def test_an_attack_passed_without_its_edge(self):
+        program = os.path.join(ROOT, "Tests", "Interop", "attack_http.py")
+        done = subprocess.run(
+            [sys.executable, program, "--seconds", "1"], env=os.environ | {"PATH": "/nowhere"}, capture_output=True, text=True, check=False)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("apt-get install caddy", done.stderr)
 
 
 class SkipTests(unittest.TestCase):
