@@ -63,12 +63,4 @@ struct AccessTests {
         #expect(!log.text.contains("good"))
         #expect("\(Credentials(bearer: "secret-one"))" == "Credentials(…)")
     }
-
-    @Test("The authorisation matrix holds every route of the server, in the order of the paths")
-    func matrix() {
-        let matrix = AuthorisationMatrix(makeServer([Self.mine, Self.theirs]).routes)
-        #expect(matrix.rows.map(\.path) == ["/health/live", "/health/ready", "/metrics", "/mine", "/test/openapi.json", "/theirs"])
-        #expect(matrix.markdown.contains("| GET | `/mine` | device |"))
-        #expect(matrix.markdown.contains("| GET | `/metrics` | anyone (internal) |"))
-    }
 }

@@ -63,8 +63,6 @@ enum AccountState: String, Codable, Sendable, CaseIterable {
     case awaitingGuardian = "awaiting-guardian"
     /// Being erased: no log-in, nothing new (ACC-30).
     case closing
-
-    var mayLogIn: Bool { self == .active }
 }
 
 /// One row of `accounts`. Whatever the person said of themselves is in `sealedProfile` alone.

@@ -17,10 +17,6 @@ struct SharingScope: Hashable, Sendable {
         !types.isDisjoint(with: other.types) && window.overlaps(other.window)
     }
 
-    func covers(_ type: Metric, at time: Timestamp) -> Bool {
-        types.contains(type) && window.contains(time)
-    }
-
     /// What is left without these types; nil where nothing is.
     func without(_ withdrawn: Set<Metric>) -> SharingScope? {
         SharingScope(types: types.subtracting(withdrawn), window: window)

@@ -25,12 +25,8 @@ enum AuditStore {
 }
 
 extension AuditStore {
-    static func verify(_ db: Database) throws -> AuditChain.Verifier {
-        try verify(db, headsAt: []).verifier
-    }
-
     /// - Parameter places: numbers of rows.
-    /// - Returns: besides, in hex, the head that the chain had when it was so long; for those of `places` that it has reached.
+    /// - Returns: the chain recomputed, and in hex the head that it had when it was so long, for those of `places` that it has reached.
     static func verify(_ db: Database, headsAt places: Set<Int64>) throws -> (verifier: AuditChain.Verifier, heads: [Int64: String]) {
         var verifier = AuditChain.Verifier(chain)
         var heads = [Int64(0): verifier.headText]
@@ -49,11 +45,6 @@ extension AuditStore {
 }
 
 extension SOSStore {
-    /// Recomputes the chain.
-    func verifyAudit() async throws -> AuditChain.Verifier {
-        try await store.read { try AuditStore.verify($0) }
-    }
-
     /// What was written down about one object, in order.
     func audit(of object: String) async throws -> [AuditEntry] {
         try await store.read { db in

@@ -234,7 +234,7 @@ actor Dispatcher: Service {
         {
             if await isSettledElsewhere(message, integrator, work) { continue }
             let allowed = isReal(work) ? pair.mayAttempt(message, to: id) : message.createdAt
-            let wait = max(due(way, message, work.lines[id], pause: pause(after: message)), allowed) - clock.now
+            let wait = max(due(way, message, work.lines[id]), allowed) - clock.now
             let waiting = work.lines[id]?.attempts.values.count { $0.way == way } ?? 0
             if wait <= .zero, waiting < (way == .text ? 1 : DispatchOutbox.attemptsAtOnce) {
                 begin(message, integrator, way)
@@ -245,15 +245,10 @@ actor Dispatcher: Service {
         works[emergency]?.lines[id]?.workers[way] = nil
     }
 
-    /// After a restart everything is due at once; texts keep their schedule. The second address is tried at once where the first fails hard.
-    private func due(_ way: DispatchWay, _ message: OutboxMessage, _ line: Line?, pause: Duration) -> Timestamp {
-        let last = line?.begun[way].flatMap { $0.message == message.id ? $0.at : nil }
-        let again = last.map { $0 + pause } ?? message.createdAt
-        return switch way {
-        case .first: again
-        case .second: line?.failed[.first] == message.id ? again : max(again, message.createdAt + secondAfter)
-        case .text: max(again, message.createdAt + TextSchedule.due(message.texts))
-        }
+    private func due(_ way: DispatchWay, _ message: OutboxMessage, _ line: Line?) -> Timestamp {
+        message.due(
+            by: way, last: line?.begun[way].flatMap { $0.message == message.id ? $0.at : nil },
+            hasFirstFailed: line?.failed[.first] == message.id, secondAfter: secondAfter, pause: pause(after: message))
     }
 
     private func rest(_ emergency: EmergencyID, _ id: String, _ way: DispatchWay, _ duration: Duration) async {

@@ -45,6 +45,19 @@ struct OutboxMessage: Hashable, Sendable {
     /// Whether attempts come ever more seldom and end one day: nobody's life depends on what is called off.
     var backsOff: Bool { kind == .cancel }
 
+    /// When it is next sent by this way: there is no last attempt. After a restart everything is due at once; texts keep their schedule.
+    /// - Parameters:
+    ///   - last: when its last attempt by this way began, as far as this process knows.
+    ///   - hasFirstFailed: the first address has failed hard: the second does not wait for it.
+    func due(by way: DispatchWay, last: Timestamp?, hasFirstFailed: Bool, secondAfter: Duration, pause: Duration) -> Timestamp {
+        let again = last.map { $0 + pause } ?? createdAt
+        return switch way {
+        case .first: again
+        case .second: hasFirstFailed ? again : max(again, createdAt + secondAfter)
+        case .text: max(again, createdAt + TextSchedule.due(texts))
+        }
+    }
+
     /// As it was decided, without what has become of it.
     func anew(at time: Timestamp) -> OutboxMessage {
         OutboxMessage(id: id, kind: kind, body: body, createdAt: time, isWorse: isWorse)
@@ -100,16 +113,6 @@ struct DispatchOutbox: Hashable, Sendable {
 
     /// The message that is being sent: the first that has not ended.
     var current: OutboxMessage? { messages.first { $0.end == nil } }
-
-    /// When the current message is next sent; nil if there is none. There is no last attempt.
-    func nextAttempt(retry: Duration) -> Timestamp? {
-        current.map { message in message.lastAttemptAt.map { $0 + retry } ?? message.createdAt }
-    }
-
-    /// Whether this is the alert that stands: one whose acknowledgement means that help was called.
-    func isLatestAlert(_ id: MessageID) -> Bool {
-        latestAlert?.id == id
-    }
 
     var latestAlert: OutboxMessage? { messages.last { $0.kind == .alert } }
 

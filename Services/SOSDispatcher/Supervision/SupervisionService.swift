@@ -669,10 +669,6 @@ extension SupervisionService {
         change(person, &effects) { $0.emergencyRuns ? $0.timePassed(to: clock.now) : [] }
         await settle(effects)
     }
-
-    func knowsPlace(of person: PersonID) -> Bool {
-        !(people[person]?.subscriber.places.places.isEmpty ?? true)
-    }
 }
 
 // MARK: What devices say of themselves, and how it changes whether a person can be watched

@@ -107,12 +107,6 @@ package struct WrappedKeys: Sendable {
             .execute(arguments: [Data(key.subject), Data(key.wrapped)])
     }
 
-    /// Puts the same key under another key-encryption key; changes nothing where there is none.
-    package func rewrap(_ db: Database, of subject: PersonID, wrapped: [UInt8]) throws {
-        try db.cachedStatement(sql: "UPDATE wrapped_keys SET wrapped = ? WHERE subject = ? AND wrapped IS NOT NULL")
-            .execute(arguments: [Data(wrapped), subject.blob])
-    }
-
     /// Also for a person without a key, who then never gets one. The first time counts.
     package func destroy(_ db: Database, of subject: PersonID, at: Timestamp) throws {
         try db.cachedStatement(

@@ -47,7 +47,7 @@ struct AccountTableTests {
                 ]
             }
             #expect(rows.compactMap { $0?.subject.kind } == [.person, .person, .person, .person, .person, .member, .operator])
-            #expect(rows[0]?.state == .unconfirmed && rows[0]?.state.mayLogIn == false && rows[0]?.sealedProfile == [1])
+            #expect(rows[0]?.state == .unconfirmed && rows[0]?.sealedProfile == [1])
         }
     }
 

@@ -38,8 +38,8 @@ struct SharingScopeTests {
         for _ in 0..<5000 {
             let (one, other) = (try draw(), try draw())
             let meets = metrics.contains { metric in
-                (0..<20).contains {
-                    one.covers(metric, at: Timestamp(milliseconds: $0)) && other.covers(metric, at: Timestamp(milliseconds: $0))
+                (Int64(0)..<20).contains { time in
+                    [one, other].allSatisfy { $0.types.contains(metric) && $0.window.contains(Timestamp(milliseconds: time)) }
                 }
             }
             #expect(one.overlaps(other) == meets)

@@ -18,14 +18,32 @@ struct DispatchOutboxTests {
     func repeats() {
         var outbox = DispatchOutbox()
         outbox.add(message(0))
-        #expect(outbox.nextAttempt(retry: .seconds(1)) == SupervisionStory.at(0))
+        #expect(outbox.current.map { due($0, .first) } == SupervisionStory.at(0))
         for second in 1...1000 {
-            outbox.attempted(message(0).id, at: SupervisionStory.at(Double(second)))
-            #expect(outbox.nextAttempt(retry: .milliseconds(200)) == SupervisionStory.at(Double(second) + 0.2))
+            let start = SupervisionStory.at(Double(second))
+            outbox.attempted(message(0).id, at: start)
+            #expect(outbox.current.map { due($0, .first, last: start) } == start + .milliseconds(200))
         }
         #expect(outbox.current?.attempts == 1000)
         outbox.ended(message(0).id, .acknowledged)
-        #expect(outbox.nextAttempt(retry: .seconds(1)) == nil)
+        #expect(outbox.current == nil)
+    }
+
+    @Test("SOS-39: the second address waits for the first unless that failed hard; a text keeps its schedule, also after a restart")
+    func otherWays() {
+        #expect(due(message(0), .second) == SupervisionStory.at(0.7))
+        #expect(due(message(0), .second, hasFirstFailed: true) == SupervisionStory.at(0))
+        #expect(due(message(0), .second, last: SupervisionStory.at(5)) == SupervisionStory.at(5.2))
+        var texted = message(0)
+        #expect(due(texted, .text) == SupervisionStory.at(0))
+        texted.texts = 2
+        #expect(due(texted, .text) == SupervisionStory.at(30))
+        #expect(due(texted, .text, last: SupervisionStory.at(30)) == SupervisionStory.at(30.2))
+    }
+
+    private func due(_ message: OutboxMessage, _ way: DispatchWay, last: Timestamp? = nil, hasFirstFailed: Bool = false) -> Timestamp {
+        message.due(
+            by: way, last: last, hasFirstFailed: hasFirstFailed, secondAfter: DispatchOutbox.secondAfter, pause: .milliseconds(200))
     }
 
     @Test("SOS-40: what is called off backs off to a minute; alerts and updates never do")
@@ -83,7 +101,7 @@ struct DispatchOutboxTests {
         #expect(outbox.messages.map(\.end) == [.superseded, .superseded, nil])
         outbox.add(message(3))
         #expect(outbox.current?.id.sequence == 3)
-        #expect(outbox.isLatestAlert(message(3).id) && !outbox.isLatestAlert(message(0).id))
+        #expect(outbox.latestAlert?.id == message(3).id)
         #expect(outbox.nextSequence == 4)
     }
 

@@ -61,6 +61,10 @@ final class TalkingNotifier: Sendable {
 }
 
 extension SupervisionService {
+    func knowsPlace(of person: PersonID) -> Bool {
+        subscriber(of: person)?.places.places.isEmpty == false
+    }
+
     /// As the person's own list and card would have it.
     func name(_ contacts: [EmergencyContact], _ card: EmergencyCard? = nil, of person: PersonID) async {
         people[person]?.subscriber.contacts = contacts
