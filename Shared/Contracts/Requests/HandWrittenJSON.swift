@@ -40,7 +40,7 @@ struct HandWrittenCursor {
         return true
     }
 
-    /// As the other, of one ASCII character.
+    /// One ASCII character.
     @inline(__always)
     private mutating func take(byte: UInt8) -> Bool {
         guard index < bytes.count, bytes[index] == byte else { return false }
