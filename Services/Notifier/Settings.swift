@@ -1,5 +1,6 @@
 // Every parameter of the notifier, read once.
 
+import Contracts
 import Foundation
 import Outbound
 import ServiceKit
@@ -102,12 +103,13 @@ struct Settings: Sendable {
 
     private static func bounds(_ reader: inout SettingsReader) -> (Pace, Int, Int, Duration, Duration) {
         let pace = Pace(
-            first: reader.read(.seconds("notify.retry_s", default: 2, in: 0.05...60, "Pause after the first failed round of attempts.")),
-            most: reader.read(.seconds("notify.retry_most_s", default: 120, in: 0.05...3600, "Longest pause between rounds.")),
+            backoff: Backoff(
+                reader.read(.seconds("notify.retry_s", default: 2, in: 0.05...60, "Pause after the first failed round of attempts.")),
+                upTo: reader.read(.seconds("notify.retry_most_s", default: 120, in: 0.05...3600, "Longest pause between rounds."))),
             unknown: reader.read(
                 .seconds("notify.unknown_s", default: 30, in: 0.05...600, "Pause after an attempt of which nobody knows what came of it.")),
             receipt: reader.read(.hours("notify.receipt_hours", default: 24, in: 0.001...168, "How long receipts are waited for.")))
-        if pace.most < pace.first { reader.refuse("notify.retry_most_s", "must not be below notify.retry_s") }
+        if pace.backoff.last < pace.backoff.first { reader.refuse("notify.retry_most_s", "must not be below notify.retry_s") }
         let parallel = reader.read(.integer("notify.parallel", default: 8, in: 1...256, "Attempts at the same time on each channel."))
         let perHour = reader.read(
             .integer("notify.per_recipient_hour", default: 20, in: 1...10_000, "Messages an hour to one address on one channel; more wait.")

@@ -4,19 +4,12 @@ import Contracts
 
 /// How the pauses between attempts grow, and how long receipts are waited for.
 struct Pace: Hashable, Sendable {
-    /// After the first failure; doubled with each further one.
-    var first: Duration
-    var most: Duration
+    /// After failed rounds of attempts.
+    var backoff: Backoff
     /// After an attempt of which nobody knows what came of it: time for a receipt to tell.
     var unknown: Duration
     /// How long after it was taken a receipt may still come.
     var receipt: Duration
-
-    /// - Parameter jitter: 0…1, so that many messages do not come back at the same moment.
-    func pause(after attempts: Int, jitter: Double) -> Duration {
-        let doublings = min(max(attempts - 1, 0), 30)
-        return min(most, first * Double(1 << doublings)) * (0.5 + 0.5 * jitter)
-    }
 }
 
 /// The machine of one delivery. Every attempt is begun, and stored as begun, before it is made: one that is found begun after a
@@ -113,11 +106,11 @@ struct Delivery: Hashable, Sendable {
         case .unreachable, .postponed:
             movesOn = true
             // The whole order is gone through without a pause; then there is one.
-            nextAt = isLast(in: order) ? now + pace.pause(after: rounds(order), jitter: jitter) : now
+            nextAt = isLast(in: order) ? now + pace.backoff.pause(after: rounds(order), random: jitter) : now
         case .refused(let reason): refused(reason, order, at: now)
         case .unknown:
             movesOn = true
-            nextAt = now + max(pace.unknown, pace.pause(after: rounds(order), jitter: jitter))
+            nextAt = now + max(pace.unknown, pace.backoff.pause(after: rounds(order), random: jitter))
         }
     }
 

@@ -53,16 +53,15 @@ struct WebhookSchedule: Hashable, Sendable {
         }
         let failing = now - since
         guard failing < retryFor else { return .buried }
-        let pause = max(Self.pause(after: attempts, failing: failing) * (1 - min(max(jitter, 0), 1) / 2), asked)
+        let pause = max(Self.backoff(failing: failing).pause(after: attempts, random: 1 - min(max(jitter, 0), 1)), asked)
         // The last attempt comes at the very end, not before it.
         return .again(at: min(now + pause, max(since + retryFor, now + .seconds(1))))
     }
 
     /// Doubled from one second; at most 15 s in the first ten minutes, so that a restart over there costs little, 2 min in the first
     /// two hours, then 15 min.
-    static func pause(after attempts: Int, failing: Duration) -> Duration {
-        let most: Duration = failing < .seconds(600) ? .seconds(15) : failing < .seconds(7200) ? .seconds(120) : .seconds(900)
-        return min(.seconds(1 << min(max(attempts - 1, 0), 12)), most)
+    private static func backoff(failing: Duration) -> Backoff {
+        Backoff(.seconds(1), upTo: failing < .seconds(600) ? .seconds(15) : failing < .seconds(7200) ? .seconds(120) : .seconds(900))
     }
 }
 

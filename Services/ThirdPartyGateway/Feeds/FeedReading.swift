@@ -15,8 +15,8 @@ struct FeedReading: Sendable {
     private static let pace = Duration.milliseconds(100)
     /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(2)
-    /// While ingest does not answer: doubled from the first to the last.
-    private static let pauses = Duration.milliseconds(200)...Duration.seconds(5)
+    /// While ingest does not answer.
+    private static let backoff = Backoff(.milliseconds(200), upTo: .seconds(5))
 
     let store: Store
     let keys: PersonKeys
@@ -36,21 +36,21 @@ struct FeedReading: Sendable {
 
     /// Runs until it is cancelled.
     func run() async throws {
-        var pause = Self.pauses.lowerBound
+        var failures = 0
         while !Task.isCancelled {
             do {
                 let begun = ContinuousClock.now
                 let wasFull = try await turn()
-                pause = Self.pauses.lowerBound
+                failures = 0
                 if !wasFull { await rest(since: begun) }
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
                 try Task.checkCancellation()
                 logger.warning("what arrived cannot be read now", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                failures += 1
                 // Sleeping is the pause between attempts.
-                try await Task.sleep(for: pause)
-                pause = min(pause * 2, Self.pauses.upperBound)
+                try await Task.sleep(for: Self.backoff.pause(after: failures, random: .random(in: 0..<1)))
             }
         }
         throw CancellationError()

@@ -37,8 +37,8 @@ struct RequestBusRoutes: Sendable {
 struct RequestService: Sendable {
     /// Forms that consent is asked about at the same time.
     private static let atOnce = 8
-    /// Pauses while consent does not answer: doubled from the first to the last.
-    private static let pauses = Duration.milliseconds(250)...Duration.seconds(15)
+    /// While consent does not answer.
+    private static let backoff = Backoff(.milliseconds(250), upTo: .seconds(15))
     /// Polls in case a wake-up was lost.
     private static let look = Duration.seconds(10)
     /// How long a list that is settled can be looked at.
@@ -113,7 +113,7 @@ struct RequestService: Sendable {
 
     /// Asks what waits, until it is cancelled.
     func run() async throws {
-        var pause = Self.pauses.lowerBound
+        var failures = 0
         while !Task.isCancelled {
             let waiting = try await store.write { [pending, clock] db in
                 try pending.expire(db, before: clock() - Self.listKept)
@@ -128,10 +128,10 @@ struct RequestService: Sendable {
                 return try await group.reduce(true) { $0 && $1 }
             }
             if answered {
-                pause = Self.pauses.lowerBound
+                failures = 0
             } else {
-                await wakeUp.wait(atMost: pause)
-                pause = min(pause * 2, Self.pauses.upperBound)
+                failures += 1
+                await wakeUp.wait(atMost: Self.backoff.pause(after: failures, random: .random(in: 0..<1)))
             }
         }
         throw CancellationError()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Notifier
 
-private let pace = Pace(first: .seconds(2), most: .seconds(120), unknown: .seconds(30), receipt: .seconds(86_400))
+private let pace = Pace(backoff: Backoff(.seconds(2), upTo: .seconds(120)), unknown: .seconds(30), receipt: .seconds(86_400))
 
 private func time(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: seconds * 1000) }
 
@@ -51,10 +51,10 @@ struct DeliveryTests {
 
     @Test("pauses are spread between half and the whole")
     func jitter() {
-        #expect(pace.pause(after: 1, jitter: 0) == .seconds(1))
-        #expect(pace.pause(after: 1, jitter: 1) == .seconds(2))
-        #expect(pace.pause(after: 1_000_000, jitter: 1) == .seconds(120))
-        #expect(pace.pause(after: 0, jitter: 1) == .seconds(2))
+        #expect(pace.backoff.pause(after: 1, random: 0) == .seconds(1))
+        #expect(pace.backoff.pause(after: 1, random: 1) == .seconds(2))
+        #expect(pace.backoff.pause(after: 1_000_000, random: 1) == .seconds(120))
+        #expect(pace.backoff.pause(after: 0, random: 1) == .seconds(2))
     }
 
     @Test("an outcome that nobody knows gives receipts time before the next provider is asked")

@@ -1,4 +1,4 @@
-// How long to wait before the next attempt.
+// How long to wait before the next attempt. Among the contracts, because services' domains count with it.
 
 /// Exponential, with jitter, so that many that failed at once do not all come back at once.
 package struct Backoff: Hashable, Sendable {
