@@ -15,8 +15,7 @@ struct EmergencyCardStore: Sendable {
     /// JSON of a card is far below 3 KiB, and a page at most 1 MiB.
     private static let snapshotPage = 300
     private static let look = Duration.seconds(10)
-    /// After a failure.
-    private static let pause = Duration.seconds(1)
+    private static let backoff = Backoff(.seconds(1), upTo: .seconds(1))
 
     let store: Store
     let repository: AccountRepository
@@ -59,18 +58,10 @@ struct EmergencyCardStore: Sendable {
 
     /// Says what is due until it is cancelled. A part of the service (`Background`).
     func run() async throws {
-        while !Task.isCancelled {
-            do {
-                try await sayDue()
-                await wakeUp.wait(atMost: Self.look)
-            } catch is CancellationError {
-                throw CancellationError()
-            } catch {
-                logger.error("cards could not be said; it is tried again", metadata: ["error": "\(String(reflecting: type(of: error)))"])
-                try await Task.sleep(for: Self.pause)
-            }
+        let loop = WorkLoop(every: Self.look, signal: wakeUp, backoff: Self.backoff) { [logger] error in
+            logger.error("cards could not be said; it is tried again", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
-        throw CancellationError()
+        try await loop.poll { _ = try await sayDue() }
     }
 
     /// Goes once through everybody who is due: some stay due, as long as their keys are damaged, and hold nobody up.

@@ -21,14 +21,12 @@ struct SharingExpiry: Sendable {
 
     /// Runs until it is cancelled. What is due is in the store: a restart forgets nothing.
     func run() async throws {
-        while !Task.isCancelled {
+        try await WorkLoop(every: Self.longestNap, signal: service.wakeUp).run {
             try await expireDue()
             try await endRunOut()
             let next = try await service.store.read { [table] db in try table.nextDue(db) }
-            let nap = next.map { max(.milliseconds(1), min($0 - service.clock(), Self.longestNap)) } ?? Self.longestNap
-            await service.wakeUp.wait(atMost: nap)
+            return next.map { NextRound.after($0 - service.clock()) } ?? .whenWoken
         }
-        throw CancellationError()
     }
 
     /// Expires everything whose time is over (SHR-07); the person and, by the stream, the organisation are told.

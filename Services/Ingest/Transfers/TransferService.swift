@@ -7,8 +7,10 @@ import ServiceKit
 import Storage
 
 struct TransferService: Sendable {
-    /// Wait after a fault of the store or the disk.
-    private static let pause: Duration = .seconds(2)
+    /// Polls in case a wake-up was lost; what is kept for hours expires soon enough.
+    private static let look = Duration.seconds(60)
+    /// After a fault of the store or the disk.
+    private static let backoff = Backoff(.seconds(2), upTo: .seconds(2))
 
     let transfers: Transfers
     let exports: Exports
@@ -28,18 +30,11 @@ struct TransferService: Sendable {
     }
 
     private func work(_ kind: TransferKind) async throws {
-        guard var turns = transfers.turns(kind)?.makeAsyncIterator() else { return }
-        while !Task.isCancelled {
-            do {
-                while try await workOff(kind) {}
-                _ = await turns.next()
-            } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
-                logger.warning("a transfer waits", metadata: ["kind": "\(kind)", "reason": "\(type(of: error))"])
-                // The disk or the store has no room; the job stays where it is.
-                try await Task.sleep(for: Self.pause)
-            }
+        let loop = WorkLoop(every: Self.look, signal: transfers.signal(of: kind), backoff: Self.backoff) { [logger] error in
+            // The disk or the store has no room; the job stays where it is.
+            logger.warning("a transfer waits", metadata: ["kind": "\(kind)", "reason": "\(type(of: error))"])
         }
-        throw CancellationError()
+        try await loop.run { try await workOff(kind) ? .atOnce : .whenWoken }
     }
 
     /// One job; false where there was none.
@@ -116,15 +111,10 @@ struct TransferService: Sendable {
     // MARK: Expiring
 
     private func expire() async throws {
-        while true {
-            do {
-                try await expire(now: .now)
-            } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
-                logger.warning("transfers cannot expire now", metadata: ["reason": "\(type(of: error))"])
-            }
-            // Once a minute is soon enough for what is kept for hours.
-            try await Task.sleep(for: .seconds(60))
+        let loop = WorkLoop(every: Self.look) { [logger] error in
+            logger.warning("transfers cannot expire now", metadata: ["reason": "\(type(of: error))"])
         }
+        try await loop.poll { try await expire(now: .now) }
     }
 
     func expire(now: Timestamp) async throws {

@@ -35,7 +35,7 @@ struct Transfers: Sendable {
     let files: SealedFiles
     let table = TransferStore()
     private let meter = TransferMeter()
-    private let signals: [TransferKind: TransferSignal] = [.export: TransferSignal(), .imported: TransferSignal()]
+    private let (exporting, importing) = (WakeUpSignal(), WakeUpSignal())
 
     init(store: Store, vault: ChunkVault, files: SealedFiles) {
         (self.store, self.vault, self.files) = (store, vault, files)
@@ -97,11 +97,14 @@ struct Transfers: Sendable {
 
     /// There is something to do.
     func wake(_ kind: TransferKind) {
-        signals[kind]?.give()
+        signal(of: kind).notify()
     }
 
-    func turns(_ kind: TransferKind) -> AsyncStream<Void>? {
-        signals[kind]?.turns
+    func signal(of kind: TransferKind) -> WakeUpSignal {
+        switch kind {
+        case .export: exporting
+        case .imported: importing
+        }
     }
 }
 
@@ -122,19 +125,5 @@ final class TransferMeter: Sendable {
 
     func progress(of job: JobID) -> TransferProgress? {
         state.withLock { $0[job] }
-    }
-}
-
-/// Wakes a worker; signals that come while it works are one.
-struct TransferSignal: Sendable {
-    let turns: AsyncStream<Void>
-    private let continuation: AsyncStream<Void>.Continuation
-
-    init() {
-        (turns, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    }
-
-    func give() {
-        continuation.yield()
     }
 }

@@ -52,38 +52,28 @@ actor DeliveryWorker: Service {
     }
 
     func run() async throws {
-        await cancelWhenGracefulShutdown { [self] in
-            while !Task.isCancelled { await round() }
+        let backoff = Backoff(DeliveryWorker.diskPause, upTo: DeliveryWorker.diskPause)
+        let loop = WorkLoop(every: DeliveryWorker.look, signal: wakeUp, backoff: backoff) { [channel, logger] error in
+            logger.error(
+                "deliveries cannot be read or begun", metadata: ["channel": "\(channel.rawValue)", "reason": "\(type(of: error))"])
         }
+        // It ends by cancellation, or with a store that was closed; either way attempts that have begun may end.
+        try? await cancelWhenGracefulShutdown { [self] in try await loop.run { try await self.round() } }
         await finish()
     }
 
-    private func round() async {
+    private func round() async throws -> NextRound {
         let order = carrier.providers
         let room = 2 * terms.parallel - attempts.count
         let roomForOthers = min(room, terms.parallel - others)
-        guard !order.isEmpty, room > 0 else {
-            await wakeUp.wait(atMost: DeliveryWorker.look)
-            return
-        }
-        do {
-            let now = Timestamp.now
-            let due = try await store.nextDue(on: channel, urgentOnly: roomForOthers <= 0)
-            guard let due, due <= now else {
-                await wakeUp.wait(atMost: due.map { min(DeliveryWorker.look, $0 - now) } ?? DeliveryWorker.look)
-                return
-            }
-            let claims = try await store.claim(
-                channel, order: order, limit: room, others: roomForOthers, perHour: terms.perHour, at: now)
-            for claim in claims { begin(claim) }
-            // All that is due has expired: the sweep will settle it.
-            if claims.isEmpty { await wakeUp.wait(atMost: .milliseconds(200)) }
-        } catch {
-            guard !Task.isCancelled else { return }
-            logger.error(
-                "deliveries cannot be read or begun", metadata: ["channel": "\(channel.rawValue)", "reason": "\(type(of: error))"])
-            try? await Task.sleep(for: DeliveryWorker.diskPause)
-        }
+        guard !order.isEmpty, room > 0 else { return .whenWoken }
+        let now = Timestamp.now
+        guard let due = try await store.nextDue(on: channel, urgentOnly: roomForOthers <= 0) else { return .whenWoken }
+        guard due <= now else { return .after(due - now) }
+        let claims = try await store.claim(channel, order: order, limit: room, others: roomForOthers, perHour: terms.perHour, at: now)
+        for claim in claims { begin(claim) }
+        // All that is due has expired: the sweep will settle it.
+        return claims.isEmpty ? .after(.milliseconds(200)) : .atOnce
     }
 
     private func begin(_ claim: Claim) {

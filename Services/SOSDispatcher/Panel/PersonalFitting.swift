@@ -8,6 +8,8 @@ struct PersonalFitting: Sendable {
     /// How old a fit may be.
     private static let age = Duration.seconds(86_400)
     private static let look = Duration.seconds(600)
+    /// While ingest does not answer.
+    private static let backoff = Backoff(.seconds(5), upTo: look)
     /// People at one look: rescue goes first, whatever a thousand newcomers cost.
     private static let atOnce = 200
     /// Between two people.
@@ -21,22 +23,15 @@ struct PersonalFitting: Sendable {
 
     /// Runs until it is cancelled.
     func run() async throws {
-        while !Task.isCancelled {
+        // Ingest is silent: bounds stay as they are, and the next round tries again.
+        try await WorkLoop(every: Self.look, signal: wakeUp, backoff: Self.backoff, failed: { _ in }).run {
             let people = await supervision.peopleToFit(before: .now - Self.age, limit: Self.atOnce)
-            var isAnswering = true
-            for person in people where isAnswering {
-                do {
-                    try await fit(person, at: .now)
-                } catch {
-                    // Ingest is silent: bounds stay as they are, and the next look tries again.
-                    isAnswering = false
-                }
+            for person in people {
+                try await fit(person, at: .now)
                 try await Task.sleep(for: Self.breath)
             }
-            if !isAnswering { try await Task.sleep(for: .seconds(5)) }
-            await wakeUp.wait(atMost: isAnswering && people.count == Self.atOnce ? Self.breath : Self.look)
+            return people.count == Self.atOnce ? .after(Self.breath) : .whenWoken
         }
-        throw CancellationError()
     }
 
     func fit(_ person: PersonID, at now: Timestamp) async throws {

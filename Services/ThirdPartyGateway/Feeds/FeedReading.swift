@@ -36,32 +36,17 @@ struct FeedReading: Sendable {
 
     /// Runs until it is cancelled.
     func run() async throws {
-        var failures = 0
-        while !Task.isCancelled {
-            do {
-                let begun = ContinuousClock.now
-                let wasFull = try await turn()
-                failures = 0
-                if !wasFull { await rest(since: begun) }
-            } catch is CancellationError {
-                throw CancellationError()
-            } catch {
-                try Task.checkCancellation()
-                logger.warning("what arrived cannot be read now", metadata: ["error": "\(String(reflecting: type(of: error)))"])
-                failures += 1
-                // Sleeping is the pause between attempts.
-                try await Task.sleep(for: Self.backoff.pause(after: failures, random: .random(in: 0..<1)))
-            }
+        let loop = WorkLoop(every: Self.look, signal: hub.reading, backoff: Self.backoff) { [logger] error in
+            logger.warning("what arrived cannot be read now", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
-        throw CancellationError()
-    }
-
-    private func rest(since begun: ContinuousClock.Instant) async {
-        // Sleeping gathers what comes within a moment.
-        try? await Task.sleep(until: begun + Self.pace, clock: .continuous)
-        let next = try? await store.read { [table] db in try table.nextDue(db) }
-        let wait = next.flatMap { $0 }.map { max(.zero, $0 - clock()) } ?? Self.look
-        if wait > .zero { await hub.reading.wait(atMost: min(wait, Self.look)) }
+        try await loop.run {
+            let begun = ContinuousClock.now
+            if try await turn() { return .atOnce }
+            // Sleeping gathers what comes within a moment.
+            try await Task.sleep(until: begun + Self.pace, clock: .continuous)
+            let next = try await store.read { [table] db in try table.nextDue(db) }
+            return next.map { NextRound.after($0 - clock()) } ?? .whenWoken
+        }
     }
 
     /// One batch.

@@ -20,16 +20,11 @@ struct FeedUpkeep: Sendable {
 
     /// Runs until it is cancelled.
     func run() async throws {
-        while !Task.isCancelled {
-            do {
-                try await turn()
-            } catch is StoreError {
-                logger.warning("old items could not be removed; it is tried again")
-            }
-            // Sleeping is the rhythm of the upkeep.
-            try await Task.sleep(for: Self.interval)
+        let loop = WorkLoop(every: Self.interval) { [logger] error in
+            guard error is StoreError else { throw error }
+            logger.warning("old items could not be removed; it is tried again")
         }
-        throw CancellationError()
+        try await loop.poll { try await turn() }
     }
 
     func turn() async throws {

@@ -118,18 +118,15 @@ struct DataFileService: Sendable {
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (place, wakeUp) in wakeUps.enumerated() {
+                let loop = WorkLoop(every: Self.look, signal: wakeUp) { [logger] error in
+                    logger.warning("file jobs wait", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                }
                 group.addTask {
-                    while !Task.isCancelled {
-                        do {
-                            // One of them keeps the folder tidy.
-                            if place == 0 { try await sweep() }
-                            while try await workOff() { if place == 0 { try await sweep() } }
-                        } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
-                            logger.warning("file jobs wait", metadata: ["error": "\(String(reflecting: type(of: error)))"])
-                        }
-                        await wakeUp.wait(atMost: Self.look)
+                    try await loop.run {
+                        // One of them keeps the folder tidy.
+                        if place == 0 { try await sweep() }
+                        return try await workOff() ? .atOnce : .whenWoken
                     }
-                    throw CancellationError()
                 }
             }
             try await group.waitForAll()

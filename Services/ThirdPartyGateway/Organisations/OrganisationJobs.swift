@@ -41,7 +41,7 @@ struct OrganisationJobs: Sendable {
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for runner in all { group.addTask { try await runner.run() } }
-            group.addTask { try await poll() }
+            group.addTask { try await WorkLoop(every: Self.poll, signal: wakeUp).poll { try await takeBack() } }
             try await group.waitForAll()
         }
     }
@@ -57,14 +57,6 @@ struct OrganisationJobs: Sendable {
         try await takeBack()
         let areRemoved = try await removals.runDue()
         return try await closings.runDue() && areRemoved
-    }
-
-    private func poll() async throws {
-        while !Task.isCancelled {
-            try await takeBack()
-            await wakeUp.wait(atMost: Self.poll)
-        }
-        throw CancellationError()
     }
 
     /// Unfinished registrations go, and so do the log-ins that consent may have made for them.

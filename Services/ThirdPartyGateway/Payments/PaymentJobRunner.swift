@@ -38,21 +38,20 @@ actor PaymentJobRunner {
 
     /// Calls what is due, oldest first, until it is cancelled.
     func run() async throws {
-        while !Task.isCancelled {
-            let now = clock()
-            let due = try await store.read { [jobs = ledger.jobs] db in
-                try jobs.due(db, at: now, longest: Self.pauses.upperBound, limit: Self.atOnce)
-            }
-            guard !due.isEmpty else {
-                await ledger.wakeUp.wait(atMost: Self.look)
-                continue
-            }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for job in due { group.addTask { _ = try await self.carry(job) } }
-                try await group.waitForAll()
-            }
+        try await WorkLoop(every: Self.look, signal: ledger.wakeUp).run { try await self.callDue() }
+    }
+
+    private func callDue() async throws -> NextRound {
+        let now = clock()
+        let due = try await store.read { [jobs = ledger.jobs] db in
+            try jobs.due(db, at: now, longest: Self.pauses.upperBound, limit: Self.atOnce)
         }
-        throw CancellationError()
+        guard !due.isEmpty else { return .whenWoken }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for job in due { group.addTask { _ = try await self.carry(job) } }
+            try await group.waitForAll()
+        }
+        return .atOnce
     }
 
     /// Asks handlers about what is under way, for notifications that never came; until it is cancelled.

@@ -24,15 +24,11 @@ struct RequestEnding: Sendable {
 
     /// Runs until it is cancelled.
     func run() async throws {
-        while true {
-            do {
-                try await endDelivered()
-            } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
-                logger.notice("delivered requests end later", metadata: ["error": "\(String(reflecting: type(of: error)))"])
-            }
-            // The rhythm of looking: what is due has waited for days.
-            try await Task.sleep(for: Self.look)
+        // Nobody wakes it: what is due has waited for days.
+        let loop = WorkLoop(every: Self.look) { [logger] error in
+            logger.notice("delivered requests end later", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
+        try await loop.poll { _ = try await endDelivered() }
     }
 
     /// - Returns: how many.

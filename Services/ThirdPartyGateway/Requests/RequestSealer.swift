@@ -30,15 +30,10 @@ final class RequestSealer: Sendable {
 
     /// Runs until it is cancelled.
     func run() async throws {
-        while !Task.isCancelled {
-            do {
-                try await takeAll()
-            } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
-                logger.warning("particulars wait for their key", metadata: ["error": "\(String(reflecting: type(of: error)))"])
-            }
-            await wakeUp.wait(atMost: Self.look)
+        let loop = WorkLoop(every: Self.look, signal: wakeUp) { [logger] error in
+            logger.warning("particulars wait for their key", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
-        throw CancellationError()
+        try await loop.poll { try await self.takeAll() }
     }
 
     /// Once over everything that waits.

@@ -113,28 +113,18 @@ struct RequestService: Sendable {
 
     /// Asks what waits, until it is cancelled.
     func run() async throws {
-        var failures = 0
-        while !Task.isCancelled {
+        try await WorkLoop(every: Self.look, signal: wakeUp, backoff: Self.backoff).run {
             let waiting = try await store.write { [pending, clock] db in
                 try pending.expire(db, before: clock() - Self.listKept)
                 return try pending.waiting(db, limit: Self.atOnce)
             }
-            guard !waiting.isEmpty else {
-                await wakeUp.wait(atMost: Self.look)
-                continue
-            }
-            let answered = try await withThrowingTaskGroup(of: Bool.self) { group in
+            guard !waiting.isEmpty else { return .whenWoken }
+            let areAnswered = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for entry in waiting { group.addTask { try await ask(entry) } }
                 return try await group.reduce(true) { $0 && $1 }
             }
-            if answered {
-                failures = 0
-            } else {
-                failures += 1
-                await wakeUp.wait(atMost: Self.backoff.pause(after: failures, random: .random(in: 0..<1)))
-            }
+            return areAnswered ? .atOnce : .backOff
         }
-        throw CancellationError()
     }
 
     /// False where consent did not answer.

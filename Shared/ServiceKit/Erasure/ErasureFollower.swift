@@ -13,8 +13,9 @@ package final class ErasureFollower: Sendable {
     /// Says to consent that it is done; throws where it was not heard.
     package typealias Confirm = @Sendable (ConfirmErasure) async throws -> Void
 
-    /// Pauses after a failure: doubled from the first to the last.
-    private static let pauses = Duration.milliseconds(250)...Duration.seconds(30)
+    /// Polls in case a wake-up was lost.
+    private static let look = Duration.seconds(30)
+    private static let backoff = Backoff(.milliseconds(250), upTo: look)
     /// How long an order waits for what is under way.
     private static let wait = Duration.seconds(1)
 
@@ -65,41 +66,23 @@ package final class ErasureFollower: Sendable {
 
     /// Runs until it is cancelled.
     package func run() async throws {
-        var pause = Self.pauses.lowerBound
-        while !Task.isCancelled {
-            switch try await round() {
-            case .done:
-                pause = Self.pauses.lowerBound
-                await wakeUp.wait(atMost: Self.pauses.upperBound)
-            case .waiting:
-                pause = Self.pauses.lowerBound
-                await wakeUp.wait(atMost: Self.wait)
-            case .failed:
-                await wakeUp.wait(atMost: pause)
-                pause = min(pause * 2, Self.pauses.upperBound)
-            }
-        }
-        throw CancellationError()
-    }
-
-    private enum Outcome {
-        case done, waiting, failed
+        try await WorkLoop(every: Self.look, signal: wakeUp, backoff: Self.backoff).run { try await self.round() }
     }
 
     /// Each order has its turn: one that fails, or waits, holds up no other.
-    private func round() async throws -> Outcome {
+    private func round() async throws -> NextRound {
         guard let open = try await trying({ try await self.store.read { [duties = self.duties] db in try duties.open(db) } }) else {
-            return .failed
+            return .backOff
         }
-        var outcome = Outcome.done
+        var next = NextRound.whenWoken
         for duty in open {
             switch try await trying({ try await self.carryOut(duty) }) {
             case true?: continue
-            case false?: if outcome == .done { outcome = .waiting }
-            case nil: outcome = .failed
+            case false?: if next == .whenWoken { next = .after(Self.wait) }
+            case nil: next = .backOff
             }
         }
-        return outcome
+        return next
     }
 
     /// Nil where it failed, which is told to the operator; throws `CancellationError` alone.
