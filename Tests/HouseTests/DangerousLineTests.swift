@@ -56,6 +56,21 @@ struct DangerousLineTests {
         for path in Exceptions.decodersOfJSON.keys where !calling.contains(path) { Issue.record("\(path) calls no JSONDecoder any more") }
     }
 
+    @Test("a worker's loop is WorkLoop: who loops until the task is cancelled otherwise says why")
+    func loops() {
+        let rule = Rule(pattern: "\\bwhile !Task\\.isCancelled\\b", reasonSuffices: false)
+        var looping: Set<String> = []
+        for file in SourceTree.production {
+            for index in Self.findings(in: file, of: rule) {
+                looping.insert(file.path)
+                if Exceptions.loops[file.path] == nil {
+                    Issue.record("\(file.path):\(index + 1) loops by itself: use WorkLoop, or say in Exceptions why not")
+                }
+            }
+        }
+        for path in Exceptions.loops.keys where !looping.contains(path) { Issue.record("\(path) loops no more by itself") }
+    }
+
     @Test("a test waits for what it expects, never for a fixed time")
     func sleeps() {
         let rule = Rule(pattern: "Task\\.sleep\\(|clock\\.sleep\\(")

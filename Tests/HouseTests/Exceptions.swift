@@ -51,6 +51,40 @@ enum Exceptions {
         "Shared/ServiceKit/Keys/KeyFiles.swift": "the operator's own file",
     ]
 
+    private static let feed = "a stream's next event, which its reader asks for: it returns between the waits"
+    private static let rescue = "the way of an emergency call waits for nothing but its own clock"
+    private static let pace = "sleeps at a fixed pace beside other work, and has nothing to say of an error"
+
+    /// Files that loop until their task is cancelled without `WorkLoop`, and why.
+    static let loops: [String: String] = [
+        "Shared/ServiceKit/Waking/WorkLoop.swift": "the loop itself",
+        "Shared/ServiceKit/Waking/Watchers.swift": "a wait without a bound, of waits with one",
+        "Shared/ServiceKit/Jobs/JobRunner.swift": "its rounds begin tasks of the group that it runs in",
+        "Shared/Storage/Connection/StoreLife.swift": "stands below ServiceKit, and does once more when it is cancelled",
+        "Shared/Bus/Streams/StreamConsumer.swift": "stands below ServiceKit",
+        "Shared/HTTPKit/ServerState.swift": "stands below ServiceKit",
+        "Shared/HTTPKit/EventStream.swift": "stands below ServiceKit",
+        "Services/ThirdPartyGateway/Requests/RequestFeed.swift": feed,
+        "Services/ThirdPartyGateway/Subscriptions/SubscriptionEvents.swift": feed,
+        "Services/ThirdPartyGateway/Subscriptions/SubscriptionService.swift": "one request that waits for a page up to its own end",
+        "Services/SOSDispatcher/Prompt/PromptFeed.swift": feed,
+        "Services/Notifier/Inbox/InboxFeed.swift": feed,
+        "Services/ThirdPartyGateway/Webhooks/WebhookDeliveryWorker.swift": "ends with its endpoint, and is woken as a watcher",
+        "Services/ThirdPartyGateway/Webhooks/WebhookDeliveryWorkers.swift": "closes its workers when it is cancelled",
+        "Services/SOSDispatcher/Journal.swift": rescue,
+        "Services/SOSDispatcher/Dispatch/Dispatcher.swift": rescue,
+        "Services/SOSDispatcher/Pair/PairLink.swift": rescue,
+        "Services/SOSDispatcher/Contacts/ContactAlarms.swift": "two due times and a disk to wait for; no error ends it",
+        "Services/SOSDispatcher/Prompt/PromptService.swift": pace,
+        "Services/SOSDispatcher/Watching/Canary.swift": "keeps its period, whatever a flight takes",
+        "Services/SOSDispatcher/Audit/AuditAnchors.swift": "gathers for a second after it was woken, not before the first round",
+        "Services/Operator/Commands/SimulateCommand.swift": pace,
+        "Services/Operator/Client/LaneSender.swift": "ends with its queue",
+        "Services/Operator/Sandbox/SandboxWearable.swift": pace,
+        "Services/Operator/Sandbox/SandboxHost.swift": "ends with the first request where it is asked to",
+        "Services/Operator/Supervision/Supervisor.swift": pace,
+    ]
+
     private static let states = "for senders that wait for the fate of one message; the suite's own follow `notify.deliveries`"
 
     /// Rights to ask that no code of the suite uses, as `Request peer`, and why they stay.
