@@ -227,7 +227,7 @@ struct SOSModule: Sendable {
                 title: "TrackMe emergencies", version: "1.0.0",
                 summary: "Where subscribers look after their supervision, and emergency services acknowledge calls.", prefix: "sos"),
             routes: routes, store: store, tokens: tokens,
-            missing: { await supervision.isListening() ? [] : ["never heard of ingest"] },
+            missing: { await supervision.isListening() ? [] : ["nothing received from ingest yet"] },
             authenticate: { credentials, access in
                 guard access == .integrator else { return try tokens.caller(for: credentials, access: access) }
                 guard let integrator = registry.integrator(withToken: credentials.bearer) else { throw Problem.unauthorised }

@@ -91,7 +91,7 @@ package struct Background: Service {
                     return
                 } catch let error as StoreError where error.isPassing {
                     if ContinuousClock.now - begun > pauses.upperBound { pause = pauses.lowerBound }
-                    logger.warning("a part waits for its store", metadata: ["part": "\(place)", "reason": "\(error)"])
+                    logger.warning("a background task waits for its store", metadata: ["task": "\(place)", "reason": "\(error)"])
                 }
                 // The pause: a full disk is not filled further by what the log says of it.
                 guard (try? await Task.sleep(for: pause)) != nil else { return }

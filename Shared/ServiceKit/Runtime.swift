@@ -75,7 +75,7 @@ package struct Runtime: Sendable {
     package func openWhole(applicationID: Int32, migrations: [Migration]) throws -> (store: Store, keys: PersonKeys) {
         try makeStoreFolder()
         if beginsAnew, let folder = try storeFiles.setAside(at: .now) {
-            logger.warning("a store that lacked a part is begun anew", metadata: ["aside": "\(folder.path)"])
+            logger.warning("an incomplete store was moved aside and is created again", metadata: ["aside": "\(folder.path)"])
         }
         try storeFiles.requireParts()
         let hadStore = storeFiles.hasStore

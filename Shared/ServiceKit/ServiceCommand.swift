@@ -88,7 +88,7 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
             logger.notice("stopped")
         } catch {
             let reason = StartRefusal.text(error, folder: runtime.settings.storeFolder)
-            logger.critical("a part of the service failed", metadata: ["reason": "\(reason)"])
+            logger.critical("a module of the service failed", metadata: ["reason": "\(reason)"])
             await runtime.bus.shutdown()
             throw ExitCode(70)
         }

@@ -19,7 +19,7 @@ package final class StartFaults: Sendable {
             found.append(fault)
             return true
         }
-        if isNew { logger.critical("it starts all the same, with a fault", metadata: ["reason": "\(fault)"]) }
+        if isNew { logger.critical("the service starts with a fault", metadata: ["reason": "\(fault)"]) }
     }
 
     package var remarks: [String] { found.withLock { $0 } }

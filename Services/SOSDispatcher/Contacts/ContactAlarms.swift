@@ -265,7 +265,7 @@ actor ContactAlarms {
         unsaved[occasion] = pending
         if !due.isEmpty {
             logger.notice(
-                "contacts are told", metadata: ["emergency": "\(alarm.emergency.map { "\($0)" } ?? "-")", "messages": "\(due.count)"])
+                "contacts are notified", metadata: ["emergency": "\(alarm.emergency.map { "\($0)" } ?? "-")", "messages": "\(due.count)"])
         }
         save(occasion)
     }

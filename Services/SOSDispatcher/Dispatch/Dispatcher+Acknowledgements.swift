@@ -76,7 +76,7 @@ extension Dispatcher {
         let wasTaken = work.file.lines[integrator.id]?.message(id)?.end == .acknowledged
         note("rejected", id, by: integrator.name, "\(id.sequence) by \(form)\(wasTaken ? ", after it was taken" : "")")
         logger.warning(
-            "an emergency service does not take a message",
+            "an emergency service rejects a message",
             metadata: ["emergency": "\(id.emergency)", "integrator": "\(integrator.name)", "taken_before": "\(wasTaken)"])
         if work.drill != nil {
             stop(id.emergency)
@@ -99,7 +99,7 @@ extension Dispatcher {
         case .on(let next):
             note("passed-on", id, by: "dispatcher", "to \(registry.integrator(next)?.name ?? next)")
         case .refusedByAll:
-            logger.critical("every emergency service has refused a call: each is asked again", metadata: ["emergency": "\(id.emergency)"])
+            logger.critical("every emergency service has refused a call: each is called again", metadata: ["emergency": "\(id.emergency)"])
             note("refused-by-all", id, by: "dispatcher", "each is asked again after \(nextAfter.components.seconds) s")
         }
         if wasTaken, works[id.emergency]?.file.isTaken == false { await rejected(work.person, id.emergency) }

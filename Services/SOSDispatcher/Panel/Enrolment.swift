@@ -37,7 +37,7 @@ struct Enrolment: Sendable {
         amend: @escaping @Sendable (inout Subscriber) -> Void = { _ in }
     ) async throws {
         guard await supervision.isListening() else {
-            throw Failure(.unavailable, "ingest was never heard yet, so nobody could be watched: ask again")
+            throw Failure(.unavailable, "nothing was received from ingest yet, so nobody could be watched: try again")
         }
         do {
             _ = try await keys.makeKey(for: person)

@@ -57,7 +57,7 @@ actor Canary {
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
-                logger.warning("the canary could not fly", metadata: ["reason": "\(error.logReason)"])
+                logger.warning("a test emergency failed with an error", metadata: ["reason": "\(error.logReason)"])
             }
             next = max(next + CanaryPlan.period, clock.now)
             try await Task.sleep(until: next, clock: clock)

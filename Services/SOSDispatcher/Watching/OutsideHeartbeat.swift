@@ -58,7 +58,7 @@ struct OutsideHeartbeat: Sendable {
             if answer.isSuccess {
                 metrics.sentHeartbeat(at: now)
             } else {
-                logger.warning("the heartbeat was not taken", metadata: ["status": "\(answer.status)"])
+                logger.warning("the heartbeat was not accepted", metadata: ["status": "\(answer.status)"])
             }
         } catch {
             logger.warning("the heartbeat could not be sent", metadata: ["reason": "\(error)"])

@@ -40,7 +40,7 @@ struct Watchman: Sendable {
     /// Runs until it is cancelled.
     func run() async throws {
         let begun = ContinuousClock.now
-        var lag = Bound(what: "entries of ingest are not heard", limit: settings.lagBound)
+        var lag = Bound(what: "entries of ingest are not received", limit: settings.lagBound)
         var age = Bound(what: "a call is not acknowledged", limit: settings.outboxBound)
         while true {
             // Nothing heard yet counts from the start.

@@ -57,7 +57,7 @@ package struct BusClient: Sendable {
     private func ask<Reply: Decodable>(
         _ method: String, _ body: some Encodable, trace: String, deadline: Duration, attempts: Int
     ) async throws(Failure) -> Reply {
-        guard let bytes = try? busJSON(body) else { throw Failure(.invalid, "the question cannot be written as JSON") }
+        guard let bytes = try? busJSON(body) else { throw Failure(.invalid, "the request cannot be written as JSON") }
         let answer = try await ask(method: method, body: bytes, trace: trace, deadline: deadline, attempts: attempts)
         if let known = Reply.self as? any HandWrittenJSON.Type, let reply = known.init(handWritten: answer) as? Reply { return reply }
         guard let reply = try? CheckedJSON.decode(Reply.self, from: answer, of: .suite) else {
@@ -72,7 +72,7 @@ package struct BusClient: Sendable {
     package func ask(
         id: String, method: String, body: [UInt8], trace: String = "", deadline: Duration = .milliseconds(250), attempts: Int = 3
     ) async throws(Failure) -> [UInt8] {
-        guard body.count + 1024 <= BusLimits.frameBytes else { throw Failure(.invalid, "the question is larger than 1 MiB") }
+        guard body.count + 1024 <= BusLimits.frameBytes else { throw Failure(.invalid, "the request is larger than 1 MiB") }
         guard isBusWord(id), isBusWord(method) else {
             throw Failure(.invalid, "id and method have 1 to \(BusLimits.wordBytes) printable ASCII characters, no quotes or backslashes")
         }
@@ -83,7 +83,7 @@ package struct BusClient: Sendable {
         switch outcome {
         case .answer(let result): return try result.get()
         case .silence: throw Failure(.deadline, "\(peer) did not answer \(method) within \(attempts) times \(deadline)")
-        case .cancelled: throw Failure(.unavailable, "the question was given up")
+        case .cancelled: throw Failure(.unavailable, "the request was cancelled")
         case .closed: throw Failure(.unavailable, "this process's bus is closed")
         case .tooMany: throw Failure(.unavailable, "too many questions wait for \(peer)")
         }

@@ -95,7 +95,7 @@ final class ServerSocket: SocketHandler {
         let route = Array(message.frames.dropLast())
         let peer = Peer(user)
         guard let question = Question(envelope: envelope) else {
-            return refuse("", Failure(.invalid, "the question is no envelope of version 1"), along: route)
+            return refuse("", Failure(.invalid, "the request is no envelope of version 1"), along: route)
         }
         let key = QuestionKey(peer: peer, id: question.id)
         if let running = inWork[key] {
@@ -116,7 +116,7 @@ final class ServerSocket: SocketHandler {
             return .failure(Failure(.unknownMethod, "nobody answers \(question.method) here"))
         }
         if case .listed = method.right, !allowed.methods.contains(question.method) {
-            return .failure(Failure(.forbidden, "\(peer) may not ask \(question.method)"))
+            return .failure(Failure(.forbidden, "\(peer) may not request \(question.method)"))
         }
         if isEnding { return .failure(Failure(.unavailable, "stopping")) }
         guard question.deadline > busTime() else { return .failure(Failure(.deadline, "it arrived after its deadline")) }

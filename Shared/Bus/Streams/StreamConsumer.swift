@@ -142,7 +142,7 @@ package struct StreamConsumer: Sendable {
         _ reply: SnapshotStream.Reply, of stream: String, _ snapshots: inout SnapshotPages, _ machine: inout ConsumerMachine
     ) -> SnapshotPage? {
         if let page = snapshots.take(reply, of: stream) { return page }
-        logger.debug("a snapshot begins anew", metadata: ["stream": "\(stream)"])
+        logger.debug("a snapshot starts over", metadata: ["stream": "\(stream)"])
         machine.failed(stream, at: .now)
         return nil
     }
@@ -180,13 +180,13 @@ package struct StreamConsumer: Sendable {
     }
 
     private func reopen() {
-        logger.warning("heard nothing, subscribing anew", metadata: ["family": "\(family.name)"])
+        logger.warning("received nothing, subscribing again", metadata: ["family": "\(family.name)"])
         inbox.reopen()
     }
 
     private func putBack(_ stream: String, _ facts: Int64) {
         logger.critical(
-            "a publisher has lost facts that were applied here: it was put back from a copy; waiting for its new epoch",
+            "a publisher has lost facts that were applied here: it was restored from a copy; waiting for its new epoch",
             metadata: ["stream": "\(stream)", "facts": "\(facts)"])
     }
 

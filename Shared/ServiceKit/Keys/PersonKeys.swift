@@ -340,7 +340,7 @@ package final class PersonKeys: Sendable {
     private func tellOfMend(of person: PersonID?) {
         if let person { known.withLock { _ = $0.damaged.remove(person) } }
         logger.error(
-            "a person's key was damaged and is put back from a copy or from memory: look at the disk", metadata: ["file": "\(file.path)"])
+            "a person's key was damaged and is restored from a copy or from memory: check the disk", metadata: ["file": "\(file.path)"])
     }
 
     // MARK: Copies

@@ -67,7 +67,7 @@ extension Runtime {
             try StreamLog().renewEpoch(db)
             try restored(db)
         }
-        if isRestored { logger.warning("the store was put back from a copy, or its log (-wal) was taken away: it begins a new epoch") }
+        if isRestored { logger.warning("the store was restored from a copy, or its log (-wal) was removed: it begins a new epoch") }
         return (life, isRestored)
     }
 }
