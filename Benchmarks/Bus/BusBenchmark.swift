@@ -76,7 +76,7 @@ struct BusBenchmark {
     private struct Echo: BusRequest {
         static let method = "echo"
         static let owner = Peer.ingest
-        static let askers: Set<Peer> = []
+        static let clients: Set<Peer> = []
         static let mutates = false
         typealias Reply = Echo
         var text: String

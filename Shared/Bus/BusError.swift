@@ -1,4 +1,4 @@
-// What can be wrong with the bus itself; what an answerer refuses is a `Failure` of Contracts.
+// What can be wrong with the bus itself; what a server refuses is a `Failure` of Contracts.
 
 /// Why a node, a socket or the self-test failed. The reason names endpoints and peers, never a key or personal data.
 package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -6,9 +6,9 @@ import Testing
 @testable import Bus
 
 private let news = StreamFamily(
-    name: "t.news", owner: .ingest, streams: ["t.news.0"], keepsState: false, heartbeat: .milliseconds(50), hearers: [], tcpPort: 0)
+    name: "t.news", owner: .ingest, streams: ["t.news.0"], keepsState: false, heartbeat: .milliseconds(50), consumers: [], tcpPort: 0)
 private let state = StreamFamily(
-    name: "t.state", owner: .ingest, streams: ["t.state"], keepsState: true, heartbeat: .milliseconds(250), hearers: [], tcpPort: 0)
+    name: "t.state", owner: .ingest, streams: ["t.state"], keepsState: true, heartbeat: .milliseconds(250), consumers: [], tcpPort: 0)
 private let start = ContinuousClock.now
 
 @Suite("The consumer's machine")

@@ -44,7 +44,7 @@ private struct World {
         badness = Double.random(in: 0...0.6, using: &random)
         family = StreamFamily(
             name: "w", owner: .ingest, streams: (0..<Int.random(in: 1...6, using: &random)).map { "w.\($0)" }, keepsState: false,
-            heartbeat: .milliseconds(50), hearers: [], tcpPort: 0)
+            heartbeat: .milliseconds(50), consumers: [], tcpPort: 0)
         for stream in family.streams { stored[stream] = StreamPosition(stream: stream, epoch: "e", next: 1) }
         machine = ConsumerMachine(family: family, streams: family.streams, positions: Array(stored.values), now: now)
     }

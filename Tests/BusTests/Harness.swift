@@ -22,9 +22,9 @@ let quiet: Logger = {
 final class Stage: Sendable {
     static let family = StreamFamily(
         name: "t.news", owner: .ingest, streams: ["t.news.0", "t.news.1", "t.news.2"], keepsState: false, heartbeat: .milliseconds(50),
-        hearers: [], tcpPort: 0)
+        consumers: [], tcpPort: 0)
     static let state = StreamFamily(
-        name: "t.state", owner: .ingest, streams: ["t.state"], keepsState: true, heartbeat: .milliseconds(50), hearers: [], tcpPort: 0)
+        name: "t.state", owner: .ingest, streams: ["t.state"], keepsState: true, heartbeat: .milliseconds(50), consumers: [], tcpPort: 0)
 
     let transport: Transport
     let folder: URL

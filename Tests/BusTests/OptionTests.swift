@@ -20,7 +20,7 @@ struct OptionTests {
     @Test("Every option of the table reads back as it was set", arguments: SocketKind.allCases)
     func readBack(kind: SocketKind) throws {
         let keys = try CurveKeyPair.generate()
-        let isBound = kind == .publisher || kind == .answerer
+        let isBound = kind == .publisher || kind == .server
         let socket = try Socket(
             kind, isBound ? .admitting(keys: keys, domain: "options") : .trusting(serverKey: keys.publicKey, keys: keys))
         for option in kind.options where option.isReadable {
@@ -48,7 +48,7 @@ struct OptionTests {
             "inproc://x", "udp://127.0.0.1:5000", "", "ipc://" + String(repeating: "x", count: 100),
         ])
     func endpoints(endpoint: String) throws {
-        let socket = try Socket(.answerer, .admitting(keys: try .generate(), domain: "endpoints"))
+        let socket = try Socket(.server, .admitting(keys: try .generate(), domain: "endpoints"))
         let error = #expect(throws: BusError.self) { try socket.bind(to: endpoint) }
         #expect(error?.code == .invalidEndpoint)
     }

@@ -331,7 +331,7 @@ private struct Leaky: Error {
 struct Add: BusRequest {
     static let method = "add"
     static let owner = Peer.ingest
-    static let askers: Set<Peer> = []
+    static let clients: Set<Peer> = []
     static let mutates = false
     var numbers: [Int]
 
@@ -345,7 +345,7 @@ struct Add: BusRequest {
 private struct Count: BusRequest {
     static let method = "count"
     static let owner = Peer.ingest
-    static let askers: Set<Peer> = []
+    static let clients: Set<Peer> = []
     static let mutates = true
     var by: Int
 

@@ -27,11 +27,11 @@ struct StrangerTests {
     func selfTestBites() async throws {
         try await Stage.with(.ipc) { stage in
             let everybody = ZAPHandler.shared.makeDomain("everybody") { _ in "anybody" }
-            let open = try Socket(.answerer, .admitting(keys: stage.server, domain: everybody))
+            let open = try Socket(.server, .admitting(keys: stage.server, domain: everybody))
             try open.bind(to: stage.requests)
-            #expect(await StrangerProbe.knock(at: stage.requests, as: .asker, serverKey: stage.server.publicKey) == .admitted)
+            #expect(await StrangerProbe.knock(at: stage.requests, as: .client, serverKey: stage.server.publicKey) == .admitted)
             // Nobody there: nothing was shown.
-            #expect(await StrangerProbe.knock(at: stage.news, as: .asker, serverKey: stage.server.publicKey) == .unclear)
+            #expect(await StrangerProbe.knock(at: stage.news, as: .client, serverKey: stage.server.publicKey) == .unclear)
             open.close()
         }
     }
@@ -43,7 +43,7 @@ struct StrangerTests {
             try await node.answer(at: stage.requests, Methods())
             _ = try await node.publisher(of: Stage.family, at: stage.news, epoch: "e", heads: [:])
             let key = stage.server.publicKey
-            #expect(await StrangerProbe.knock(at: stage.requests, as: .asker, serverKey: key) == .refused)
+            #expect(await StrangerProbe.knock(at: stage.requests, as: .client, serverKey: key) == .refused)
             #expect(await StrangerProbe.knock(at: stage.news, as: .subscriber, serverKey: key) == .refused)
             let stranger = try stage.reading(keys: .generate())
             let client = try await stranger.client(of: .ingest, at: stage.requests, serverKey: key)
@@ -100,7 +100,7 @@ struct StrangerTests {
                 _ = try await node.publisher(of: Stage.family, at: stage.news, epoch: "e", heads: [:])
                 ZAPHandler.shared.stopForTest()
                 let key = stage.server.publicKey
-                for (endpoint, kind) in [(stage.requests, SocketKind.asker), (stage.news, .subscriber)] {
+                for (endpoint, kind) in [(stage.requests, SocketKind.client), (stage.news, .subscriber)] {
                     let outcome = await StrangerProbe.knock(at: endpoint, as: kind, serverKey: key)
                     try #require(outcome == .refused)
                 }

@@ -112,7 +112,7 @@ enum AsyncAPI {
                   \(owner).\(request.constants["method"]?.asLiteral ?? ""):
                     action: receive
                     summary: \(quoted(request.comment))
-                    description: \(quoted("Asked by \(PeerNames.askers(of: request))."))
+                    description: \(quoted("Asked by \(PeerNames.clients(of: request))."))
                     channel: { $ref: \(quoted("#/channels/\(owner).questions")) }
                     messages: [ { $ref: \(quoted("#/channels/\(owner).questions/messages/\(request.name)")) } ]
                     reply:

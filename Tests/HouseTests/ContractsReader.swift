@@ -20,7 +20,7 @@ struct ContractType {
     var properties: [Property] = []
     /// Raw values of an enum of strings.
     var cases: [String] = []
-    /// `method`, `type`, `owner`, `askers`, `mutates` as written.
+    /// `method`, `type`, `owner`, `clients`, `mutates` as written.
     var constants: [String: String] = [:]
 
     var isRequest: Bool { constants["method"] != nil }

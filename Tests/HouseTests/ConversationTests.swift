@@ -42,10 +42,10 @@ struct ConversationTests {
     }
 
     @Test("who may ask does, or it is written down why the right is there")
-    func askers() {
+    func clients() {
         var unused: Set<String> = []
         for request in ContractsReader.requests {
-            for peer in PeerNames.all(request.constants["askers"]) {
+            for peer in PeerNames.all(request.constants["clients"]) {
                 guard let folder = Conversations.folder(of: peer), !Conversations.isAsked(request, in: folder) else { continue }
                 let right = "\(request.name) \(peer)"
                 unused.insert(right)

@@ -93,5 +93,5 @@ enum Conversations {
 
 extension Call {
     /// Whom a `StreamFamily` names as its consumers, as written.
-    var consumers: String? { self["consumers"] ?? self["hearers"] }
+    var consumers: String? { self["consumers"] }
 }

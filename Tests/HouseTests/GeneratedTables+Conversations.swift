@@ -17,7 +17,7 @@ extension GeneratedTables {
             rows.append(["consumes", stream(family), family.owner, family.purpose])
         }
         for request in ContractsReader.requests where answers(request, peers) {
-            rows.append(["answers", method(request), PeerNames.askers(of: request), firstSentence(request.comment)])
+            rows.append(["answers", method(request), PeerNames.clients(of: request), firstSentence(request.comment)])
         }
         for request in ContractsReader.requests where asks(request, peers: peers, folder: folder) {
             rows.append(["asks", method(request), PeerNames.answerers(of: request), firstSentence(request.comment)])
@@ -34,8 +34,8 @@ extension GeneratedTables {
     }
 
     private static func asks(_ request: ContractType, peers: [String], folder: String) -> Bool {
-        let askers = PeerNames.all(request.constants["askers"])
-        return peers.contains(where: askers.contains) && Conversations.isAsked(request, in: folder)
+        let clients = PeerNames.all(request.constants["clients"])
+        return peers.contains(where: clients.contains) && Conversations.isAsked(request, in: folder)
     }
 
     private static func stream(_ family: Conversations.Family) -> String {
@@ -108,10 +108,10 @@ extension GeneratedTables {
             guard let owner = request.constants["owner"].map(PeerNames.wire), let method = request.constants["method"]?.asLiteral else {
                 continue
             }
-            let askers = PeerNames.all(request.constants["askers"]).filter { peer in
+            let clients = PeerNames.all(request.constants["clients"]).filter { peer in
                 Conversations.folder(of: peer).map { Conversations.isAsked(request, in: $0) } ?? false
             }
-            for from in unique(askers.map(node)) {
+            for from in unique(clients.map(node)) {
                 if let index = labels.firstIndex(where: { $0.from == from && $0.to == owner }) {
                     labels[index].methods.append(method)
                 } else {

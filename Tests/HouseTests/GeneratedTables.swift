@@ -159,7 +159,7 @@ enum GeneratedTables {
                 [
                     "`\(request.constants["method"]?.asLiteral ?? "")`",
                     PeerNames.answerers(of: request),
-                    PeerNames.askers(of: request),
+                    PeerNames.clients(of: request),
                     request.constants["mutates"] == "true" ? "yes" : "no", request.comment,
                 ]
             })

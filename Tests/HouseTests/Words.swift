@@ -24,8 +24,8 @@ enum PeerNames {
     }
 
     /// Who may ask: the peers that the type names, else the consumers of the publisher, or the operator where the comment says so.
-    static func askers(of request: ContractType) -> String {
-        if let named = request.constants["askers"] { return list(named) }
+    static func clients(of request: ContractType) -> String {
+        if let named = request.constants["clients"] { return list(named) }
         return request.comment.contains("`trackme ") ? "trackme" : "the publisher's consumers"
     }
 

@@ -94,7 +94,7 @@ struct StreamsTests {
             try await store.write { db in
                 let epoch = try StreamLog().epoch(db)
                 for (family, hearer) in families {
-                    #expect(family.hearers == [hearer, .trackme])
+                    #expect(family.consumers == [hearer, .trackme])
                     for _ in 1...3 {
                         try StreamLog().append(
                             db, stream: family.name, type: "fact.v1", subject: nil, at: Timestamp(milliseconds: 1), body: [1])

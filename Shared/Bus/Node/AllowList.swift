@@ -45,7 +45,7 @@ package final class AllowList: Sendable {
     }
 
     /// Holds at once for every question and every new connection. A connection to a publishing socket that is already made
-    /// lasts until either side closes it: to throw a hearer out at once, restart the publisher.
+    /// lasts until either side closes it: to throw a consumer out at once, restart the publisher.
     package func replace(with peers: [AllowedPeer]) {
         let fresh = Index(peers)
         index.withLock { $0 = fresh }

@@ -63,7 +63,7 @@ package actor BusNode {
     package func answer(at endpoint: String, _ methods: Methods) async throws(BusError) {
         try checkOpen()
         let allowed = rights.allowed
-        let socket = try bind(.answerer, to: endpoint, domain: "\(peer)/requests") { key in
+        let socket = try bind(.server, to: endpoint, domain: "\(peer)/requests") { key in
             allowed.peer(withKey: key).flatMap { $0.mayAskAnything ? $0.peer.name : nil }
         }
         duties.append(
@@ -74,7 +74,7 @@ package actor BusNode {
     /// - Throws: `invalidEndpoint`, or `invalidKey` where `serverKey` is not 40 characters of Z85.
     package func client(of peer: Peer, at endpoint: String, serverKey: String) async throws(BusError) -> BusClient {
         try checkOpen()
-        let socket = try Socket(.asker, .trusting(serverKey: serverKey, keys: keys))
+        let socket = try Socket(.client, .trusting(serverKey: serverKey, keys: keys))
         try socket.connect(to: endpoint)
         let requests = ClientRequests(thread: thread)
         duties.append(ClientSocket(socket: socket, requests: requests))
@@ -109,9 +109,9 @@ package actor BusNode {
         guard bound.isEmpty else { return try await refuseStrangers() }
         let domain = ZAPHandler.shared.makeDomain("\(peer)/self-test") { _ in nil }
         defer { ZAPHandler.shared.forget(domain: domain) }
-        let socket = try Socket(.answerer, .admitting(keys: keys, domain: domain))
+        let socket = try Socket(.server, .admitting(keys: keys, domain: domain))
         try socket.bind(to: "tcp://127.0.0.1:*")
-        try await refusesStranger(at: socket.endpoint ?? "", as: .asker)
+        try await refusesStranger(at: socket.endpoint ?? "", as: .client)
     }
 
     /// Refuses new questions, lets those in work end for up to 500 ms, sends what waits, closes all sockets and frees their
@@ -149,7 +149,7 @@ package actor BusNode {
 
     /// All sockets at the same time: a handshake takes a tenth of a second, and a service that was killed is waited for.
     private func refuseStrangers() async throws(BusError) {
-        let places = bound.map { (endpoint: $0.endpoint, kind: $0.kind == .publisher ? SocketKind.subscriber : .asker) }
+        let places = bound.map { (endpoint: $0.endpoint, kind: $0.kind == .publisher ? SocketKind.subscriber : .client) }
         let serverKey = keys.publicKey
         let outcomes = await withTaskGroup(of: (String, StrangerProbe.Outcome).self) { group in
             for place in places {

@@ -4,14 +4,14 @@ package import Contracts
 import Foundation
 
 /// Asks one peer over one connection. May be copied and used by many tasks at once. Everything that goes wrong is a `Failure`:
-/// what the answerer said, `deadline` where it said nothing, `unavailable` where this node is shut down, too many questions wait
+/// what the server said, `deadline` where it said nothing, `unavailable` where this node is shut down, too many questions wait
 /// or the task was cancelled, `invalid` for a question of more than 1 MiB, `internal` for an answer of another form.
 package struct BusClient: Sendable {
     package let peer: Peer
     let requests: ClientRequests
 
-    /// Asks up to `attempts` times, each time waiting for `deadline`, always under the same id: the answerer gives a repeated
-    /// question of a mutating method its first answer again. What the answerer says is final, a failure too, unless it says that an
+    /// Asks up to `attempts` times, each time waiting for `deadline`, always under the same id: the server gives a repeated
+    /// question of a mutating method its first answer again. What the server says is final, a failure too, unless it says that an
     /// attempt before the last one came too late.
     package func ask<R: BusRequest>(
         _ request: R, trace: String = "", deadline: Duration = .milliseconds(250), attempts: Int = 3

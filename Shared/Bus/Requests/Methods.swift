@@ -7,10 +7,10 @@ import Foundation
 package struct RequestContext: Sendable {
     /// As authenticated by the peer's key.
     package let peer: Peer
-    /// The asker's id of this question; a retry has the same.
+    /// The client's id of this question; a retry has the same.
     package let id: String
     package let method: String
-    /// By the asker's clock: after this nobody waits for the answer.
+    /// By the client's clock: after this nobody waits for the answer.
     package let deadline: Timestamp
     /// Follows one piece of work through services, streams and logs; may be empty.
     package let trace: String
@@ -26,7 +26,7 @@ package protocol AnswerMemory: Sendable {
     func answer(to peer: Peer, id: String) async throws -> [UInt8]?
 }
 
-/// The questions that a node answers at one endpoint, each in a task of its own. A thrown `Failure` travels to the asker; any other
+/// The questions that a node answers at one endpoint, each in a task of its own. A thrown `Failure` travels to the client; any other
 /// error becomes `internal` and is logged by its type alone. What is still in work when `BusLimits.shutdownGrace` is over is
 /// cancelled. Two handlers for one method stop the process.
 package struct Methods: Sendable {

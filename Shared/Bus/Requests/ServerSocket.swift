@@ -27,7 +27,7 @@ final class ServerRequests: Sendable {
     }
 }
 
-/// A question is known by its asker and the asker's id for it.
+/// A question is known by its client and the client's id for it.
 struct QuestionKey: Hashable, Sendable {
     let peer: Peer
     let id: String
@@ -146,7 +146,7 @@ final class ServerSocket: SocketHandler {
         send(Answer(id: id, .failure(failure)), along: route)
     }
 
-    /// An asker that is gone, or takes nothing, asks again.
+    /// A client that is gone, or takes nothing, asks again.
     private func send(_ answer: Answer, along route: [[UInt8]]) {
         var envelope = answer.envelope
         if envelope.count > BusLimits.answerBytes {
@@ -173,6 +173,6 @@ private func answer(
         logger.error(
             "a handler failed",
             metadata: ["method": "\(context.method)", "trace": "\(context.trace)", "error": "\(error.logReason)"])
-        return .failure(Failure(.internal, "a fault of the answerer; its log has trace \(context.trace)"))
+        return .failure(Failure(.internal, "a fault of the server; its log has trace \(context.trace)"))
     }
 }

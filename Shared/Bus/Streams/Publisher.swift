@@ -114,7 +114,7 @@ final class PublisherQueue: Sendable {
         }
     }
 
-    /// A subscription is a prefix; each hearer's counts.
+    /// A subscription is a prefix; each consumer's counts.
     func subscribed(_ prefix: String, _ isComing: Bool) {
         state.withLock { state in
             let count = (state.listeners[prefix] ?? 0) + (isComing ? 1 : -1)

@@ -4,14 +4,14 @@ import CZeroMQ
 
 /// The four kinds of socket that are connected to other processes.
 enum SocketKind: CaseIterable {
-    case publisher, subscriber, asker, answerer
+    case publisher, subscriber, client, server
 
     var type: Int32 {
         switch self {
         case .publisher: ZMQ_XPUB
         case .subscriber: ZMQ_SUB
-        case .asker: ZMQ_DEALER
-        case .answerer: ZMQ_ROUTER
+        case .client: ZMQ_DEALER
+        case .server: ZMQ_ROUTER
         }
     }
 
@@ -22,7 +22,7 @@ enum SocketKind: CaseIterable {
     private var own: [SocketOption] {
         switch self {
         case .publisher:
-            // No XPUB_NODROP: with it one slow hearer would stall all others. VERBOSER shows each hearer's coming and going.
+            // No XPUB_NODROP: with it one slow consumer would stall all others. VERBOSER shows each consumer's coming and going.
             SocketOption.highWater(sending: 100_000, receiving: 1000) + [
                 SocketOption(ZMQ_LINGER, 0), SocketOption(ZMQ_BACKLOG, 1024),
                 SocketOption(ZMQ_MAXMSGSIZE, Int64(BusLimits.factBytes)), SocketOption(ZMQ_XPUB_VERBOSER, 1, isReadable: false),
@@ -32,14 +32,14 @@ enum SocketKind: CaseIterable {
                 SocketOption(ZMQ_LINGER, 0), SocketOption(ZMQ_CONNECT_TIMEOUT, 1000),
                 SocketOption(ZMQ_MAXMSGSIZE, Int64(BusLimits.factBytes)),
             ]
-        case .asker:
+        case .client:
             // IMMEDIATE: nothing is queued towards a process that is not there, so no question arrives late in a burst.
             SocketOption.highWater(sending: 1000, receiving: 10_000) + SocketOption.reconnecting + [
                 SocketOption(ZMQ_LINGER, 500), SocketOption(ZMQ_CONNECT_TIMEOUT, 1000), SocketOption(ZMQ_IMMEDIATE, 1),
                 SocketOption(ZMQ_MAXMSGSIZE, Int64(BusLimits.answerBytes)),
             ]
-        case .answerer:
-            // No ROUTER_HANDOVER: our askers have no fixed routing id that could outlive a connection, and without it nobody can
+        case .server:
+            // No ROUTER_HANDOVER: our clients have no fixed routing id that could outlive a connection, and without it nobody can
             // take over another's.
             SocketOption.highWater(sending: 10_000, receiving: 10_000) + [
                 SocketOption(ZMQ_LINGER, 500), SocketOption(ZMQ_BACKLOG, 1024),

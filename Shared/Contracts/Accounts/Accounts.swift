@@ -26,7 +26,7 @@ package struct PersonState: Hashable, Codable, Sendable {
 package struct MakeOperator: BusRequest {
     package static let method = "make-operator"
     package static let owner = Peer.consent
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
 
     /// Personal.
@@ -55,7 +55,7 @@ package struct MakeOperator: BusRequest {
 package struct EndSessions: BusRequest {
     package static let method = "end-sessions"
     package static let owner = Peer.consent
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
 
     /// Personal. Nil: everybody's.
@@ -79,7 +79,7 @@ package struct EndSessions: BusRequest {
 package struct InviteMember: BusRequest {
     package static let method = "invite-member"
     package static let owner = Peer.consent
-    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let clients: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = true
 
     package var organisation: OrganisationID
@@ -108,7 +108,7 @@ package struct InviteMember: BusRequest {
 package struct RemoveMember: BusRequest {
     package static let method = "remove-member"
     package static let owner = Peer.consent
-    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let clients: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = true
     package typealias Reply = Nothing
 

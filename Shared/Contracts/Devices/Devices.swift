@@ -40,7 +40,7 @@ package struct MonitoringState: Codable, Sendable {
 package struct RecordEntries: BusRequest {
     package static let method = "record-entries"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.consent, .sosDispatcher, .sosDeputy]
+    package static let clients: Set<Peer> = [.consent, .sosDispatcher, .sosDeputy]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -58,7 +58,7 @@ package struct RecordEntries: BusRequest {
 package struct AddDevice: BusRequest {
     package static let method = "add-device"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.trackme, .sosDispatcher, .sosDeputy]
+    package static let clients: Set<Peer> = [.trackme, .sosDispatcher, .sosDeputy]
     package static let mutates = true
 
     /// nil makes a new one; `not-found` for one who is unknown, `conflict` for one with 100 active devices.
@@ -88,7 +88,7 @@ package struct AddDevice: BusRequest {
 package struct RevokeDevice: BusRequest {
     package static let method = "revoke-device"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -104,7 +104,7 @@ package struct RevokeDevice: BusRequest {
 package struct ReadLatest: BusRequest {
     package static let method = "read-latest"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.sosDispatcher, .sosDeputy]
+    package static let clients: Set<Peer> = [.sosDispatcher, .sosDeputy]
     package static let mutates = false
 
     /// One who is unknown or erased has no samples, which is no failure.

@@ -4,7 +4,7 @@
 package struct ReadAbilities: BusRequest {
     package static let method = "read-abilities"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.sosDispatcher, .sosDeputy]
+    package static let clients: Set<Peer> = [.sosDispatcher, .sosDeputy]
     package static let mutates = false
 
     package var person: PersonID
@@ -39,7 +39,7 @@ package struct ReadAbilities: BusRequest {
 package struct ReadHistory: BusRequest {
     package static let method = "read-history"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.sosDispatcher, .sosDeputy]
+    package static let clients: Set<Peer> = [.sosDispatcher, .sosDeputy]
     package static let mutates = false
 
     /// What one row of the answer is.

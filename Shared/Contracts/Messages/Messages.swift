@@ -26,7 +26,7 @@ package struct Recipient: Hashable, Codable, Sendable {
 package struct SendMessage: BusRequest {
     package static let method = "send-message"
     package static let owner = Peer.notifier
-    package static let askers: Set<Peer> = [.consent, .ingest, .sosDispatcher, .sosDeputy, .thirdPartyGateway]
+    package static let clients: Set<Peer> = [.consent, .ingest, .sosDispatcher, .sosDeputy, .thirdPartyGateway]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -54,7 +54,7 @@ package struct SendMessage: BusRequest {
 package struct ReadMessage: BusRequest {
     package static let method = "read-message"
     package static let owner = Peer.notifier
-    package static let askers: Set<Peer> = [.consent, .ingest, .sosDispatcher, .sosDeputy, .thirdPartyGateway]
+    package static let clients: Set<Peer> = [.consent, .ingest, .sosDispatcher, .sosDeputy, .thirdPartyGateway]
     package static let mutates = false
 
     package var message: MessageID

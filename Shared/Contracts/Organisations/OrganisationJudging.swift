@@ -19,7 +19,7 @@ package enum OrganisationState: String, Codable, CaseIterable, Hashable, Sendabl
 package struct ListOrganisations: BusRequest {
     package static let method = "list-organisations"
     package static let owner = Peer.thirdPartyGateway
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = false
     /// Items of a page.
     package static let page = 500
@@ -60,7 +60,7 @@ package struct ListOrganisations: BusRequest {
 package struct ShowOrganisation: BusRequest {
     package static let method = "show-organisation"
     package static let owner = Peer.thirdPartyGateway
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = false
 
     package var organisation: OrganisationID
@@ -102,7 +102,7 @@ package struct ShowOrganisation: BusRequest {
 package struct JudgeOrganisation: BusRequest {
     package static let method = "judge-organisation"
     package static let owner = Peer.thirdPartyGateway
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
 
     package enum Judgement: String, Codable, CaseIterable, Sendable {

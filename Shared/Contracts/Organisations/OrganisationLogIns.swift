@@ -8,7 +8,7 @@
 package struct MakeFirstMember: BusRequest {
     package static let method = "make-first-member"
     package static let owner = Peer.consent
-    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let clients: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = true
 
     package var organisation: OrganisationID
@@ -38,7 +38,7 @@ package struct MakeFirstMember: BusRequest {
 package struct ChangeMemberAddress: BusRequest {
     package static let method = "change-member-address"
     package static let owner = Peer.consent
-    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let clients: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -56,7 +56,7 @@ package struct ChangeMemberAddress: BusRequest {
 package struct CloseOrganisation: BusRequest {
     package static let method = "close-organisation"
     package static let owner = Peer.consent
-    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let clients: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = true
 
     package var organisation: OrganisationID

@@ -68,7 +68,7 @@ package struct PaymentEntry: Hashable, Codable, Sendable {
 package struct ListPayments: BusRequest {
     package static let method = "list-payments"
     package static let owner = Peer.thirdPartyGateway
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = false
     /// Of one answer.
     package static let most = 100
@@ -105,7 +105,7 @@ package struct ListPayments: BusRequest {
 package struct MarkPaid: BusRequest {
     package static let method = "mark-paid"
     package static let owner = Peer.thirdPartyGateway
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
     package typealias Reply = PaymentEntry
 
@@ -122,7 +122,7 @@ package struct MarkPaid: BusRequest {
 package struct RefundPayment: BusRequest {
     package static let method = "refund-payment"
     package static let owner = Peer.thirdPartyGateway
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
     package typealias Reply = PaymentEntry
 

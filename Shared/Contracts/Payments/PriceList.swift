@@ -89,7 +89,7 @@ package struct PriceList: Hashable, Codable, Sendable {
 package struct ReadPrices: BusRequest {
     package static let method = "read-prices"
     package static let owner = Peer.thirdPartyGateway
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = false
 
     package init() {}
@@ -111,7 +111,7 @@ package struct ReadPrices: BusRequest {
 package struct SetPrices: BusRequest {
     package static let method = "set-prices"
     package static let owner = Peer.thirdPartyGateway
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
     package typealias Reply = ReadPrices.Reply
 

@@ -1,4 +1,4 @@
-// Questions on the bus: an imperative, one answerer, always an answer, always a deadline.
+// Questions on the bus: an imperative, one server, always an answer, always a deadline.
 
 /// A question's type names who answers it, who may ask, and whether asking changes something. Coded as the envelope's `body`.
 package protocol BusRequest: Codable, Sendable {
@@ -6,18 +6,18 @@ package protocol BusRequest: Codable, Sendable {
     /// The imperative on the wire, kebab-case, unique per owner.
     static var method: String { get }
     static var owner: Peer { get }
-    static var askers: Set<Peer> { get }
+    static var clients: Set<Peer> { get }
     /// Whether a repeated id must get the first answer again.
     static var mutates: Bool { get }
 }
 
-/// The envelope of a question. `id` is the asker's: 128 random bits in hex; a retry repeats it.
+/// The envelope of a question. `id` is the client's: 128 random bits in hex; a retry repeats it.
 package struct RequestEnvelope<Body: Codable & Sendable>: Codable, Sendable {
     /// Version of the envelope; another one is `invalid`.
     package var v = 1
     package var id: String
     package var method: String
-    /// After this instant the asker no longer listens and the answerer need not begin.
+    /// After this instant the client no longer listens and the server need not begin.
     package var deadline: Timestamp
     /// Follows one piece of work through services, streams and logs; may be empty.
     package var trace: String
@@ -50,7 +50,7 @@ package struct Failure: Error, Hashable, Codable, Sendable {
     package enum Code: String, Codable, Sendable {
         /// The question cannot be read or a value is out of range.
         case invalid
-        /// The thing asked about does not exist, or not for this asker.
+        /// The thing asked about does not exist, or not for this client.
         case notFound = "not-found"
         /// It contradicts what is already so; asking again will not help.
         case conflict
@@ -62,7 +62,7 @@ package struct Failure: Error, Hashable, Codable, Sendable {
         case unavailable
         /// The deadline passed before there was an answer.
         case deadline
-        /// A fault of the answerer; its log has the trace.
+        /// A fault of the server; its log has the trace.
         case `internal`
     }
 

@@ -1,10 +1,10 @@
-// What every service with a queue of jobs answers the operator. They exist once per service: the asker names it.
+// What every service with a queue of jobs answers the operator. They exist once per service: the client names it.
 
 /// What waits in a service's queue of jobs, by kind, and the jobs that it has given up; never what they hold or whom they concern.
 package struct ListJobs: Codable, Sendable {
     package static let method = "list-jobs"
     package static let answerers: Set<Peer> = [.consent, .ingest, .sosDispatcher, .sosDeputy, .thirdPartyGateway]
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
 
     /// `next` of the page before; nil for the first.
     package var after: Int64?
@@ -58,7 +58,7 @@ package struct ListJobs: Codable, Sendable {
 package struct ResendJobs: Codable, Sendable {
     package static let method = "resend-jobs"
     package static let answerers: Set<Peer> = [.consent, .ingest, .sosDispatcher, .sosDeputy, .thirdPartyGateway]
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
 
     /// Nil for all.
     package var job: Int64?

@@ -20,9 +20,9 @@ package enum Questions {
     /// confirmation follow from the right to hear instead.
     package static func methods(of answerer: Peer, askedBy peer: Peer) -> Set<String> {
         let owner = answerer.deputyOf ?? answerer
-        var methods = Set(all.filter { $0.owner == owner && $0.askers.contains(peer) }.map { $0.method })
-        if ForgetConsumer.askers.contains(peer) { methods.insert(ForgetConsumer.method) }
-        if ListJobs.answerers.contains(answerer), ListJobs.askers.contains(peer) {
+        var methods = Set(all.filter { $0.owner == owner && $0.clients.contains(peer) }.map { $0.method })
+        if ForgetConsumer.clients.contains(peer) { methods.insert(ForgetConsumer.method) }
+        if ListJobs.answerers.contains(answerer), ListJobs.clients.contains(peer) {
             methods.formUnion([ListJobs.method, ResendJobs.method])
         }
         return methods

@@ -1,12 +1,12 @@
 // What every publisher answers beside its streams: replay of what a consumer missed, the current facts, a consumer's progress.
-// These three exist once per publishing service, so their owner is not fixed by the type: the asker names it.
+// These three exist once per publishing service, so their owner is not fixed by the type: the client names it.
 
 /// Facts `from...through` of one stream, oldest first; a page holds at most 1000 facts and 1 MiB, but always one fact.
 package struct ReplayStream: Codable, Sendable {
     package static let method = "replay-stream"
 
     package var stream: String
-    /// The one that the asker knows; where the log has another one, no facts are given.
+    /// The one that the client knows; where the log has another one, no facts are given.
     package var epoch: String
     /// 1 or more.
     package var from: Int64
@@ -32,7 +32,7 @@ package struct ReplayStream: Codable, Sendable {
         package var epoch: String
         /// The stream's last sequence, which may lie beyond the page.
         package var head: Int64
-        /// The oldest sequence that the log still holds; a consumer that needs an earlier one takes a snapshot. Where the asker's epoch is
+        /// The oldest sequence that the log still holds; a consumer that needs an earlier one takes a snapshot. Where the client's epoch is
         /// another one: the sequence at which it goes on in the log's, behind everything that it has heard.
         package var oldest: Int64
         /// Starts at `from`; empty where the epoch is another one or `from` is older than `oldest`.
@@ -86,7 +86,7 @@ package struct ConfirmPositions: Codable, Sendable {
 /// Lets the log forget a consumer that is gone for good (`trackme consumers forget NAME`).
 package struct ForgetConsumer: Codable, Sendable {
     package static let method = "forget-consumer"
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
 
     /// Counts again as soon as it confirms something.
     package var consumer: Peer

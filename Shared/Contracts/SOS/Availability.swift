@@ -4,7 +4,7 @@
 package struct ReadAvailability: BusRequest {
     package static let method = "read-availability"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = false
     /// Ninety days.
     package static let hours: ClosedRange<Int64> = 1...2160

@@ -4,7 +4,7 @@
 package struct RunDrill: BusRequest {
     package static let method = "run-drill"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
 
     package enum Kind: String, Codable, Sendable, CaseIterable {
@@ -36,7 +36,7 @@ package struct RunDrill: BusRequest {
 package struct ScheduleDrill: BusRequest {
     package static let method = "schedule-drill"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -54,7 +54,7 @@ package struct ScheduleDrill: BusRequest {
 package struct ReadDrills: BusRequest {
     package static let method = "read-drills"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = false
 
     /// Its name; nil for all.

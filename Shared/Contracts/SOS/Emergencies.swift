@@ -16,7 +16,7 @@ package struct Bounds: Hashable, Codable, Sendable {
 package struct SubscribePerson: BusRequest {
     package static let method = "subscribe-person"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme, .consent]
+    package static let clients: Set<Peer> = [.trackme, .consent]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -37,7 +37,7 @@ package struct SubscribePerson: BusRequest {
 package struct ReadSupervision: BusRequest {
     package static let method = "read-supervision"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.ingest, .consent, .trackme]
+    package static let clients: Set<Peer> = [.ingest, .consent, .trackme]
     package static let mutates = false
 
     package var person: PersonID
@@ -63,7 +63,7 @@ package struct ReadSupervision: BusRequest {
 package struct UnsubscribePerson: BusRequest {
     package static let method = "unsubscribe-person"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -79,7 +79,7 @@ package struct UnsubscribePerson: BusRequest {
 package struct PauseSupervision: BusRequest {
     package static let method = "pause-supervision"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -96,7 +96,7 @@ package struct PauseSupervision: BusRequest {
 package struct AnswerPrompt: BusRequest {
     package static let method = "answer-prompt"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
 
     /// `fine` and `false-alarm` call off what runs. `help` calls at once, whatever runs or does not (SOS-35). `help-is-here`
@@ -136,7 +136,7 @@ package struct AnswerPrompt: BusRequest {
 package struct ListEmergencies: BusRequest {
     package static let method = "list-emergencies"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = false
 
     /// Only this person's; everybody's without it.
@@ -184,7 +184,7 @@ package struct ListEmergencies: BusRequest {
 package struct ReadTimeline: BusRequest {
     package static let method = "read-timeline"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = false
 
     /// `not-found` for one that never was.
@@ -221,7 +221,7 @@ package struct ReadTimeline: BusRequest {
 package struct VerifyAudit: BusRequest {
     package static let method = "verify-audit"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = false
     package static let mostAnchors = 10_000
 

@@ -84,7 +84,7 @@ extension StreamFamily {
     package static func dispatches(to integrator: String, tcpPort: Int) -> StreamFamily {
         let name = dispatchesName(to: integrator)
         return StreamFamily(
-            name: name, owner: .sosDispatcher, streams: [name], keepsState: false, heartbeat: .milliseconds(250), hearers: [],
+            name: name, owner: .sosDispatcher, streams: [name], keepsState: false, heartbeat: .milliseconds(250), consumers: [],
             tcpPort: tcpPort)
     }
 
@@ -98,7 +98,7 @@ extension StreamFamily {
 package struct AddIntegrator: BusRequest {
     package static let method = "add-integrator"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
 
     /// `invalid`, with what to do, where they do not fit each other.
@@ -128,7 +128,7 @@ package struct AddIntegrator: BusRequest {
 package struct ListIntegrators: BusRequest {
     package static let method = "list-integrators"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = false
 
     package init() {}
@@ -160,7 +160,7 @@ package struct ListIntegrators: BusRequest {
 package struct RemoveIntegrator: BusRequest {
     package static let method = "remove-integrator"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
     package typealias Reply = Nothing
 
@@ -177,7 +177,7 @@ package struct RemoveIntegrator: BusRequest {
 package struct RotateIntegrator: BusRequest {
     package static let method = "rotate-integrator"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
 
     /// `secret`: what signs webhooks. `token`: what the integrator's own calls bear.
@@ -209,7 +209,7 @@ package struct AcknowledgeDispatch: BusRequest {
     package static let method = "acknowledge-dispatch"
     package static let owner = Peer.sosDispatcher
     /// None of the suite's own: the right is in the public file of the integrator's peer.
-    package static let askers: Set<Peer> = []
+    package static let clients: Set<Peer> = []
     package static let mutates = false
     package typealias Reply = Nothing
 
@@ -232,7 +232,7 @@ package struct AcknowledgeDispatch: BusRequest {
 package struct AcknowledgeByCode: BusRequest {
     package static let method = "acknowledge-by-code"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.notifier]
+    package static let clients: Set<Peer> = [.notifier]
     package static let mutates = false
 
     /// E.164, as the network says.
@@ -258,7 +258,7 @@ package struct AcknowledgeByCode: BusRequest {
 package struct AcknowledgeByHand: BusRequest {
     package static let method = "acknowledge-by-hand"
     package static let owner = Peer.sosDispatcher
-    package static let askers: Set<Peer> = [.trackme]
+    package static let clients: Set<Peer> = [.trackme]
     package static let mutates = true
     package typealias Reply = Nothing
 

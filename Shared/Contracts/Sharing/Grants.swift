@@ -35,7 +35,7 @@ package struct GrantState: Hashable, Codable, Sendable {
 package struct ReadSamples: BusRequest {
     package static let method = "read-samples"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let clients: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = false
 
     /// `not-found` for one that is unknown here; so is another organisation's.

@@ -20,7 +20,7 @@ package enum GrantGranularity: String, Codable, Sendable, CaseIterable {
 package struct OpenRequest: BusRequest {
     package static let method = "open-request"
     package static let owner = Peer.consent
-    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let clients: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = true
 
     package var organisation: OrganisationID
@@ -64,7 +64,7 @@ package struct OpenRequest: BusRequest {
 package struct ReadRequest: BusRequest {
     package static let method = "read-request"
     package static let owner = Peer.consent
-    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let clients: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = false
     package typealias Reply = RequestState
 
@@ -81,7 +81,7 @@ package struct ReadRequest: BusRequest {
 package struct EndRequest: BusRequest {
     package static let method = "end-request"
     package static let owner = Peer.consent
-    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let clients: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = true
     package typealias Reply = RequestState
 

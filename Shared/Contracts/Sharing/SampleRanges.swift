@@ -5,7 +5,7 @@
 package struct ReadSampleRanges: BusRequest {
     package static let method = "read-sample-ranges"
     package static let owner = Peer.ingest
-    package static let askers: Set<Peer> = [.thirdPartyGateway]
+    package static let clients: Set<Peer> = [.thirdPartyGateway]
     package static let mutates = false
     /// Stretches of one question.
     package static let mostStretches = 200

@@ -14,7 +14,7 @@ package struct StreamFamily: Hashable, Sendable {
     package let heartbeat: Duration
     /// Of the suite's own peers; further ones are named by their public files. The log waits for each of them but `trackme`, so that nobody
     /// is named who does not follow: HouseTests compare this with the code of the services.
-    package let hearers: Set<Peer>
+    package let consumers: Set<Peer>
     /// Where it is published when the suite talks over TCP.
     package let tcpPort: Int
 
@@ -30,52 +30,52 @@ extension StreamFamily {
     package static let samples = StreamFamily(
         name: "ingest.samples", owner: .ingest,
         streams: (0..<partitions).map { "ingest.samples." + ($0 < 10 ? "0\($0)" : "\($0)") },
-        keepsState: false, heartbeat: .milliseconds(50), hearers: [.sosDispatcher, .sosDeputy], tcpPort: 5711)
+        keepsState: false, heartbeat: .milliseconds(50), consumers: [.sosDispatcher, .sosDeputy], tcpPort: 5711)
 
     /// `DeviceState` and `MonitoringState` facts: which devices a person has, and whether all monitoring is paused.
     package static let devices = StreamFamily(
         name: "ingest.devices", owner: .ingest, streams: ["ingest.devices"], keepsState: true, heartbeat: .milliseconds(250),
-        hearers: [.sosDispatcher, .sosDeputy], tcpPort: 5712)
+        consumers: [.sosDispatcher, .sosDeputy], tcpPort: 5712)
 
     /// `EmergencyChanged` facts: each change of an emergency, from opened to closed.
     package static let emergencies = StreamFamily(
         name: "sos.emergencies", owner: .sosDispatcher, streams: ["sos.emergencies"], keepsState: false,
-        heartbeat: .milliseconds(250), hearers: [.ingest, .trackme], tcpPort: 5721)
+        heartbeat: .milliseconds(250), consumers: [.ingest, .trackme], tcpPort: 5721)
 
     /// `SubscriptionState` facts: who is subscribed to AutomatedSOS.
     package static let subscriptions = StreamFamily(
         name: "sos.subscriptions", owner: .sosDispatcher, streams: ["sos.subscriptions"], keepsState: true,
-        heartbeat: .milliseconds(250), hearers: [.consent, .trackme], tcpPort: 5722)
+        heartbeat: .milliseconds(250), consumers: [.consent, .trackme], tcpPort: 5722)
 
     /// `EmergencyCardState` facts: what an emergency service may be told of a subscriber.
     package static let emergencyCards = StreamFamily(
         name: "consent.emergency-cards", owner: .consent, streams: ["consent.emergency-cards"], keepsState: true,
-        heartbeat: .milliseconds(250), hearers: [.sosDispatcher, .sosDeputy], tcpPort: 5735)
+        heartbeat: .milliseconds(250), consumers: [.sosDispatcher, .sosDeputy], tcpPort: 5735)
 
     /// `PairFact` facts of the first SOS dispatcher for the second: settings, answers, attempts, acknowledgements.
     package static let pairOfFirst = StreamFamily(
         name: "sos.pair.first", owner: .sosDispatcher, streams: ["sos.pair.first"], keepsState: true, heartbeat: .milliseconds(50),
-        hearers: [.sosDeputy], tcpPort: 5723)
+        consumers: [.sosDeputy], tcpPort: 5723)
 
     /// The same `PairFact` facts the other way.
     package static let pairOfSecond = StreamFamily(
         name: "sos.pair.second", owner: .sosDeputy, streams: ["sos.pair.second"], keepsState: true, heartbeat: .milliseconds(50),
-        hearers: [.sosDispatcher], tcpPort: 5751)
+        consumers: [.sosDispatcher], tcpPort: 5751)
 
     /// `DataRead` facts: which granted data left ingest, for the person's own record of who read what.
     package static let accesses = StreamFamily(
         name: "ingest.accesses", owner: .ingest, streams: ["ingest.accesses"], keepsState: false, heartbeat: .milliseconds(250),
-        hearers: [.consent], tcpPort: 5713)
+        consumers: [.consent], tcpPort: 5713)
 
     /// `DataArrived` facts, of people alone whom an active grant concerns: that there is something new, never what.
     package static let arrivals = StreamFamily(
         name: "ingest.arrivals", owner: .ingest, streams: ["ingest.arrivals"], keepsState: false, heartbeat: .milliseconds(250),
-        hearers: [.thirdPartyGateway], tcpPort: 5714)
+        consumers: [.thirdPartyGateway], tcpPort: 5714)
 
     /// What every service needs to know who is who: `SigningKeyState`, `SessionEnded` and `PersonErased` facts.
     package static let accounts = StreamFamily(
         name: "consent.accounts", owner: .consent, streams: [signingKeysStream, sessionsStream, erasuresStream], keepsState: true,
-        heartbeat: .milliseconds(250), hearers: [.ingest, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway], tcpPort: 5731)
+        heartbeat: .milliseconds(250), consumers: [.ingest, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway], tcpPort: 5731)
     /// `SigningKeyState` facts.
     package static let signingKeysStream = "consent.signing-keys"
     /// `SessionEnded` facts.
@@ -86,24 +86,24 @@ extension StreamFamily {
     /// `PersonState` facts: whose data may be acquired.
     package static let people = StreamFamily(
         name: "consent.people", owner: .consent, streams: ["consent.people"], keepsState: true, heartbeat: .milliseconds(250),
-        hearers: [.ingest], tcpPort: 5732)
+        consumers: [.ingest], tcpPort: 5732)
 
     /// `GrantState` facts. Whoever holds data denies when this family has been silent for `grantSilence`.
     package static let grants = StreamFamily(
         name: "consent.grants", owner: .consent, streams: ["consent.grants"], keepsState: true, heartbeat: .milliseconds(250),
-        hearers: [.ingest, .thirdPartyGateway], tcpPort: 5733)
+        consumers: [.ingest, .thirdPartyGateway], tcpPort: 5733)
     /// Longest time without news from consent in which a grant can be relied on.
     package static let grantSilence = Duration.seconds(5)
 
     /// `RequestState` facts: what became of third parties' requests.
     package static let requests = StreamFamily(
         name: "consent.requests", owner: .consent, streams: ["consent.requests"], keepsState: true, heartbeat: .milliseconds(250),
-        hearers: [.trackme, .thirdPartyGateway], tcpPort: 5734)
+        consumers: [.trackme, .thirdPartyGateway], tcpPort: 5734)
 
     /// `MessageSettled` facts: which messages arrived and which never will.
     package static let deliveries = StreamFamily(
         name: "notify.deliveries", owner: .notifier, streams: ["notify.deliveries"], keepsState: false, heartbeat: .milliseconds(250),
-        hearers: [.consent, .sosDispatcher, .sosDeputy], tcpPort: 5741)
+        consumers: [.consent, .sosDispatcher, .sosDeputy], tcpPort: 5741)
 
     /// All but those of integrators, which come and go while the dispatcher runs.
     package static let all: [StreamFamily] = [

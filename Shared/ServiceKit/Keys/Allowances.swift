@@ -14,7 +14,7 @@ package enum Allowances {
             }
             return AllowedPeer(
                 peer: known.peer, publicKey: known.key,
-                families: Set(StreamFamily.all.filter { $0.owner == owner && $0.hearers.contains(known.peer) }.map(\.name)),
+                families: Set(StreamFamily.all.filter { $0.owner == owner && $0.consumers.contains(known.peer) }.map(\.name)),
                 methods: Questions.methods(of: owner, askedBy: known.peer))
         }
     }

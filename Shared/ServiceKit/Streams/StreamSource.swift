@@ -83,8 +83,8 @@ package struct StreamSource: Sendable {
     /// A consumer of the suite has applied more than this log holds: its volume was put back, `StoreLife`'s file with it. The process ends;
     /// the next one begins a new epoch, in which everybody goes on behind what the two logs have in common. A stranger's word ends nothing.
     private func beginAnew(_ request: ReplayStream, shownBy consumer: Peer) async throws {
-        let isHearer = families.contains { $0.streams.contains(request.stream) && $0.hearers.contains(consumer) }
-        guard isHearer, consumer != .trackme, Peer.suite.contains(consumer), try await store.read({ try StoreLife.isKept(in: $0) }) else {
+        let isConsumer = families.contains { $0.streams.contains(request.stream) && $0.consumers.contains(consumer) }
+        guard isConsumer, consumer != .trackme, Peer.suite.contains(consumer), try await store.read({ try StoreLife.isKept(in: $0) }) else {
             return
         }
         try await store.write { [begun] db in try StreamLog().part(db, at: begun) }
@@ -125,7 +125,7 @@ package struct LogRetention: Sendable {
     /// Those who confirm. A deputy counts once it has been there: an installation may do without. The operator's tool may listen, keeps
     /// nothing and confirms nothing.
     private func waitedFor(_ db: Database, _ family: StreamFamily) throws -> [Peer] {
-        try family.hearers.filter { try $0 != .trackme && ($0.deputyOf == nil || !Confirmations().positions(db, of: $0).isEmpty) }
+        try family.consumers.filter { try $0 != .trackme && ($0.deputyOf == nil || !Confirmations().positions(db, of: $0).isEmpty) }
     }
 
     private func release(_ stream: String, of family: StreamFamily) async throws {

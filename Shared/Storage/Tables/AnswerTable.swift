@@ -6,7 +6,7 @@ package import GRDB
 
 /// SQL sentences over `bus_answers`. Written in the transaction of the change that the request asked for.
 package struct AnswerTable: Sendable {
-    /// How long an asker may repeat an id.
+    /// How long a client may repeat an id.
     package static let lifetime: Duration = .seconds(24 * 3600)
 
     package init() {}
@@ -26,11 +26,11 @@ package struct AnswerTable: Sendable {
                 """)
     }
 
-    /// Nil where this asker's request has not been answered yet. An answer counts until `expire` has taken it away, which may be
+    /// Nil where this client's request has not been answered yet. An answer counts until `expire` has taken it away, which may be
     /// later than its lifetime.
-    package func answer(_ db: Database, to asker: Peer, id: String) throws -> [UInt8]? {
+    package func answer(_ db: Database, to client: Peer, id: String) throws -> [UInt8]? {
         try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT answer FROM bus_answers WHERE asker = ? AND id = ?"), arguments: [asker.name, id]
+            db.cachedStatement(sql: "SELECT answer FROM bus_answers WHERE asker = ? AND id = ?"), arguments: [client.name, id]
         )?.bytes(0)
     }
 
@@ -38,9 +38,9 @@ package struct AnswerTable: Sendable {
     /// - Parameter answer: opaque here; whatever is personal or secret in it is sealed by the caller.
     /// - Returns: false where there was one already.
     @discardableResult
-    package func remember(_ db: Database, to asker: Peer, id: String, answer: [UInt8], at: Timestamp) throws -> Bool {
+    package func remember(_ db: Database, to client: Peer, id: String, answer: [UInt8], at: Timestamp) throws -> Bool {
         try db.cachedStatement(sql: "INSERT OR IGNORE INTO bus_answers (asker, id, at, answer) VALUES (?, ?, ?, ?)")
-            .execute(arguments: [asker.name, id, at.milliseconds, Data(answer)])
+            .execute(arguments: [client.name, id, at.milliseconds, Data(answer)])
         return db.changesCount == 1
     }
 

@@ -19,7 +19,7 @@ struct ErasureCaseTests {
 
     @Test("ACC-29: it is complete when every service that may hold something of a person has confirmed, and not before")
     func complete() {
-        #expect(Set(ErasureCase.services) == ConfirmErasure.askers.union([.consent]))
+        #expect(Set(ErasureCase.services) == ConfirmErasure.clients.union([.consent]))
         for missing in ErasureCase.services {
             let some = erased(by: ErasureCase.services.filter { $0 != missing }, completed: .seconds(5))
             #expect(some.waitingFor == [missing] && !some.isConfirmedByAll)

@@ -99,7 +99,7 @@ final class PlayedNetwork {
         let everybody = Peer.suite.filter { $0 != peer }.map { other in
             AllowedPeer(
                 peer: other, publicKey: other.name,
-                families: Set(StreamFamily.all.filter { $0.owner == peer && $0.hearers.contains(other) }.map(\.name)),
+                families: Set(StreamFamily.all.filter { $0.owner == peer && $0.consumers.contains(other) }.map(\.name)),
                 methods: Questions.methods(of: peer, askedBy: other))
         }
         let rights = StreamRights(allowed: AllowList(everybody))
